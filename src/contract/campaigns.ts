@@ -1,104 +1,89 @@
 import {
-	boolean,
-	custom,
-	type InferInput,
-	type InferOutput,
-	nullish,
-	object,
-	picklist,
-	pipe,
-	transform,
-} from "valibot";
-import { count, email, lengthOf, optionalText, text } from "./fields.ts";
+  boolean,
+  custom,
+  type InferInput,
+  type InferOutput,
+  nullish,
+  object,
+  picklist,
+  pipe,
+  transform,
+} from 'valibot'
+import { count, email, lengthOf, optionalText, text } from './fields.ts'
 
 /** The longest `content.html`, in characters (code points). */
-export const MAX_HTML_CHARACTERS = 512_000;
+export const MAX_HTML_CHARACTERS = 512_000
 
 /** `YYYY-MM-DD HH:MM` of a moment that the calendar has, in no zone: past or future. */
 const isMoment = (value: unknown): boolean => {
-	const match =
-		typeof value === "string" &&
-		/^(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d)$/.exec(value);
-	if (!match) return false;
-	const at = new Date(
-		`${match[1]}-${match[2]}-${match[3]}T${match[4]}:${match[5]}:00Z`,
-	);
-	return (
-		!Number.isNaN(+at) &&
-		at.toISOString().slice(0, 16).replace("T", " ") === value
-	);
-};
+  const match = typeof value === 'string' && /^(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d)$/.exec(value)
+  if (!match) return false
+  const at = new Date(`${match[1]}-${match[2]}-${match[3]}T${match[4]}:${match[5]}:00Z`)
+  return !Number.isNaN(+at) && at.toISOString().slice(0, 16).replace('T', ' ') === value
+}
 
 const filters = {
-	filters: optionalText,
-	search: optionalText,
-	type: optionalText,
-	start_date: optionalText,
-	page: optionalText,
-	limit: optionalText,
-};
+  filters: optionalText,
+  search: optionalText,
+  type: optionalText,
+  start_date: optionalText,
+  page: optionalText,
+  limit: optionalText,
+}
 
 /** Body of list: every filter optional, those empty, blank or null left out. */
 export const listSchema = pipe(
-	object(filters),
-	transform((given): { [K in keyof typeof filters]?: string } =>
-		Object.fromEntries(
-			Object.entries(given).flatMap(([key, value]) =>
-				value?.trim() ? [[key, value]] : [],
-			),
-		),
-	),
-);
+  object(filters),
+  transform((given): { [K in keyof typeof filters]?: string } =>
+    Object.fromEntries(
+      Object.entries(given).flatMap(([key, value]) => (value?.trim() ? [[key, value]] : [])),
+    ),
+  ),
+)
 
 /** Body of create: every key required, nested ones too. */
 export const createSchema = object({
-	type: picklist(["sms", "email", "push"]),
-	mode: picklist(["ecommerce", "regular", "plaintext"]),
-	sender: object({ name: text, sender: email, reply_to: email }),
-	audience: object({
-		audience_type: picklist(["all"]),
-		smart_sending: boolean(),
-	}),
-	subject: object({ name: text, subject_line: text, preview_text: text }),
-	content: object({
-		html: custom<string>(
-			(value) =>
-				typeof value === "string" &&
-				!!value.trim() &&
-				lengthOf(value) <= MAX_HTML_CHARACTERS,
-			`Expected HTML of 1 to ${MAX_HTML_CHARACTERS} characters`,
-		),
-	}),
-	scheduling: object({
-		send_at: custom<string>(
-			isMoment,
-			"Expected a moment of the calendar as YYYY-MM-DD HH:MM",
-		),
-		use_optimal_time: picklist([0, 1]),
-		optimize_for: picklist(["opening", "buying"]),
-	}),
-	tracking: object({ utm_campaign: text, utm_medium: text, utm_source: text }),
-});
+  type: picklist(['sms', 'email', 'push']),
+  mode: picklist(['ecommerce', 'regular', 'plaintext']),
+  sender: object({ name: text, sender: email, reply_to: email }),
+  audience: object({
+    audience_type: picklist(['all']),
+    smart_sending: boolean(),
+  }),
+  subject: object({ name: text, subject_line: text, preview_text: text }),
+  content: object({
+    html: custom<string>(
+      (value) =>
+        typeof value === 'string' && !!value.trim() && lengthOf(value) <= MAX_HTML_CHARACTERS,
+      `Expected HTML of 1 to ${MAX_HTML_CHARACTERS} characters`,
+    ),
+  }),
+  scheduling: object({
+    send_at: custom<string>(isMoment, 'Expected a moment of the calendar as YYYY-MM-DD HH:MM'),
+    use_optimal_time: picklist([0, 1]),
+    optimize_for: picklist(['opening', 'buying']),
+  }),
+  tracking: object({ utm_campaign: text, utm_medium: text, utm_source: text }),
+})
 
 /** `id` is sent as one path segment, so it must be well-formed text and neither `.` nor `..`. */
 export const getEmailReportSchema = object({
-	id: custom<string>((value) => {
-		if (typeof value !== "string" || !value.trim() || /^\.\.?$/.test(value))
-			return false;
-		try {
-			return !!encodeURIComponent(value);
-		} catch {
-			return false;
-		}
-	}, "Expected a campaign id that can be one segment of a path"),
-});
+  id: custom<string>((value) => {
+    if (typeof value !== 'string' || !value.trim() || /^\.\.?$/.test(value)) return false
+    try {
+      return !!encodeURIComponent(value)
+    } catch {
+      return false
+    }
+  }, 'Expected a campaign id that can be one segment of a path'),
+})
 
 /** `limit`: a whole number from 1; absent when not set. */
-export const getLatestCampaignSchema = object({ limit: nullish(count) });
+export const getLatestCampaignSchema = object({ limit: nullish(count) })
 
 /** Body of sendCustomApi: a custom event without tracking fields. */
-export const sendCustomApiSchema = object({ email, event: text });
+export const sendCustomApiSchema = object({ email, event: text })
 
-export type CampaignFilter = InferInput<typeof listSchema>;
-export type Campaign = InferOutput<typeof createSchema>;
-export type CustomApiEvent = InferOutput<typeof sendCustomApiSchema>;
+export type CampaignFilter = InferInput<typeof listSchema>
+export type Campaign = InferOutput<typeof createSchema>
+export type CustomApiEvent = InferOutput<typeof sendCustomApiSchema>

@@ -1,47 +1,47 @@
-import type { Issue } from "./errors.ts";
+import type { Issue } from './errors.ts'
 
 /** The largest body of one event, bytes of UTF-8: above it the page refuses and the gateway answers 413. */
-export const MAX_EVENT_BYTES = 131_072;
+export const MAX_EVENT_BYTES = 131_072
 
 /**
  * The most a page has on its way in keepalive requests, bytes of all bodies together. The Fetch
  * standard lets a document's keepalive bodies share 64 KiB and rejects what comes above; this leaves
  * the shop's own requests a little.
  */
-export const MAX_KEEPALIVE_BYTES = 60_000;
+export const MAX_KEEPALIVE_BYTES = 60_000
 
 /** Why an event was not delivered: the closed list. */
 export type DropReason =
-	| "invalid"
-	| "duplicate"
-	| "no_consent"
-	| "too_old"
-	| "outbox_full"
-	| "refused";
+  | 'invalid'
+  | 'duplicate'
+  | 'no_consent'
+  | 'too_old'
+  | 'outbox_full'
+  | 'refused'
 
 /** One event inside a batch. */
 export type Envelope = {
-	/** The event's UUID, version 7; with it the gateway stores the event once. */
-	readonly id: string;
-	/** When it happened, ms since 1970 by the browser's clock. */
-	readonly at: number;
-	readonly payload: unknown;
-};
+  /** The event's UUID, version 7; with it the gateway stores the event once. */
+  readonly id: string
+  /** When it happened, ms since 1970 by the browser's clock. */
+  readonly at: number
+  readonly payload: unknown
+}
 
 /** Body of POST /t/batch. */
 export type Batch = {
-	/** The browser's clock when the batch was sent, ms since 1970: corrects every `at`. */
-	readonly sent: number;
-	readonly events: readonly Envelope[];
-};
+  /** The browser's clock when the batch was sent, ms since 1970: corrects every `at`. */
+  readonly sent: number
+  readonly events: readonly Envelope[]
+}
 
 /** The verdict on one event of a batch; `message` and `issues` where `status` is no 2xx. */
 export type Verdict = {
-	readonly id: string;
-	readonly status: number;
-	readonly message?: string;
-	readonly issues?: readonly Issue[];
-};
+  readonly id: string
+  readonly status: number
+  readonly message?: string
+  readonly issues?: readonly Issue[]
+}
 
 /** Body of the answer to POST /t/batch, one verdict an event, in order. */
-export type BatchAnswer = { readonly results: readonly Verdict[] };
+export type BatchAnswer = { readonly results: readonly Verdict[] }

@@ -5,67 +5,60 @@
 
 /** One fault of a payload. */
 export type Issue = {
-	/** Where, dotted: `variation.sku`. Empty when the payload as a whole is wrong. */
-	readonly path: string;
-	/** What was expected and what came. */
-	readonly message: string;
-};
+  /** Where, dotted: `variation.sku`. Empty when the payload as a whole is wrong. */
+  readonly path: string
+  /** What was expected and what came. */
+  readonly message: string
+}
 
 /** An invalid or incomplete payload: nothing was sent, nothing was stored. */
 export class ValidationException extends Error {
-	override readonly name = "ValidationException";
-	/** Every fault found, at least one. */
-	readonly issues: readonly Issue[];
-	constructor(issues: readonly Issue[]) {
-		super(
-			issues
-				.map(({ path, message }) => (path ? `${path}: ${message}` : message))
-				.join("; "),
-		);
-		this.issues = issues;
-	}
+  override readonly name = 'ValidationException'
+  /** Every fault found, at least one. */
+  readonly issues: readonly Issue[]
+  constructor(issues: readonly Issue[]) {
+    super(issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; '))
+    this.issues = issues
+  }
 }
 
 /** What a failed answer said. */
 export type ApiFailure = {
-	/** HTTP status; 0 when no answer came (network, timeout, abort). Default 0. */
-	readonly status?: number;
-	/** The faults the gateway named in a 422. Default none. */
-	readonly issues?: readonly Issue[];
-	/** The decoded body of the answer, or its text where it was not JSON. Default undefined. */
-	readonly body?: unknown;
-	/** What went wrong underneath. */
-	readonly cause?: unknown;
-};
+  /** HTTP status; 0 when no answer came (network, timeout, abort). Default 0. */
+  readonly status?: number
+  /** The faults the gateway named in a 422. Default none. */
+  readonly issues?: readonly Issue[]
+  /** The decoded body of the answer, or its text where it was not JSON. Default undefined. */
+  readonly body?: unknown
+  /** What went wrong underneath. */
+  readonly cause?: unknown
+}
 
 /** A failed answer, the general case; and no answer at all, with `status: 0`. */
 export class ApiException extends Error {
-	override readonly name: string = "ApiException";
-	readonly status: number;
-	readonly issues: readonly Issue[];
-	readonly body: unknown;
-	constructor(
-		message: string,
-		{ status = 0, issues = [], body, cause }: ApiFailure = {},
-	) {
-		super(message, cause === undefined ? undefined : { cause });
-		this.status = status;
-		this.issues = issues;
-		this.body = body;
-	}
+  override readonly name: string = 'ApiException'
+  readonly status: number
+  readonly issues: readonly Issue[]
+  readonly body: unknown
+  constructor(message: string, { status = 0, issues = [], body, cause }: ApiFailure = {}) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.status = status
+    this.issues = issues
+    this.body = body
+  }
 }
 
 /** 401: a credential is missing, or wrong for a known customer. */
 export class UnauthorizedException extends ApiException {
-	override readonly name = "UnauthorizedException";
+  override readonly name = 'UnauthorizedException'
 }
 
 /** 404: the customer, tracking key or campaign is unknown. */
 export class CustomerNotFoundException extends ApiException {
-	override readonly name = "CustomerNotFoundException";
+  override readonly name = 'CustomerNotFoundException'
 }
 
 /** 405: the address does not take this method. */
 export class MethodNotAllowedException extends ApiException {
-	override readonly name = "MethodNotAllowedException";
+  override readonly name = 'MethodNotAllowedException'
 }

@@ -1,4 +1,4 @@
-import { custom, nullish, pipe, transform } from "valibot";
+import { custom, nullish, pipe, transform } from 'valibot'
 
 /**
  * The leaves of every schema: one rule a name, written once for tracker, client and gateway.
@@ -7,70 +7,70 @@ import { custom, nullish, pipe, transform } from "valibot";
  * about 500 bytes more and refuse everyday addresses (`o'brien@shop.example`).
  */
 
-type Issue = { readonly received: string };
+type Issue = { readonly received: string }
 
 /** "Expected …, received …": what was expected and what came, a long value cut at 80 characters. */
 const expected = (what: string) => (issue: Issue) =>
-	`Expected ${what}, received ${issue.received.slice(0, 80)}`;
+  `Expected ${what}, received ${issue.received.slice(0, 80)}`
 
-const isText = (value: unknown): value is string => typeof value === "string";
+const isText = (value: unknown): value is string => typeof value === 'string'
 
 /** Code points, not UTF-16 units: an emoji is one character (decisions.md, "Lengths count"). */
-export const lengthOf = (text: string): number => [...text].length;
+export const lengthOf = (text: string): number => [...text].length
 
 /** Present, a string, and not only white space. */
 export const text = custom<string>(
-	(value) => isText(value) && !!value.trim(),
-	expected("text that is not blank"),
-);
+  (value) => isText(value) && !!value.trim(),
+  expected('text that is not blank'),
+)
 
 /** A string that may be empty: the names and the phone of setEmail. */
-export const anyText = custom<string>(isText, expected("text"));
+export const anyText = custom<string>(isText, expected('text'))
 
 /** A string, `null` or absent. `null` is left off by `validate`, so neither reaches the wire. */
-export const optionalText = nullish(anyText);
+export const optionalText = nullish(anyText)
 
 /** An address of http or https by the WHATWG URL standard, nothing blank or invisible at its ends. */
 export const url = custom<string>((value) => {
-	if (!isText(value) || /^[\s\p{Cc}]|[\s\p{Cc}]$/u.test(value)) return false;
-	try {
-		return /^https?:$/.test(new URL(value).protocol);
-	} catch {
-		return false;
-	}
-}, expected("an http or https address"));
+  if (!isText(value) || /^[\s\p{Cc}]|[\s\p{Cc}]$/u.test(value)) return false
+  try {
+    return /^https?:$/.test(new URL(value).protocol)
+  } catch {
+    return false
+  }
+}, expected('an http or https address'))
 
 /**
  * The one e-mail rule of the project: a dot-atom local part of at most 64 characters, one @, a domain
  * of two labels or more, 254 characters in all, letters of any script. The look-aheads bound the
  * length first, so that no input makes the rest slow.
  */
-const ATOM = "[\\p{L}\\p{M}\\p{N}!#$%&'*+/=?^_`{|}~-]+";
-const LABEL = "[\\p{L}\\p{N}]([\\p{L}\\p{M}\\p{N}-]*[\\p{L}\\p{M}\\p{N}])?";
+const ATOM = "[\\p{L}\\p{M}\\p{N}!#$%&'*+/=?^_`{|}~-]+"
+const LABEL = '[\\p{L}\\p{N}]([\\p{L}\\p{M}\\p{N}-]*[\\p{L}\\p{M}\\p{N}])?'
 const EMAIL = new RegExp(
-	`^(?=.{1,254}$)(?=[^@]{1,64}@)${ATOM}(\\.${ATOM})*@(${LABEL}\\.)+${LABEL}$`,
-	"u",
-);
+  `^(?=.{1,254}$)(?=[^@]{1,64}@)${ATOM}(\\.${ATOM})*@(${LABEL}\\.)+${LABEL}$`,
+  'u',
+)
 
 export const email = custom<string>(
-	(value) => isText(value) && EMAIL.test(value),
-	expected("an e-mail address"),
-);
+  (value) => isText(value) && EMAIL.test(value),
+  expected('an e-mail address'),
+)
 
 const isCount = (value: unknown): value is number =>
-	Number.isSafeInteger(value) && Number(value) > 0;
+  Number.isSafeInteger(value) && Number(value) > 0
 
 /** An integer from 1 to 2^53-1, as a number. */
-export const count = custom<number>(isCount, expected("a whole number from 1"));
+export const count = custom<number>(isCount, expected('a whole number from 1'))
 
 /**
  * product_id of a product line: an integer from 1 to 2^53-1; a string of ASCII digits is converted
  * ("007" is 7). Whatever would change the id on its way ("12.0", "1e3", past 2^53-1) is invalid.
  */
 export const lineProductId = pipe(
-	custom<number | `${number}`>(
-		(value) => isCount(isText(value) && /^\d+$/.test(value) ? +value : value),
-		expected("a whole number from 1, or its digits"),
-	),
-	transform(Number),
-);
+  custom<number | `${number}`>(
+    (value) => isCount(isText(value) && /^\d+$/.test(value) ? +value : value),
+    expected('a whole number from 1, or its digits'),
+  ),
+  transform(Number),
+)

@@ -1,48 +1,44 @@
-import type { GenericSchema, InferOutput } from "valibot";
+import type { GenericSchema, InferOutput } from 'valibot'
 import {
-	createSchema,
-	getEmailReportSchema,
-	getLatestCampaignSchema,
-	listSchema,
-	sendCustomApiSchema,
-} from "./campaigns.ts";
-import { type Checked, check } from "./check.ts";
-import {
-	createEventSchemas,
-	EVENT_NAMES,
-	type TrackingOperation,
-} from "./events.ts";
-import { text } from "./fields.ts";
-import { serveJavascriptSchema } from "./keys.ts";
+  createSchema,
+  getEmailReportSchema,
+  getLatestCampaignSchema,
+  listSchema,
+  sendCustomApiSchema,
+} from './campaigns.ts'
+import { type Checked, check } from './check.ts'
+import { createEventSchemas, EVENT_NAMES, type TrackingOperation } from './events.ts'
+import { text } from './fields.ts'
+import { serveJavascriptSchema } from './keys.ts'
 
-export type * from "./campaigns.ts";
-export type { Checked } from "./check.ts";
-export * from "./delivery.ts";
-export * from "./errors.ts";
+export type * from './campaigns.ts'
+export type { Checked } from './check.ts'
+export * from './delivery.ts'
+export * from './errors.ts'
 export {
-	EVENT_NAMES,
-	type EventInput,
-	type EventPayload,
-	type TrackingOperation,
-} from "./events.ts";
-export { UUID } from "./keys.ts";
+  EVENT_NAMES,
+  type EventInput,
+  type EventPayload,
+  type TrackingOperation,
+} from './events.ts'
+export { UUID } from './keys.ts'
 
 /** The schema of each of the sixteen operations of the specification, in the full form. */
 const schemas = {
-	list: listSchema,
-	create: createSchema,
-	getEmailReport: getEmailReportSchema,
-	getLatestCampaign: getLatestCampaignSchema,
-	sendCustomApi: sendCustomApiSchema,
-	...createEventSchemas(text),
-	serveJavascript: serveJavascriptSchema,
-} satisfies Record<string, GenericSchema>;
+  list: listSchema,
+  create: createSchema,
+  getEmailReport: getEmailReportSchema,
+  getLatestCampaign: getLatestCampaignSchema,
+  sendCustomApi: sendCustomApiSchema,
+  ...createEventSchemas(text),
+  serveJavascript: serveJavascriptSchema,
+} satisfies Record<string, GenericSchema>
 
 /** An operation by its name in the specification. */
-export type Operation = keyof typeof schemas;
+export type Operation = keyof typeof schemas
 
 /** The clean payload of an operation: converted, only the keys the contract names. */
-export type Payload<O extends Operation> = InferOutput<(typeof schemas)[O]>;
+export type Payload<O extends Operation> = InferOutput<(typeof schemas)[O]>
 
 /**
  * Checks the payload of an operation (specification, "Resources and fields" and "Events").
@@ -52,31 +48,25 @@ export type Payload<O extends Operation> = InferOutput<(typeof schemas)[O]>;
  * @returns The clean payload, or a ValidationException with every fault. Never throws.
  */
 export const validate = <O extends Operation>(
-	operation: O,
-	payload: unknown,
+  operation: O,
+  payload: unknown,
 ): Checked<Payload<O>> =>
-	check(
-		schemas[operation] as unknown as GenericSchema<unknown, Payload<O>>,
-		payload,
-	);
+  check(schemas[operation] as unknown as GenericSchema<unknown, Payload<O>>, payload)
 
 const byEventName = new Map<string, TrackingOperation>(
-	Object.entries(EVENT_NAMES).flatMap(([operation, name]) =>
-		name ? [[name, operation as TrackingOperation] as const] : [],
-	),
-);
+  Object.entries(EVENT_NAMES).flatMap(([operation, name]) =>
+    name ? [[name, operation as TrackingOperation] as const] : [],
+  ),
+)
 
 /** Which operation a payload of an unknown name is, by the most specific field it has. */
-const byField: readonly (readonly [
-	field: string,
-	operation: TrackingOperation,
-])[] = [
-	["variation", "addToCart"],
-	["search_term", "search"],
-	["email_address", "setEmail"],
-	["email", "sendCustom"],
-	["product_id", "viewProduct"],
-];
+const byField: readonly (readonly [field: string, operation: TrackingOperation])[] = [
+  ['variation', 'addToCart'],
+  ['search_term', 'search'],
+  ['email_address', 'setEmail'],
+  ['email', 'sendCustom'],
+  ['product_id', 'viewProduct'],
+]
 
 /**
  * The operation a tracking payload belongs to: by its event name, and only where that is unknown by
@@ -87,21 +77,19 @@ const byField: readonly (readonly [
  * @param prefix What the customer puts before each name, removed before looking. Default none.
  */
 export function findOperation(
-	payload: object,
-	names: ReadonlyMap<string, TrackingOperation> = new Map(),
-	prefix = "",
+  payload: object,
+  names: ReadonlyMap<string, TrackingOperation> = new Map(),
+  prefix = '',
 ): TrackingOperation {
-	const event: unknown = Object.hasOwn(payload, "event")
-		? (payload as { event: unknown }).event
-		: "";
-	const name =
-		typeof event === "string" && event.startsWith(prefix)
-			? event.slice(prefix.length)
-			: event;
-	return (
-		names.get(name as string) ??
-		byEventName.get(name as string) ??
-		byField.find(([field]) => Object.hasOwn(payload, field))?.[1] ??
-		"viewHomepage"
-	);
+  const event: unknown = Object.hasOwn(payload, 'event')
+    ? (payload as { event: unknown }).event
+    : ''
+  const name =
+    typeof event === 'string' && event.startsWith(prefix) ? event.slice(prefix.length) : event
+  return (
+    names.get(name as string) ??
+    byEventName.get(name as string) ??
+    byField.find(([field]) => Object.hasOwn(payload, field))?.[1] ??
+    'viewHomepage'
+  )
 }

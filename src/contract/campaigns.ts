@@ -4,12 +4,12 @@ import {
   type InferInput,
   type InferOutput,
   nullish,
-  object,
   picklist,
   pipe,
   transform,
 } from 'valibot'
-import { count, email, lengthOf, optionalText, text } from './fields.ts'
+import { count, email, expected, lengthOf, object, optionalText, text } from './fields.ts'
+import { kindOf } from './wording.ts'
 
 /** The longest `content.html`, in characters (code points). */
 export const MAX_HTML_CHARACTERS = 512_000
@@ -21,6 +21,9 @@ const isMoment = (value: unknown): boolean => {
   const at = new Date(`${match[1]}-${match[2]}-${match[3]}T${match[4]}:${match[5]}:00Z`)
   return !Number.isNaN(+at) && at.toISOString().slice(0, 16).replace('T', ' ') === value
 }
+
+const oneOf = <const T extends readonly (string | number)[]>(options: T) =>
+  picklist(options, expected(options.join(' or ')))
 
 const filters = {
   filters: optionalText,
@@ -43,25 +46,26 @@ export const listSchema = pipe(
 
 /** Body of create: every key required, nested ones too. */
 export const createSchema = object({
-  type: picklist(['sms', 'email', 'push']),
-  mode: picklist(['ecommerce', 'regular', 'plaintext']),
+  type: oneOf(['sms', 'email', 'push']),
+  mode: oneOf(['ecommerce', 'regular', 'plaintext']),
   sender: object({ name: text, sender: email, reply_to: email }),
   audience: object({
-    audience_type: picklist(['all']),
-    smart_sending: boolean(),
+    audience_type: oneOf(['all']),
+    smart_sending: boolean(expected('true or false')),
   }),
   subject: object({ name: text, subject_line: text, preview_text: text }),
   content: object({
     html: custom<string>(
       (value) =>
         typeof value === 'string' && !!value.trim() && lengthOf(value) <= MAX_HTML_CHARACTERS,
-      `Expected HTML of 1 to ${MAX_HTML_CHARACTERS} characters`,
+      ({ input }) =>
+        `Expected HTML of 1 to ${MAX_HTML_CHARACTERS} characters, not blank, received ${kindOf(input)}`,
     ),
   }),
   scheduling: object({
-    send_at: custom<string>(isMoment, 'Expected a moment of the calendar as YYYY-MM-DD HH:MM'),
-    use_optimal_time: picklist([0, 1]),
-    optimize_for: picklist(['opening', 'buying']),
+    send_at: custom<string>(isMoment, expected('a moment of the calendar as YYYY-MM-DD HH:MM')),
+    use_optimal_time: oneOf([0, 1]),
+    optimize_for: oneOf(['opening', 'buying']),
   }),
   tracking: object({ utm_campaign: text, utm_medium: text, utm_source: text }),
 })
@@ -75,7 +79,7 @@ export const getEmailReportSchema = object({
     } catch {
       return false
     }
-  }, 'Expected a campaign id that can be one segment of a path'),
+  }, expected('a campaign id that can be one segment of a path')),
 })
 
 /** `limit`: a whole number from 1; absent when not set. */

@@ -1,5 +1,5 @@
-import { type InferInput, type InferOutput, object } from 'valibot'
-import { anyText, count, email, lineProductId, optionalText, text, url } from './fields.ts'
+import type { InferInput, InferOutput } from 'valibot'
+import { anyText, count, email, lineProductId, object, optionalText, text, url } from './fields.ts'
 
 /** The usual event name of each tracking operation. sendCustom has none: its caller says it. */
 export const EVENT_NAMES = {

@@ -7,9 +7,12 @@ import {
   sendCustomApiSchema,
 } from './campaigns.ts'
 import { type Checked, check } from './check.ts'
+import { type Issue, ValidationException } from './errors.ts'
 import { createEventSchemas, EVENT_NAMES, type TrackingOperation } from './events.ts'
 import { text } from './fields.ts'
 import { serveJavascriptSchema } from './keys.ts'
+import { copyOwnFields } from './ownFields.ts'
+import { wording } from './wording.ts'
 
 export type * from './campaigns.ts'
 export type { Checked } from './check.ts'
@@ -21,7 +24,7 @@ export {
   type EventPayload,
   type TrackingOperation,
 } from './events.ts'
-export { UUID } from './keys.ts'
+export { UUID } from './uuid.ts'
 
 /** The schema of each of the sixteen operations of the specification, in the full form. */
 const schemas = {
@@ -41,17 +44,44 @@ export type Operation = keyof typeof schemas
 export type Payload<O extends Operation> = InferOutput<(typeof schemas)[O]>
 
 /**
- * Checks the payload of an operation (specification, "Resources and fields" and "Events").
+ * Checks the payload of an operation (specification, "Resources and fields" and "Events"). Only what
+ * the payload has itself counts: nothing inherited, nothing from a polluted prototype.
  *
  * @param operation One of the sixteen names, such as `addToCart` or `getLatestCampaign`. Operations
  * whose one argument is no object take it under its name: `{ trackingKey }`, `{ limit }`, `{ id }`.
+ * Any other name is a fault of the payload as a whole.
  * @returns The clean payload, or a ValidationException with every fault. Never throws.
  */
-export const validate = <O extends Operation>(
-  operation: O,
-  payload: unknown,
-): Checked<Payload<O>> =>
-  check(schemas[operation] as unknown as GenericSchema<unknown, Payload<O>>, payload)
+export function validate<O extends Operation>(operation: O, payload: unknown): Checked<Payload<O>> {
+  if (!Object.hasOwn(schemas, operation))
+    return refuse([{ path: '', message: 'Expected the name of an operation, received another' }])
+  const schema = schemas[operation] as unknown as GenericSchema<unknown, Payload<O>>
+  const faults: Issue[] = []
+  try {
+    const checked = check(schema, copyOwnFields(schema, payload, faults), wording)
+    if (checked.ok) return faults.length ? refuse(faults) : checked
+    const others = checked.error.issues.filter(({ path }) => !faults.some(covers(path)))
+    return refuse([...faults, ...others.map(hideAddress)])
+  } catch {
+    return refuse([{ path: '', message: 'Expected a payload that can be read, received an error' }])
+  }
+}
+
+const refuse = (issues: readonly Issue[]) =>
+  ({ ok: false, error: new ValidationException(issues) }) as const
+
+/** Whether a fault is of the same field, or of an object around it. */
+const covers = (path: string) => (fault: Issue) =>
+  fault.path === '' || path === fault.path || path.startsWith(`${fault.path}.`)
+
+/**
+ * An address may carry a password or a token, so of one that is refused only the start is told. (A
+ * page masks its addresses before it checks them.)
+ */
+const hideAddress = ({ path, message }: Issue): Issue => ({
+  path,
+  message: path === 'url' ? message.replace(/(received "[^:?#@]*)[:?#@].*/s, '$1…"') : message,
+})
 
 const byEventName = new Map<string, TrackingOperation>(
   Object.entries(EVENT_NAMES).flatMap(([operation, name]) =>
@@ -73,23 +103,23 @@ const byField: readonly (readonly [field: string, operation: TrackingOperation])
  * its fields (decisions.md, "Base address and paths"). The four product lines share one schema, so a
  * line under a name of the shop's own answers `addToCart`.
  *
+ * @param payload Whatever came; what is no object answers `viewHomepage`, and `validate` refuses it.
  * @param names Event names of the customer's own, in front of the usual ones. Default none.
  * @param prefix What the customer puts before each name, removed before looking. Default none.
  */
 export function findOperation(
-  payload: object,
+  payload: unknown,
   names: ReadonlyMap<string, TrackingOperation> = new Map(),
   prefix = '',
 ): TrackingOperation {
-  const event: unknown = Object.hasOwn(payload, 'event')
-    ? (payload as { event: unknown }).event
-    : ''
+  const given: { readonly event?: unknown } = Object(payload)
+  const event = Object.hasOwn(given, 'event') ? given.event : ''
   const name =
     typeof event === 'string' && event.startsWith(prefix) ? event.slice(prefix.length) : event
   return (
     names.get(name as string) ??
     byEventName.get(name as string) ??
-    byField.find(([field]) => Object.hasOwn(payload, field))?.[1] ??
+    byField.find(([field]) => Object.hasOwn(given, field))?.[1] ??
     'viewHomepage'
   )
 }

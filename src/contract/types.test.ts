@@ -1,0 +1,225 @@
+import { expectTypeOf, test } from 'vitest'
+import type {
+  Campaign,
+  CampaignFilter,
+  CustomApiEvent,
+  EventInput,
+  EventPayload,
+  Operation,
+  Payload,
+  TrackingOperation,
+} from './index.ts'
+import { validate } from './index.ts'
+
+/*
+ * For the compiler: each schema's type is what the specification says, and what it forbids does not
+ * compile. `tsc -b` checks this file; a needless `@ts-expect-error` is an error of its own.
+ */
+
+type Optional = string | null | undefined
+
+type Page = {
+  did: string
+  event: string
+  url: string
+  http_user_agent: string
+  remote_addr: string
+  source?: Optional
+}
+
+type Line = Page & {
+  product_id: number
+  quantity: number
+  variation: { id: string; sku: string }
+}
+
+/** Intersections flattened, so that types are compared by their fields. */
+type Flat<T> = { [K in keyof T]: T[K] }
+
+const page = {
+  did: 'd',
+  event: 'e',
+  url: 'https://a.example/',
+  http_user_agent: 'A',
+  remote_addr: '::1',
+}
+const line = { ...page, product_id: 1, quantity: 1, variation: { id: '1', sku: 's' } }
+
+/** Nothing at run time: its argument is what the compiler looks at. */
+const input = <O extends TrackingOperation>(_payload: EventInput<O>) => {}
+const clean = <O extends Operation>(_payload: Payload<O>) => {}
+
+test('the sixteen operations', () => {
+  expectTypeOf<Operation>().toEqualTypeOf<
+    | 'list'
+    | 'create'
+    | 'getEmailReport'
+    | 'getLatestCampaign'
+    | 'sendCustomApi'
+    | 'serveJavascript'
+    | TrackingOperation
+  >()
+  expectTypeOf<TrackingOperation>().toEqualTypeOf<
+    | 'viewHomepage'
+    | 'setEmail'
+    | 'viewProduct'
+    | 'addToCart'
+    | 'removeFromCart'
+    | 'addToWishlist'
+    | 'removeFromWishlist'
+    | 'initiateCheckout'
+    | 'search'
+    | 'sendCustom'
+  >()
+  // @ts-expect-error there is no such operation
+  validate('viewCategory', {})
+})
+
+test('what is stored is what validate answers', () => {
+  expectTypeOf<Payload<'search'>>().toEqualTypeOf<EventPayload<'search'>>()
+  const checked = validate('addToCart', line)
+  if (checked.ok) expectTypeOf(checked.payload.product_id).toEqualTypeOf<number>()
+  else expectTypeOf(checked.error.issues[0]?.path).toEqualTypeOf<string | undefined>()
+  // @ts-expect-error the payload is there only when all is well
+  checked.payload
+})
+
+test('viewHomepage, initiateCheckout', () => {
+  expectTypeOf<Flat<Payload<'viewHomepage'>>>().toEqualTypeOf<Page>()
+  expectTypeOf<Flat<Payload<'initiateCheckout'>>>().toEqualTypeOf<Page>()
+  input<'viewHomepage'>(page)
+  input<'viewHomepage'>({ ...page, source: null })
+  // @ts-expect-error did is missing
+  input<'viewHomepage'>({ event: 'e', url: 'u', http_user_agent: 'A', remote_addr: '::1' })
+  // @ts-expect-error a server knows the address
+  input<'initiateCheckout'>({ did: 'd', event: 'e', url: 'u', http_user_agent: 'A' })
+  // @ts-expect-error source is text
+  input<'viewHomepage'>({ ...page, source: 7 })
+  // @ts-expect-error no operation takes this
+  input<'viewHomepage'>({ ...page, category: 'lamps' })
+})
+
+test('viewProduct', () => {
+  expectTypeOf<Flat<Payload<'viewProduct'>>>().toEqualTypeOf<Flat<Page & { product_id: string }>>()
+  input<'viewProduct'>({ ...page, product_id: '42' })
+  // @ts-expect-error product_id is text here
+  input<'viewProduct'>({ ...page, product_id: 42 })
+  // @ts-expect-error product_id is missing
+  input<'viewProduct'>(page)
+})
+
+test('search', () => {
+  expectTypeOf<Flat<Payload<'search'>>>().toEqualTypeOf<Flat<Page & { search_term: string }>>()
+  // @ts-expect-error search_term is text
+  input<'search'>({ ...page, search_term: ['a'] })
+  // @ts-expect-error search_term is missing
+  input<'search'>(page)
+})
+
+test('setEmail', () => {
+  expectTypeOf<Flat<Payload<'setEmail'>>>().toEqualTypeOf<
+    Flat<Page & { email_address: string; firstname: string; lastname: string; phone: string }>
+  >()
+  input<'setEmail'>({
+    ...page,
+    email_address: 'a@b.example',
+    firstname: '',
+    lastname: '',
+    phone: '',
+  })
+  // @ts-expect-error phone is missing
+  input<'setEmail'>({ ...page, email_address: 'a@b.example', firstname: '', lastname: '' })
+  // @ts-expect-error firstname may be empty, not null
+  input<'setEmail'>({ ...page, email_address: 'a', firstname: null, lastname: '', phone: '' })
+  // @ts-expect-error the field is email_address
+  input<'setEmail'>({ ...page, email: 'a@b.example', firstname: '', lastname: '', phone: '' })
+})
+
+test('sendCustom, sendCustomApi', () => {
+  expectTypeOf<Flat<Payload<'sendCustom'>>>().toEqualTypeOf<Flat<Page & { email: string }>>()
+  expectTypeOf<Payload<'sendCustomApi'>>().toEqualTypeOf<{ email: string; event: string }>()
+  expectTypeOf<Payload<'sendCustomApi'>>().toEqualTypeOf<CustomApiEvent>()
+  // @ts-expect-error email is missing
+  input<'sendCustom'>(page)
+  // @ts-expect-error event is missing
+  clean<'sendCustomApi'>({ email: 'a@b.example' })
+  // @ts-expect-error it carries no tracking fields
+  clean<'sendCustomApi'>({ email: 'a@b.example', event: 'e', did: 'd' })
+})
+
+test('addToCart, removeFromCart, addToWishlist, removeFromWishlist', () => {
+  expectTypeOf<Flat<Payload<'addToCart'>>>().toEqualTypeOf<Flat<Line>>()
+  expectTypeOf<Flat<Payload<'removeFromCart'>>>().toEqualTypeOf<Flat<Line>>()
+  expectTypeOf<Flat<Payload<'addToWishlist'>>>().toEqualTypeOf<Flat<Line>>()
+  expectTypeOf<Flat<Payload<'removeFromWishlist'>>>().toEqualTypeOf<Flat<Line>>()
+  input<'addToCart'>(line)
+  input<'addToCart'>({ ...line, product_id: '42' })
+  // @ts-expect-error product_id is no text but digits
+  input<'addToCart'>({ ...line, product_id: 'MUG-BL' })
+  // @ts-expect-error what is stored has the number
+  clean<'addToCart'>({ ...line, product_id: '42' })
+  // @ts-expect-error quantity is a number
+  input<'removeFromCart'>({ ...line, quantity: '1' })
+  // @ts-expect-error sku is missing
+  input<'addToWishlist'>({ ...line, variation: { id: '1' } })
+  // @ts-expect-error variation is missing
+  input<'removeFromWishlist'>({ ...page, product_id: 1, quantity: 1 })
+})
+
+test('list', () => {
+  expectTypeOf<Payload<'list'>>().toEqualTypeOf<{
+    filters?: string
+    search?: string
+    type?: string
+    start_date?: string
+    page?: string
+    limit?: string
+  }>()
+  expectTypeOf<CampaignFilter['page']>().toEqualTypeOf<Optional>()
+  // @ts-expect-error a page is text
+  clean<'list'>({ page: 1 })
+  // @ts-expect-error a filter that is null is left out
+  clean<'list'>({ search: null })
+})
+
+test('create', () => {
+  expectTypeOf<Payload<'create'>>().toEqualTypeOf<Campaign>()
+  expectTypeOf<Campaign>().toEqualTypeOf<{
+    type: 'sms' | 'email' | 'push'
+    mode: 'ecommerce' | 'regular' | 'plaintext'
+    sender: { name: string; sender: string; reply_to: string }
+    audience: { audience_type: 'all'; smart_sending: boolean }
+    subject: { name: string; subject_line: string; preview_text: string }
+    content: { html: string }
+    scheduling: { send_at: string; use_optimal_time: 0 | 1; optimize_for: 'opening' | 'buying' }
+    tracking: { utm_campaign: string; utm_medium: string; utm_source: string }
+  }>()
+  const scheduling = { send_at: 's', use_optimal_time: 1, optimize_for: 'buying' } as const
+  const change = (_part: Partial<Campaign>) => {}
+  change({ type: 'push', mode: 'plaintext', scheduling })
+  // @ts-expect-error there is no such channel
+  change({ type: 'fax' })
+  // @ts-expect-error a boolean is no 0 or 1
+  change({ scheduling: { ...scheduling, use_optimal_time: true } })
+  // @ts-expect-error the only audience is all
+  change({ audience: { audience_type: 'some', smart_sending: true } })
+  // @ts-expect-error reply_to is missing
+  change({ sender: { name: 'n', sender: 'a@b.example' } })
+  // @ts-expect-error nothing may be missing
+  clean<'create'>({ type: 'sms' })
+})
+
+test('getEmailReport, getLatestCampaign, serveJavascript', () => {
+  expectTypeOf<Payload<'getEmailReport'>>().toEqualTypeOf<{ id: string }>()
+  expectTypeOf<Payload<'getLatestCampaign'>>().toEqualTypeOf<{
+    limit?: number | null | undefined
+  }>()
+  expectTypeOf<Payload<'serveJavascript'>>().toEqualTypeOf<{ trackingKey: string }>()
+  clean<'getLatestCampaign'>({})
+  // @ts-expect-error an id is text
+  clean<'getEmailReport'>({ id: 1 })
+  // @ts-expect-error a limit is a number
+  clean<'getLatestCampaign'>({ limit: '5' })
+  // @ts-expect-error the key is required
+  clean<'serveJavascript'>({})
+})

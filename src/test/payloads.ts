@@ -1,0 +1,57 @@
+import type { Operation } from '../contract/index.ts'
+
+const page = {
+  did: '7c9f2f4e-1d0b-4a53-9f6e-2f6d3b0c8a11',
+  event: 'an_event',
+  url: 'https://shop.example/',
+  http_user_agent: 'Agent/1',
+  remote_addr: '203.0.113.10',
+  source: 'blog',
+}
+
+const line = { ...page, product_id: 42, quantity: 1, variation: { id: '42-1', sku: 'TEE-S' } }
+
+/** A complete, valid payload of each operation, optional fields too; validated it stays as it is. */
+export const completePayloads = {
+  list: {
+    filters: 'scheduled',
+    search: 'spring',
+    type: 'email',
+    start_date: '2027-03-01',
+    page: '1',
+    limit: '20',
+  },
+  create: {
+    type: 'email',
+    mode: 'regular',
+    sender: { name: 'Shop', sender: 'news@shop.example', reply_to: 'help@shop.example' },
+    audience: { audience_type: 'all', smart_sending: true },
+    subject: { name: 'Spring', subject_line: 'New arrivals', preview_text: 'Have a look' },
+    content: { html: '<p>Hello</p>' },
+    scheduling: { send_at: '2027-03-01 09:30', use_optimal_time: 1, optimize_for: 'opening' },
+    tracking: { utm_campaign: 'spring', utm_medium: 'email', utm_source: 'newsletter' },
+  },
+  getEmailReport: { id: 'c-1' },
+  getLatestCampaign: { limit: 5 },
+  sendCustomApi: { email: 'ana@shop.example', event: 'quiz_done' },
+  viewHomepage: page,
+  initiateCheckout: page,
+  viewProduct: { ...page, product_id: '42' },
+  search: { ...page, search_term: 'lamp' },
+  setEmail: {
+    ...page,
+    email_address: 'ana@shop.example',
+    firstname: 'Ana',
+    lastname: '',
+    phone: '+40720000000',
+  },
+  sendCustom: { ...page, email: 'ana@shop.example' },
+  addToCart: line,
+  removeFromCart: line,
+  addToWishlist: line,
+  removeFromWishlist: line,
+  serveJavascript: { trackingKey: 'ABC123' },
+} as const satisfies { readonly [O in Operation]: object }
+
+/** The names of all sixteen operations. */
+export const operations = Object.keys(completePayloads) as readonly Operation[]

@@ -1,0 +1,42 @@
+import type { TrackingOperation } from '../contract/events.ts'
+
+/**
+ * The public configuration of a tracking key: the gateway puts it behind the bundle, and `data-*`
+ * attributes of the script's tag override it on a page (`data-event-prefix` is `eventPrefix`).
+ */
+export type Config = {
+  /** The tracking key. */
+  readonly key: string
+  /** The gateway's address, without a slash at its end. */
+  readonly base: string
+  /** Whether POST /t/batch may be used. */
+  readonly batch?: boolean
+  /** Any 2xx acknowledges: `base` is another service, which does not name the event's id. */
+  readonly anyOk?: boolean
+  /** Stands before every event name that the caller did not give. Default none. */
+  readonly eventPrefix?: string
+  /** Event names in place of the usual ones, by operation. Default none. */
+  readonly events?: { readonly [O in TrackingOperation]?: string }
+  /** `source` of every event that does not say its own. Default none. */
+  readonly source?: string
+  /** The visitor's address, where the page knows it and the service wants it. Default none. */
+  readonly remoteAddr?: string
+  /** Further parameters whose values are masked in addresses. Default none. */
+  readonly mask?: readonly string[]
+  /** An event older than this is dropped, days. Default 30. */
+  readonly maxAgeDays?: number
+}
+
+/**
+ * The configuration of this key on this page. The gateway is where the script was loaded from, since
+ * only the page knows the address that leads there (a proxy on the shop's own host); what was served
+ * with the script is used where the script was moved, inlined or evaluated.
+ *
+ * @param served As the gateway wrote it.
+ */
+export function readConfig(served: Config, page: Document): Config {
+  const tag = (page.currentScript ??
+    page.querySelector(`script[src*="/t/j/${served.key}"]`)) as HTMLScriptElement | null
+  const base = tag?.src?.match(/(.*)\/t\/j\//)?.[1]
+  return { ...served, ...(base && { base }), ...tag?.dataset, key: served.key }
+}

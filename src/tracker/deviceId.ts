@@ -1,0 +1,47 @@
+import { UUID } from '../contract/uuid.ts'
+import type { Store } from './lib/storage.ts'
+import { uuid4 } from './lib/uuid.ts'
+
+/** Where the device id is kept: a name in localStorage, and of the cookie where that fails. */
+const NAME = 'track.did'
+/** 400 days: the longest that browsers keep a cookie. */
+const COOKIE_SECONDS = 34_560_000
+
+/** The device id: a UUID of version 4, one an origin. */
+export type DeviceId = {
+  /** Reads, else makes and keeps it: in storage, else in a first-party cookie, else in memory. */
+  get(): string
+  /** A new one in its place. */
+  reset(): string
+}
+
+/**
+ * @param page The document, for the cookie. Its getter throws in sandboxed frames.
+ */
+export function createDeviceId(store: Store, page: { cookie: string }): DeviceId {
+  let did = ''
+  const stored = () => {
+    try {
+      return [store.get(NAME), page.cookie.match(`${NAME}=([^;]*)`)?.[1]]
+    } catch {
+      return [store.get(NAME)]
+    }
+  }
+  const reset = () => {
+    did = uuid4()
+    if (!store.set(NAME, did))
+      try {
+        page.cookie = `${NAME}=${did};path=/;max-age=${COOKIE_SECONDS};samesite=lax`
+      } catch {
+        // Memory is what is left: one id for the life of the page.
+      }
+    return did
+  }
+  return {
+    get() {
+      did ||= stored().find((id) => id && UUID.test(id)) ?? reset()
+      return did
+    },
+    reset,
+  }
+}

@@ -1,0 +1,213 @@
+import { MAX_KEEPALIVE_BYTES } from '../contract/delivery.ts'
+import type { Config } from './config.ts'
+import { byteLength } from './lib/byteLength.ts'
+import { now } from './lib/now.ts'
+import type { Notice, Notices } from './notices.ts'
+import { type Entry, idOf, type Outbox } from './outbox.ts'
+import type { Result, Send } from './transport.ts'
+
+/**
+ * When what leaves.
+ *
+ * A fresh event leaves at once, in the same task and outside any lock, since a request made inside a
+ * lock does not leave when the page navigates in the same task. Two such requests may be on their way;
+ * what comes meanwhile is gathered and leaves together. What is sent again (an earlier page's events,
+ * failed attempts) waits for its turn: one request at a time an origin.
+ *
+ * After a failure nothing leaves until the backoff is over, save once when the page is left.
+ */
+
+/** Requests with fresh events on their way at once. */
+const MAX_REQUESTS = 2
+/** What another page has handed over is left to its answer for so long, ms. */
+const HAND_OFF_MS = 4000
+/** First and longest wait after failures, ms; each is shortened at random by up to a half. */
+const RETRY_BASE_MS = 2000
+const RETRY_MAX_MS = 120_000
+/** An event older than this is dropped, unless the key says otherwise, days. */
+const MAX_AGE_DAYS = 30
+const DAY_MS = 86_400_000
+/** What an event costs in a batch beside its payload, bytes: its id, `at` and the names. */
+const ENVELOPE_BYTES = 100
+
+/** What became of the outbox in one flush: numbers of events. */
+export type FlushResult = {
+  readonly delivered: number
+  readonly kept: number
+  readonly dropped: number
+}
+
+export type Flush = {
+  /** There is an event in the outbox that was just accepted. */
+  fresh(): void
+  /** Sends what earlier pages left; and after `online`, or a return from the back/forward cache. */
+  resume(): unknown
+  /** The page is being left, or hidden: sends what has no answer yet and is in no request. */
+  leave(): void
+  /** It is shown again. */
+  stay(): void
+  /** Tries everything now, whatever the backoff. */
+  all(): Promise<FlushResult>
+}
+
+/**
+ * @param configs The configuration of each key on this page; one may join later.
+ * @param inTurn Runs when no other page of the origin is at it; `false` where it is not its turn.
+ */
+export function createFlush(
+  outbox: Outbox,
+  send: Send,
+  configs: ReadonlyMap<string, Config>,
+  notices: Notices,
+  inTurn: (run: () => Promise<unknown>) => Promise<boolean>,
+): Flush {
+  const requests = new Set<Promise<unknown>>()
+  /** Names of entries in a request that has no answer yet, and of those that failed before. */
+  const inHand = new Set<string>()
+  const failed = new Set<string>()
+  const settled = { delivered: 0, dropped: 0 }
+  /** Bytes that one request may have, and that all with keepalive have now. */
+  let most = MAX_KEEPALIVE_BYTES
+  let keepaliveBytes = 0
+  /** Attempts failed in a row: while a timer runs after one, nothing leaves. */
+  let failures = 0
+  let timer = 0
+  let leaving = false
+
+  const wait = (ms: number) => {
+    clearTimeout(timer)
+    timer = setTimeout(() => {
+      timer = 0
+      next()
+    }, ms)
+  }
+  const isWaiting = () => failures && timer
+
+  const settle = (kind: 'delivered' | 'dropped', { name, key }: Entry, why?: Notice) => {
+    settled[kind]++
+    outbox.remove(name)
+    notices.tell(kind, { id: idOf(name), key, ...why })
+  }
+
+  /** The first events of one key that fit into one request, and how many bytes they are. */
+  const take = (entries: readonly Entry[], room: number) => {
+    const group: Entry[] = []
+    let bytes = 0
+    for (const entry of entries) {
+      const { key, body } = entry
+      const size = byteLength(body) + ENVELOPE_BYTES
+      if (bytes && (key !== group[0]?.key || !configs.get(key)?.batch || bytes + size > room)) break
+      group.push(entry)
+      bytes += size
+    }
+    return { group, bytes }
+  }
+
+  /** One request. What it does not settle is sent again after the backoff. */
+  const attempt = async (group: readonly Entry[], bytes: number, keepalive: boolean) => {
+    for (const { name } of group) inHand.add(name)
+    if (keepalive) keepaliveBytes += bytes
+    const request = send(configs.get((group[0] as Entry).key) as Config, group, keepalive)
+    requests.add(request)
+    const { status, results, afterMs } = await request
+    requests.delete(request)
+    if (keepalive) keepaliveBytes -= bytes
+    if (status === 413) most = bytes / 2
+    let isDone = true
+    group.forEach((entry, index) => {
+      const result = results[index] as Result
+      inHand.delete(entry.name)
+      if (!result.status) {
+        isDone = false
+        failed.add(entry.name)
+      } else if (result.status < 300) settle('delivered', entry)
+      else settle('dropped', entry, { reason: 'refused', ...result })
+    })
+    if (isDone) failures = 0
+    else {
+      const ms = Math.min(RETRY_MAX_MS, RETRY_BASE_MS * 2 ** failures++)
+      wait(Math.max(afterMs, ms * (1 - Math.random() / 2)))
+    }
+    return isDone
+  }
+
+  /** Sends fresh events while there is room, when leaving in as many requests as it takes. */
+  const pump = () => {
+    while (leaving || requests.size < MAX_REQUESTS) {
+      const room = most - keepaliveBytes
+      const { group, bytes } = take(
+        outbox.own().filter(({ name }) => !inHand.has(name) && !failed.has(name)),
+        room,
+      )
+      // What has no room goes without keepalive, which ends with the page.
+      const fits = bytes <= room
+      if (!bytes || (leaving && !fits)) break
+      attempt(group, bytes, fits).then(next)
+    }
+  }
+
+  /** What may be sent again: what failed here, and what other pages do not have in hand any more. */
+  const leftovers = () =>
+    outbox.all().filter((entry) => {
+      const { name, key, at } = entry
+      const config = configs.get(key)
+      if (!config || inHand.has(name)) return false
+      const age = now() - at
+      if (age > (config.maxAgeDays ?? MAX_AGE_DAYS) * DAY_MS) {
+        settle('dropped', entry, { reason: 'too_old' })
+        return false
+      }
+      if (failed.has(name) || age > HAND_OFF_MS || age < 0) return true
+      wait(HAND_OFF_MS)
+      return false
+    })
+
+  const drain = async () => {
+    for (;;) {
+      const { group, bytes } = take(leftovers(), most)
+      // Without keepalive: that quota belongs to fresh events, and these are kept anyway.
+      if (!bytes || !(await attempt(group, bytes, false))) return
+    }
+  }
+
+  /** What to do now: fresh events first, what is sent again when nothing is on its way. */
+  const next = async () => {
+    if (isWaiting()) return
+    pump()
+    if (!requests.size && leftovers()[0] && !(await inTurn(drain)))
+      wait(HAND_OFF_MS * (1 + Math.random()))
+  }
+
+  const resume = () => {
+    leaving = false
+    failures = 0
+    return next()
+  }
+
+  return {
+    fresh() {
+      if (leaving || !isWaiting()) pump()
+    },
+    resume,
+    leave() {
+      leaving = true
+      failed.clear()
+      pump()
+    },
+    stay() {
+      leaving = false
+    },
+    async all() {
+      const { delivered, dropped } = settled
+      do {
+        await resume()
+        await Promise.all(requests)
+      } while (!failures && leftovers()[0])
+      return {
+        delivered: settled.delivered - delivered,
+        dropped: settled.dropped - dropped,
+        kept: outbox.all().filter(({ key }) => configs.has(key)).length,
+      }
+    },
+  }
+}

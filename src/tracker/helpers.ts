@@ -1,0 +1,44 @@
+import { EVENT_NAMES, type TrackingOperation } from '../contract/events.ts'
+import type { DeviceId } from './deviceId.ts'
+import type { Flush } from './flush.ts'
+import type { TrackApi } from './global.d.ts'
+import { now } from './lib/now.ts'
+import { whenShown } from './lib/whenShown.ts'
+import type { Notices } from './notices.ts'
+import type { Outbox } from './outbox.ts'
+import type { Sighting, Track } from './track.ts'
+
+declare const __version__: string
+
+/**
+ * What `window.track` is: the helpers, each a promise that never rejects, and a few words beside.
+ * A helper's second argument is ours: where and when an early call was made.
+ */
+export function createHelpers(
+  track: Track,
+  deviceId: DeviceId,
+  outbox: Outbox,
+  flush: Flush,
+  notices: Notices,
+): TrackApi {
+  const helpers: { [O in TrackingOperation]?: unknown } = {}
+  for (const operation of Object.keys(EVENT_NAMES) as TrackingOperation[])
+    helpers[operation] = (payload: unknown, seen?: Sighting) =>
+      new Promise((resolve) => {
+        const sighting = { at: now(), url: location.href, ...seen }
+        whenShown(() => resolve(track(operation, payload, sighting)))
+      })
+  return {
+    ...(helpers as Pick<TrackApi, TrackingOperation>),
+    get did() {
+      return deviceId.get()
+    },
+    flush: flush.all,
+    on: notices.on,
+    reset() {
+      for (const { name } of outbox.all()) outbox.remove(name)
+      deviceId.reset()
+    },
+    version: __version__,
+  }
+}

@@ -1,0 +1,34 @@
+/** The part of Storage the script uses; what fails answers nothing. */
+export type Store = {
+  get(name: string): string | null | undefined
+  /** Whether the value is stored now. */
+  set(name: string, value: string): boolean | undefined
+  remove(name: string): void
+  names(): string[]
+}
+
+/**
+ * A store over Storage that never throws. Merely reading `window.localStorage` may throw (blocked
+ * cookies, sandboxed frames), it may be null, and every call on it may fail later (full, revoked).
+ *
+ * @param open Answers the Storage; called for each access, its failure is a failed access.
+ */
+export function createStore(open: () => Storage): Store {
+  const attempt = <T>(call: (storage: Storage) => T): T | undefined => {
+    try {
+      return call(open())
+    } catch {
+      return
+    }
+  }
+  return {
+    get: (name) => attempt((storage) => storage.getItem(name)),
+    set: (name, value) =>
+      attempt((storage) => {
+        storage.setItem(name, value)
+        return true
+      }),
+    remove: (name) => attempt((storage) => storage.removeItem(name)),
+    names: () => attempt(Object.keys) ?? [],
+  }
+}

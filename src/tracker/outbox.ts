@@ -1,0 +1,97 @@
+import { UUID } from '../contract/uuid.ts'
+import type { Store } from './lib/storage.ts'
+
+/** Storage names begin so; the entry's name follows. */
+const PREFIX = 'track.e.'
+/**
+ * The most the outbox keeps in storage, characters of values: 512 KiB where a character is two bytes,
+ * a tenth of what browsers give an origin, so that the shop's own data is not squeezed out.
+ */
+const MAX_STORED_CHARACTERS = 262_144
+/** The most one page keeps, events: what storage does not take lives in its memory. */
+const MAX_OWN_EVENTS = 5000
+
+/** One event on its way to one tracking key. */
+export type Entry = {
+  /** Its name in the outbox: the event's id, and for a second key on the page also that key. */
+  readonly name: string
+  /** When it happened, ms since 1970 by the browser's clock. */
+  readonly at: number
+  readonly key: string
+  /** The payload as JSON. */
+  readonly body: string
+}
+
+/** The event's id in an outbox name. */
+export const idOf = (name: string): string => name.slice(0, 36)
+
+/**
+ * What was accepted and not yet acknowledged. One storage name an event, removed by that name: two
+ * tabs can neither overwrite each other's events nor remove the wrong one. What this page accepted is
+ * held in memory as well, so that it outlives a full, missing or cleared storage as long as the page.
+ */
+export type Outbox = {
+  /** Keeps an event, in storage if it can, else in memory. `false`: both are full. */
+  add(entry: Entry): boolean
+  remove(name: string): void
+  /** What was accepted on this page, oldest first. */
+  own(): Entry[]
+  /** Everything, in the order in which it happened. Junk found in storage is removed. */
+  all(): Entry[]
+  /** What a page's stub kept of its calls when it was left: taken out, to be replayed. */
+  takeCalls(): string[]
+}
+
+export function createOutbox(store: Store): Outbox {
+  const own = new Map<string, Entry>()
+  /** Characters in storage, as far as this page knows. */
+  let stored = 0
+
+  const remove = (name: string) => {
+    own.delete(name)
+    store.remove(PREFIX + name)
+  }
+  const storedEach = (see: (name: string, value: string) => void) => {
+    for (const name of store.names())
+      if (name.startsWith(PREFIX)) see(name.slice(PREFIX.length), store.get(name) ?? '')
+  }
+
+  return {
+    add(entry) {
+      const { name, at, key, body } = entry
+      if (own.size >= MAX_OWN_EVENTS) return false
+      if (
+        stored + body.length < MAX_STORED_CHARACTERS &&
+        store.set(PREFIX + name, `${at} ${key} ${body}`)
+      )
+        stored += body.length
+      own.set(name, entry)
+      return true
+    },
+    remove,
+    own: () => [...own.values()],
+    all() {
+      const all = new Map<string, Entry>()
+      stored = 0
+      storedEach((name, value) => {
+        const [, at, key, body] = /^(\d+) (\S+) (\{.*)/s.exec(value) ?? []
+        stored += value.length
+        if (UUID.test(idOf(name)) && at && key && body) all.set(name, { name, at: +at, key, body })
+        else if (value[0] !== '[') remove(name)
+      })
+      return [...new Map([...all, ...own]).values()].sort(
+        (a, b) => a.at - b.at || (a.name < b.name ? -1 : 1),
+      )
+    },
+    takeCalls() {
+      const calls: string[] = []
+      storedEach((name, value) => {
+        if (value[0] === '[') {
+          calls.push(value)
+          remove(name)
+        }
+      })
+      return calls
+    },
+  }
+}

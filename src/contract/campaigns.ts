@@ -8,8 +8,9 @@ import {
   pipe,
   transform,
 } from 'valibot'
-import { count, email, expected, lengthOf, object, optionalText, text } from './fields.ts'
-import { kindOf } from './wording.ts'
+import { count, email, expected, lengthOf, optionalText, text } from './fields.ts'
+import { kindOf } from './kindOf.ts'
+import { object } from './object.ts'
 
 /** The longest `content.html`, in characters (code points). */
 export const MAX_HTML_CHARACTERS = 512_000

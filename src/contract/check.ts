@@ -1,4 +1,4 @@
-import type { BaseIssue, Config, GenericSchema } from 'valibot'
+import type { GenericSchema } from 'valibot'
 import { ValidationException } from './errors.ts'
 
 /** What a check answers: the clean payload, or every fault. */
@@ -9,18 +9,9 @@ export type Checked<T> =
 /**
  * Checks a value against a schema. The payload answered holds only the keys the schema names; those
  * that are `null` or `undefined` are left off, so that they never reach the wire.
- *
- * It takes inherited fields for the payload's own and lets a throwing getter through: `validate` and
- * the page copy what is own before they ask.
- *
- * @param config valibot's settings, such as words for its own messages. Default none.
  */
-export function check<T>(
-  schema: GenericSchema<unknown, T>,
-  value: unknown,
-  config: Config<BaseIssue<unknown>> = {},
-): Checked<T> {
-  const dataset = schema['~run']({ value }, config)
+export function check<T>(schema: GenericSchema<unknown, T>, value: unknown): Checked<T> {
+  const dataset = schema['~run']({ value }, {})
   if (dataset.issues)
     return {
       ok: false,

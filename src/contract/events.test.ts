@@ -46,7 +46,7 @@ test.each(names)('%s: a page may give remote_addr, and then it is sent', (operat
 test.each([null, undefined])('remote_addr and source of %s are left off', (none) => {
   const { source: _, ...payload } = withoutAddress('viewHomepage')
   const given = { ...payload, remote_addr: none, source: none }
-  expect(check(page.viewHomepage, given)).toStrictEqual({ ok: true, payload })
+  expect(check(page.viewHomepage, given)).toEqual({ ok: true, payload })
 })
 
 test.each(names)('%s: a page that extends Object.prototype is no fault', (operation) => {

@@ -1,5 +1,6 @@
 import type { InferInput, InferOutput } from 'valibot'
-import { anyText, count, email, lineProductId, object, optionalText, text, url } from './fields.ts'
+import { anyText, count, email, lineProductId, optionalText, text, url } from './fields.ts'
+import { object } from './object.ts'
 
 /** The usual event name of each tracking operation. sendCustom has none: its caller says it. */
 export const EVENT_NAMES = {

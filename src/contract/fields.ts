@@ -1,11 +1,4 @@
-import {
-  custom,
-  type GenericSchema,
-  nullish,
-  type ObjectEntries,
-  type ObjectSchema,
-  object as valibotObject,
-} from 'valibot'
+import { custom, type GenericSchema, nullish } from 'valibot'
 
 /**
  * The leaves of every schema: one rule a name, written once for tracker, client and gateway.
@@ -14,20 +7,13 @@ import {
  * about 500 bytes more and refuse everyday addresses (`o'brien@shop.example`).
  */
 
-type Issue = { readonly received: string }
+type Issue = { readonly received: unknown }
 
 /** "Expected …, received …": what was expected and what came, a long value cut at 80 characters. */
 export const expected = (what: string) => (issue: Issue) =>
-  `Expected ${what}, received ${issue.received.slice(0, 80)}`
+  `Expected ${what}, received ${String(issue.received).slice(0, 80)}`
 
 const isText = (value: unknown): value is string => typeof value === 'string'
-
-/**
- * An object of named fields. valibot walks the names with `for … in`, so on a page that extends
- * Object.prototype it would ask every payload for `extend` too: the names have no prototype.
- */
-export const object = <T extends ObjectEntries>(entries: T): ObjectSchema<T, undefined> =>
-  valibotObject<T>(Object.setPrototypeOf(entries, null))
 
 /** Code points, not UTF-16 units: an emoji is one character (decisions.md, "Lengths count"). */
 export const lengthOf = (text: string): number =>

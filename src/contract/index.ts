@@ -11,8 +11,6 @@ import { type Issue, ValidationException } from './errors.ts'
 import { createEventSchemas, EVENT_NAMES, type TrackingOperation } from './events.ts'
 import { text } from './fields.ts'
 import { serveJavascriptSchema } from './keys.ts'
-import { copyOwnFields } from './ownFields.ts'
-import { wording } from './wording.ts'
 
 export type * from './campaigns.ts'
 export type { Checked } from './check.ts'
@@ -56,23 +54,17 @@ export function validate<O extends Operation>(operation: O, payload: unknown): C
   if (!Object.hasOwn(schemas, operation))
     return refuse([{ path: '', message: 'Expected the name of an operation, received another' }])
   const schema = schemas[operation] as unknown as GenericSchema<unknown, Payload<O>>
-  const faults: Issue[] = []
   try {
-    const checked = check(schema, copyOwnFields(schema, payload, faults), wording)
-    if (checked.ok) return faults.length ? refuse(faults) : checked
-    const others = checked.error.issues.filter(({ path }) => !faults.some(covers(path)))
-    return refuse([...faults, ...others.map(hideAddress)])
+    const checked = check(schema, payload)
+    return checked.ok ? checked : refuse(checked.error.issues.map(hideAddress))
   } catch {
+    // A proxy that throws, a class whose name is no text.
     return refuse([{ path: '', message: 'Expected a payload that can be read, received an error' }])
   }
 }
 
 const refuse = (issues: readonly Issue[]) =>
   ({ ok: false, error: new ValidationException(issues) }) as const
-
-/** Whether a fault is of the same field, or of an object around it. */
-const covers = (path: string) => (fault: Issue) =>
-  fault.path === '' || path === fault.path || path.startsWith(`${fault.path}.`)
 
 /**
  * An address may carry a password or a token, so of one that is refused only the start is told. (A

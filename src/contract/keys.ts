@@ -1,6 +1,7 @@
 import { custom } from 'valibot'
-import { lengthOf, object } from './fields.ts'
-import { kindOf } from './wording.ts'
+import { lengthOf } from './fields.ts'
+import { kindOf } from './kindOf.ts'
+import { object } from './object.ts'
 
 /**
  * trackingKey: 6 to 20 characters, not blank. The message never shows the value: what stands in the

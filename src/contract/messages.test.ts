@@ -37,9 +37,9 @@ const line = completePayloads.addToCart
 const campaign = completePayloads.create
 
 test.each<[Operation, unknown, string]>([
-  ['viewHomepage', null, 'Expected an object, received null'],
-  ['viewHomepage', [], 'Expected an object, received a list'],
-  ['viewHomepage', 'words', 'Expected an object, received text of 5 characters'],
+  ['viewHomepage', null, 'Expected an object, received Null'],
+  ['viewHomepage', [], 'Expected an object, received Array'],
+  ['viewHomepage', 'words', 'Expected an object, received String'],
   ['viewHomepage', { ...page, did: ' ' }, 'did: Expected text that is not blank, received " "'],
   ['viewHomepage', { ...page, did: 7 }, 'did: Expected text that is not blank, received 7'],
   ['viewHomepage', { ...page, source: 7 }, 'source: Expected text, received 7'],
@@ -63,16 +63,12 @@ test.each<[Operation, unknown, string]>([
     { ...line, product_id: '12.0' },
     'product_id: Expected a whole number from 1, received "12.0"',
   ],
-  [
-    'addToCart',
-    { ...line, variation: 'TEE-S' },
-    'variation: Expected an object, received text of 5 characters',
-  ],
-  ['addToCart', { ...line, variation: [] }, 'variation: Expected an object, received a list'],
+  ['addToCart', { ...line, variation: 'TEE-S' }, 'variation: Expected an object, received String'],
+  ['addToCart', { ...line, variation: [] }, 'variation: Expected an object, received Array'],
   [
     'addToCart',
     { ...line, variation: { id: '1' } },
-    'variation.sku: Expected a value, received nothing',
+    'variation.sku: Expected text that is not blank, received undefined',
   ],
   ['create', { ...campaign, type: 'fax' }, 'type: Expected sms or email or push, received "fax"'],
   [

@@ -62,9 +62,9 @@ test('a polluted prototype changes no operation', () => {
   expect(findOperation({ product_id: '1' })).toBe('viewProduct')
 })
 
-test('a prototype that refuses a field makes a fault, no exception', () => {
+test('a prototype that refuses a field is not asked', () => {
   Object.defineProperty(prototype, 'source', { get: () => 'POLLUTED', configurable: true })
-  expect(pathsOf(validate('viewHomepage', { ...page, source: 'blog' }))).toEqual([''])
+  expect(pathsOf(validate('viewHomepage', { ...page, source: 'blog' }))).toBeNull()
 })
 
 test('only enumerable fields of the payload itself count', () => {
@@ -96,7 +96,7 @@ test.each<[path: string, payload: object]>([
   expect(validate('addToCart', payload)).toMatchObject({
     ok: false,
     error: {
-      issues: [{ path, message: 'Expected a value that can be read, received an error' }],
+      issues: [{ path, message: expect.stringMatching(/^Expected .+, received Error$/) }],
     },
   })
 })

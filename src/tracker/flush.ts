@@ -174,7 +174,7 @@ export function createFlush(
   const next = async () => {
     if (isWaiting()) return
     pump()
-    if (!requests.size && leftovers()[0] && !(await inTurn(drain)))
+    if (!requests.size && leftovers().length && !(await inTurn(drain)))
       wait(HAND_OFF_MS * (1 + Math.random()))
   }
 
@@ -202,7 +202,7 @@ export function createFlush(
       do {
         await resume()
         await Promise.all(requests)
-      } while (!failures && leftovers()[0])
+      } while (!failures && leftovers().length)
       return {
         delivered: settled.delivered - delivered,
         dropped: settled.dropped - dropped,

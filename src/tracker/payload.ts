@@ -1,7 +1,6 @@
 import { EVENT_NAMES, type TrackingOperation } from '../contract/events.ts'
 import type { Config } from './config.ts'
 import { maskUrl } from './lib/maskUrl.ts'
-import { own } from './lib/own.ts'
 
 /** The longest user agent that leaves the page, characters; what is longer is cut. */
 const MAX_AGENT_CHARACTERS = 1024
@@ -22,7 +21,7 @@ export function completePayload(
   config: Config,
 ): { readonly [name: string]: unknown } {
   const event = config.events?.[operation] ?? EVENT_NAMES[operation]
-  const payload = own({
+  const payload: { [name: string]: unknown } = {
     did,
     event: event && (config.eventPrefix ?? '') + event,
     url,
@@ -30,11 +29,10 @@ export function completePayload(
     remote_addr: config.remoteAddr,
     source: config.source,
     ...(operation === 'setEmail' && { firstname: '', lastname: '', phone: '' }),
-  })
-  const fields = own(given)
-  for (const name in fields) payload[name] = fields[name] ?? payload[name]
-  const { variation, product_id } = payload
-  if (variation && typeof variation === 'object') payload.variation = own(variation)
+  }
+  const fields = (given ?? {}) as typeof payload
+  for (const name of Object.keys(fields)) payload[name] = fields[name] ?? payload[name]
+  const { product_id } = payload
   if (operation === 'viewProduct' && typeof product_id === 'number')
     payload.product_id = `${product_id}`
   if (typeof payload.url === 'string') payload.url = maskUrl(payload.url, config.mask)

@@ -9,7 +9,6 @@ import type { Flush } from './flush.ts'
 import { byteLength } from './lib/byteLength.ts'
 import { now } from './lib/now.ts'
 import { uuid7 } from './lib/uuid.ts'
-import { writeJson } from './lib/writeJson.ts'
 import type { Notice, Notices } from './notices.ts'
 import type { Outbox } from './outbox.ts'
 import { completePayload } from './payload.ts'
@@ -70,7 +69,7 @@ export function createTrack(
       const payload = completePayload(operation, given, url, deviceId.get(), config)
       const checked = check(schemas[operation], payload)
       if (!checked.ok) return refuse(checked.error, payload, key)
-      const body = writeJson(checked.payload)
+      const body = JSON.stringify(checked.payload)
       if (byteLength(body) > MAX_EVENT_BYTES)
         return refuse(invalid(`Expected at most ${MAX_EVENT_BYTES} bytes`), payload, key)
       // The first key's entry bears the event's id alone, a second key's also its own.

@@ -4,13 +4,12 @@ import {
   type InferInput,
   type InferOutput,
   nullish,
+  object,
+  optional,
   picklist,
-  pipe,
-  transform,
 } from 'valibot'
-import { count, email, expected, lengthOf, optionalText, text } from './fields.ts'
+import { converted, count, email, expected, lengthOf, optionalText, text } from './fields.ts'
 import { kindOf } from './kindOf.ts'
-import { object } from './object.ts'
 
 /** The longest `content.html`, in characters (code points). */
 export const MAX_HTML_CHARACTERS = 512_000
@@ -26,24 +25,18 @@ const isMoment = (value: unknown): boolean => {
 const oneOf = <const T extends readonly (string | number)[]>(options: T) =>
   picklist(options, expected(options.join(' or ')))
 
-const filters = {
-  filters: optionalText,
-  search: optionalText,
-  type: optionalText,
-  start_date: optionalText,
-  page: optionalText,
-  limit: optionalText,
-}
+/** A filter that is empty, blank or null is left out. */
+const filter = converted(optionalText, (given) => (given?.trim() ? given : undefined))
 
-/** Body of list: every filter optional, those empty, blank or null left out. */
-export const listSchema = pipe(
-  object(filters),
-  transform((given): { [K in keyof typeof filters]?: string } =>
-    Object.fromEntries(
-      Object.entries(given).flatMap(([key, value]) => (value?.trim() ? [[key, value]] : [])),
-    ),
-  ),
-)
+/** Body of list: every filter optional. */
+export const listSchema = object({
+  filters: optional(filter),
+  search: optional(filter),
+  type: optional(filter),
+  start_date: optional(filter),
+  page: optional(filter),
+  limit: optional(filter),
+})
 
 /** Body of create: every key required, nested ones too. */
 export const createSchema = object({

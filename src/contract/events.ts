@@ -1,37 +1,46 @@
-import type { InferInput, InferOutput } from 'valibot'
+import type { InferInput, InferOutput, object as valibotObject } from 'valibot'
 import { anyText, count, email, lineProductId, optionalText, text, url } from './fields.ts'
-import { object } from './object.ts'
 
-/** The usual event name of each tracking operation. sendCustom has none: its caller says it. */
-export const EVENT_NAMES = {
-  viewHomepage: 'view_homepage',
-  setEmail: 'set_email',
-  viewProduct: 'view_product',
-  addToCart: 'add_to_cart',
-  removeFromCart: 'remove_from_cart',
-  addToWishlist: 'add_to_wishlist',
-  removeFromWishlist: 'remove_from_wishlist',
-  initiateCheckout: 'initiate_checkout',
-  search: 'search',
-  sendCustom: '',
-} as const
+/** The operations that have a usual event name: their own, in the other spelling. */
+const NAMED = [
+  'viewHomepage',
+  'setEmail',
+  'viewProduct',
+  'addToCart',
+  'removeFromCart',
+  'addToWishlist',
+  'removeFromWishlist',
+  'initiateCheckout',
+  'search',
+] as const
 
 /** The ten operations that carry a device id, by the names of the specification. */
-export type TrackingOperation = keyof typeof EVENT_NAMES
+export type TrackingOperation = (typeof NAMED)[number] | 'sendCustom'
+
+/** The usual event name of each: `view_homepage`, `search`. sendCustom has none: its caller says it. */
+export const EVENT_NAMES = {
+  ...Object.fromEntries(NAMED.map((name) => [name, name.replace(/[A-Z]/g, '_$&').toLowerCase()])),
+  sendCustom: '',
+} as { readonly [O in TrackingOperation]: string }
 
 /**
- * The ten tracking schemas. They differ between page and server in one thing: a page can not know
- * `remote_addr`, so there it is optional and the gateway completes it.
+ * The ten tracking schemas. They differ between page and server in what the gateway completes from the
+ * connection: the visitor's address, which a page can not know, and the user agent, where a browser
+ * keeps it from its pages.
  *
- * @param remote_addr `text` for the full form, `optionalText` for the page form.
+ * @param completed `text` for the full form, `optionalText` for the page form.
+ * @param object valibot's `object`; the script leaves it away, since `check` needs only the entries.
  */
-export const createEventSchemas = <R extends typeof text | typeof optionalText>(remote_addr: R) => {
+export const createEventSchemas = <C extends typeof text | typeof optionalText>(
+  completed: C,
+  object = ((entries: object) => ({ entries })) as unknown as typeof valibotObject,
+) => {
   const common = {
     did: text,
     event: text,
     url,
-    http_user_agent: text,
-    remote_addr,
+    http_user_agent: completed,
+    remote_addr: completed,
     source: optionalText,
   }
   const page = object(common)

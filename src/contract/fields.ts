@@ -1,4 +1,4 @@
-import { custom, type GenericSchema, nullish } from 'valibot'
+import { custom, type GenericSchema, type NullishSchema } from 'valibot'
 
 /**
  * The leaves of every schema: one rule a name, written once for tracker, client and gateway.
@@ -28,8 +28,14 @@ export const text = custom<string>(
 /** A string that may be empty: the names and the phone of setEmail. */
 export const anyText = custom<string>(isText, expected('text'))
 
-/** A string, `null` or absent. `null` is left off by `validate`, so neither reaches the wire. */
-export const optionalText = nullish(anyText)
+/**
+ * A string, `null` or absent. `null` is left off by `check`, so neither reaches the wire. To types it
+ * is valibot's `nullish(anyText)`; one check does the same for the script at 80 bytes less.
+ */
+export const optionalText = custom(
+  (value) => value === null || value === undefined || isText(value),
+  expected('text'),
+) as GenericSchema as NullishSchema<typeof anyText, undefined>
 
 /** An address of http or https by the WHATWG URL standard, no white space or control character at its ends. */
 export const url = custom<string>((value) => {
@@ -68,16 +74,25 @@ export const count = custom<number>(isCount, expected('a whole number from 1'))
  * product_id of a product line: an integer from 1 to 2^53-1; a string of ASCII digits is converted
  * ("007" is 7). Whatever would change the id on its way ("12.0", "1e3", past 2^53-1) is invalid.
  */
-const idOrDigits = custom<number | `${number}`>(
-  (value) => isCount(isText(value) && /^\d+$/.test(value) ? +value : value),
-  expected('a whole number from 1'),
+export const lineProductId = converted(
+  custom<number | `${number}`>(
+    (value) => isCount(isText(value) && /^\d+$/.test(value) ? +value : value),
+    expected('a whole number from 1'),
+  ),
+  Number,
 )
-/** Converts by itself what it accepts: valibot's `pipe` and `transform` cost the script 130 bytes more. */
-export const lineProductId: GenericSchema<number | `${number}`, number> = {
-  ...(idOrDigits as GenericSchema<number | `${number}`, number>),
-  '~run'(dataset, config) {
-    const checked = idOrDigits['~run'](dataset, config)
-    if (!checked.issues) checked.value = Number(checked.value) as never
-    return checked as never
-  },
+
+/** A leaf that converts what it accepts, for valibot's `pipe` and `transform` (130 bytes of the script). */
+export function converted<I, O>(
+  leaf: GenericSchema<I>,
+  convert: (value: I) => O,
+): GenericSchema<I, O> {
+  return {
+    ...(leaf as GenericSchema as GenericSchema<I, O>),
+    '~run'(dataset, config) {
+      const checked = leaf['~run'](dataset, config)
+      if (!checked.issues) checked.value = convert(checked.value as I) as never
+      return checked as never
+    },
+  }
 }

@@ -1,4 +1,4 @@
-import type { GenericSchema, InferOutput } from 'valibot'
+import { type GenericSchema, type InferOutput, object } from 'valibot'
 import {
   createSchema,
   getEmailReportSchema,
@@ -31,7 +31,7 @@ const schemas = {
   getEmailReport: getEmailReportSchema,
   getLatestCampaign: getLatestCampaignSchema,
   sendCustomApi: sendCustomApiSchema,
-  ...createEventSchemas(text),
+  ...createEventSchemas(text, object),
   serveJavascript: serveJavascriptSchema,
 } satisfies Record<string, GenericSchema>
 

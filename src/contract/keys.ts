@@ -1,7 +1,6 @@
-import { custom } from 'valibot'
+import { custom, object } from 'valibot'
 import { lengthOf } from './fields.ts'
 import { kindOf } from './kindOf.ts'
-import { object } from './object.ts'
 
 /**
  * trackingKey: 6 to 20 characters, not blank. The message never shows the value: what stands in the

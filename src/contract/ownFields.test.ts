@@ -92,18 +92,13 @@ test.each<[path: string, payload: object]>([
       variation: Object.defineProperties({ id: '42-1' }, descriptorsOf(throwing('sku'))),
     },
   ],
-])('a getter that throws is a fault of %s', (path, payload) => {
+])('a getter that throws (%s) is a fault of the payload, no exception', (_, payload) => {
   expect(validate('addToCart', payload)).toMatchObject({
     ok: false,
     error: {
-      issues: [{ path, message: expect.stringMatching(/^Expected .+, received Error$/) }],
+      issues: [{ path: '', message: 'Expected a payload that can be read, received an error' }],
     },
   })
-})
-
-test('a getter that throws hides no other fault', () => {
-  const payload = Object.defineProperties({ ...line, quantity: 0 }, descriptorsOf(throwing('did')))
-  expect(pathsOf(validate('addToCart', payload))).toEqual(['did', 'quantity'])
 })
 
 test('a key the contract does not name is not read', () => {

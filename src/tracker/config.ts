@@ -10,9 +10,9 @@ export type Config = {
   /** The gateway's address, without a slash at its end. */
   readonly base: string
   /** Whether POST /t/batch may be used. */
-  readonly batch?: boolean
+  readonly batch?: boolean | string
   /** Any 2xx acknowledges: `base` is another service, which does not name the event's id. */
-  readonly anyOk?: boolean
+  readonly anyOk?: boolean | string
   /** Stands before every event name that the caller did not give. Default none. */
   readonly eventPrefix?: string
   /** Event names in place of the usual ones, by operation. Default none. */
@@ -25,6 +25,26 @@ export type Config = {
   readonly mask?: readonly string[]
   /** An event older than this is dropped, days. Default 30. */
   readonly maxAgeDays?: number
+  /** Which pages are counted: none, those loaded, or also those a router shows. Default `all`. */
+  readonly pageViews?: 'off' | 'load' | 'all'
+  /** Event name of an automatic page view, before the prefix. Default `view_page`. */
+  readonly pageViewEvent?: string
+  /** Whether a change of the query alone is a new page. Default false. */
+  readonly pageViewQuery?: boolean | string
+  /** Whether a change of the fragment alone is a new page, for hash routers. Default false. */
+  readonly pageViewHash?: boolean | string
+  /** Whether pushes of shop plugins are read. Default true. */
+  readonly dataLayer?: boolean | string
+  /** Name of the global array that plugins push to; the page's first key says it. Default `dataLayer`. */
+  readonly dataLayerName?: string
+  /** Prefix of the plugins' own event names; the page's first key says it. Default `__sm__`. */
+  readonly dataLayerPrefix?: string
+  /** The same thing reported in two ways within this time is one event, ms. 0: never. Default 5000. */
+  readonly duplicateWindowMs?: number | string
+  /** Whether GA4 and Universal Analytics pushes are read, and how (parts/ga4.ts). Default false. */
+  readonly ga4?: unknown
+  /** Whether a page's schema.org product is read (parts/schemaOrg.ts). Default false. */
+  readonly schemaOrg?: unknown
 }
 
 /**

@@ -1,9 +1,11 @@
-import { UUID } from '../contract/uuid.ts'
+import { attempt } from './lib/attempt.ts'
 import type { Store } from './lib/storage.ts'
 import { uuid4 } from './lib/uuid.ts'
 
 /** Where the device id is kept: a name in localStorage, and of the cookie where that fails. */
 const NAME = 'track.did'
+/** A UUID under that name, and no junk. */
+const KEPT = /track\.did=([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})(?:;|$)/i
 /** 400 days: the longest that browsers keep a cookie. */
 const COOKIE_SECONDS = 34_560_000
 
@@ -20,26 +22,17 @@ export type DeviceId = {
  */
 export function createDeviceId(store: Store, page: { cookie: string }): DeviceId {
   let did = ''
-  const stored = () => {
-    try {
-      return [store.get(NAME), page.cookie.match(`${NAME}=([^;]*)`)?.[1]]
-    } catch {
-      return [store.get(NAME)]
-    }
-  }
   const reset = () => {
     did = uuid4()
     if (!store.set(NAME, did))
-      try {
+      attempt(() => {
         page.cookie = `${NAME}=${did};path=/;max-age=${COOKIE_SECONDS};samesite=lax`
-      } catch {
-        // Memory is what is left: one id for the life of the page.
-      }
+      })
     return did
   }
   return {
     get() {
-      did ||= stored().find((id) => id && UUID.test(id)) ?? reset()
+      did ||= KEPT.exec(`${NAME}=${store.get(NAME)};${attempt(() => page.cookie)}`)?.[1] ?? reset()
       return did
     },
     reset,

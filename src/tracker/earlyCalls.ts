@@ -1,4 +1,6 @@
+import { EVENT_NAMES } from '../contract/events.ts'
 import { UUID } from '../contract/uuid.ts'
+import type { Sighting } from './track.ts'
 
 /**
  * A call made before the script was there, as the snippet's stub records it: the helper's name, its
@@ -15,24 +17,37 @@ type EarlyCall = [
 ]
 
 /**
- * Replays, in order, the calls that stubs kept in storage when a page was left before its script
- * arrived, then those of this page's stub. Each keeps its own id, so that two tabs which replay the
- * same call make one event.
+ * The calls that stubs kept in storage when a page was left before its script arrived, then those of
+ * this page's stub, in order. Each keeps its own id, so that two tabs which replay the same call make
+ * one event.
  *
  * @param kept What storage held of earlier pages' calls, JSON each, or anybody's junk.
  * @param stub What stood at `window.track`: the snippet's stub, an element, or nothing.
  * @param helpers What stands there now.
+ * @returns Replays them: for every key on the page, or for one that joins later.
  */
-export function replayEarlyCalls(kept: readonly string[], stub: unknown, helpers: object): void {
+export function takeEarlyCalls(
+  kept: readonly string[],
+  stub: unknown,
+  helpers: object,
+): (only?: Sighting['only']) => void {
   const { q } = (stub ?? {}) as { q?: unknown }
-  for (const call of [...kept, ...(Array.isArray(q) ? q.splice(0) : [])])
-    try {
-      const [name, [first, second], url, at, id, settle]: EarlyCall =
-        typeof call === 'string' ? JSON.parse(call) : call
-      const helper = (helpers as { [name: string]: (...all: unknown[]) => unknown })[name]
-      const outcome = UUID.test(id) && helper?.(first, second ?? { url, at, id })
-      settle?.(outcome)
-    } catch {
-      // Junk of somebody else's under our name.
-    }
+  const calls = [...kept, ...(Array.isArray(q) ? q.splice(0) : [])]
+  return (only) => {
+    for (const call of calls)
+      try {
+        const [name, [first, second], url, at, id, settle]: EarlyCall =
+          typeof call === 'string' ? JSON.parse(call) : call
+        const helper = (helpers as { [name: string]: (...all: unknown[]) => unknown })[name]
+        // What is no event (`on` and its listener) is for the page, not for each key.
+        const outcome =
+          UUID.test(id) &&
+          (name in EVENT_NAMES
+            ? helper?.(first, { url, at, id, only })
+            : only || helper?.(first, second))
+        settle?.(outcome)
+      } catch {
+        // Junk of somebody else's under our name.
+      }
+  }
 }

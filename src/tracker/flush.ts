@@ -1,10 +1,11 @@
 import { MAX_KEEPALIVE_BYTES } from '../contract/delivery.ts'
 import type { Config } from './config.ts'
 import { byteLength } from './lib/byteLength.ts'
+import { isOn } from './lib/isOn.ts'
 import { now } from './lib/now.ts'
 import type { Notice, Notices } from './notices.ts'
 import { type Entry, idOf, type Outbox } from './outbox.ts'
-import type { Result, Send } from './transport.ts'
+import type { Send } from './transport.ts'
 
 /**
  * When what leaves.
@@ -42,10 +43,8 @@ export type Flush = {
   fresh(): void
   /** Sends what earlier pages left; and after `online`, or a return from the back/forward cache. */
   resume(): unknown
-  /** The page is being left, or hidden: sends what has no answer yet and is in no request. */
-  leave(): void
-  /** It is shown again. */
-  stay(): void
+  /** The page is left or hidden: sends what has no answer yet and is in no request. Or shown again. */
+  leave(isLeaving: boolean): void
   /** Tries everything now, whatever the backoff. */
   all(): Promise<FlushResult>
 }
@@ -66,13 +65,15 @@ export function createFlush(
   const inHand = new Set<string>()
   const failed = new Set<string>()
   const settled = { delivered: 0, dropped: 0 }
-  /** Bytes that one request may have, and that all with keepalive have now. */
+  /** Bytes that a batch may have, and that all requests with keepalive have now. */
   let most = MAX_KEEPALIVE_BYTES
   let keepaliveBytes = 0
   /** Attempts failed in a row: while a timer runs after one, nothing leaves. */
   let failures = 0
   let timer = 0
   let leaving = false
+  /** This page's turn at sending again, while it lasts. */
+  let turn: Promise<boolean> | undefined
 
   const wait = (ms: number) => {
     clearTimeout(timer)
@@ -95,8 +96,10 @@ export function createFlush(
     let bytes = 0
     for (const entry of entries) {
       const { key, body } = entry
+      // Two keys on a page take turns in the outbox: the other's events are for the next request.
+      if (bytes && key !== group[0]?.key) continue
       const size = byteLength(body) + ENVELOPE_BYTES
-      if (bytes && (key !== group[0]?.key || !configs.get(key)?.batch || bytes + size > room)) break
+      if (bytes && (!isOn(configs.get(key)?.batch) || bytes + size > room)) break
       group.push(entry)
       bytes += size
     }
@@ -112,16 +115,17 @@ export function createFlush(
     const { status, results, afterMs } = await request
     requests.delete(request)
     if (keepalive) keepaliveBytes -= bytes
-    if (status === 413) most = bytes / 2
+    // Too large as a batch, or one of its events can not be read: each gets its own verdict in the end.
+    if (group[1] && /^4(00|13)/.test(`${status}`)) most = bytes / 2
     let isDone = true
     group.forEach((entry, index) => {
-      const result = results[index] as Result
+      const verdict = results[index]
       inHand.delete(entry.name)
-      if (!result.status) {
+      if (!verdict) {
         isDone = false
         failed.add(entry.name)
-      } else if (result.status < 300) settle('delivered', entry)
-      else settle('dropped', entry, { reason: 'refused', ...result })
+      } else if (verdict.status < 300) settle('delivered', entry)
+      else settle('dropped', entry, { reason: 'refused', ...verdict })
     })
     if (isDone) failures = 0
     else {
@@ -134,10 +138,10 @@ export function createFlush(
   /** Sends fresh events while there is room, when leaving in as many requests as it takes. */
   const pump = () => {
     while (leaving || requests.size < MAX_REQUESTS) {
-      const room = most - keepaliveBytes
+      const room = MAX_KEEPALIVE_BYTES - keepaliveBytes
       const { group, bytes } = take(
         outbox.own().filter(({ name }) => !inHand.has(name) && !failed.has(name)),
-        room,
+        Math.min(room, most),
       )
       // What has no room goes without keepalive, which ends with the page.
       const fits = bytes <= room
@@ -174,8 +178,11 @@ export function createFlush(
   const next = async () => {
     if (isWaiting()) return
     pump()
-    if (!requests.size && leftovers().length && !(await inTurn(drain)))
-      wait(HAND_OFF_MS * (1 + Math.random()))
+    if (!turn && !requests.size && leftovers().length)
+      turn = inTurn(drain).finally(() => {
+        turn = undefined
+      })
+    if (turn && !(await turn) && !isWaiting()) wait(HAND_OFF_MS * (1 + Math.random()))
   }
 
   const resume = () => {
@@ -189,20 +196,17 @@ export function createFlush(
       if (leaving || !isWaiting()) pump()
     },
     resume,
-    leave() {
-      leaving = true
-      failed.clear()
-      pump()
-    },
-    stay() {
-      leaving = false
+    leave(isLeaving) {
+      leaving = isLeaving
+      if (isLeaving) failed.clear()
+      if (isLeaving) pump()
     },
     async all() {
       const { delivered, dropped } = settled
       do {
         await resume()
         await Promise.all(requests)
-      } while (!failures && leftovers().length)
+      } while (requests.size || turn)
       return {
         delivered: settled.delivered - delivered,
         dropped: settled.dropped - dropped,

@@ -66,25 +66,26 @@ export type TrackOutcome =
         | TrackDropReason
     }
 
-/** What became of an event, for `track.on`. */
+/** What became of an event, or of something seen on the page that did not become one: for `track.on`. */
 export interface TrackNotice {
-  /** The event's id. */
-  readonly id?: string
+  /** The event's id; absent for what never became an event. */
+  readonly id?: string | undefined
   /** The tracking key it was for. */
-  readonly key?: string
+  readonly key?: string | undefined
   /** The helper's name. */
-  readonly operation?: string
+  readonly operation?: string | undefined
+  /** As it was sent, or as it was given where it was dropped. */
   readonly payload?: unknown
   /** Of a drop: why. */
-  readonly reason?: TrackDropReason
+  readonly reason?: TrackDropReason | undefined
   /** Of a drop as `invalid`: every fault. */
-  readonly error?: Error & { readonly issues: readonly TrackIssue[] }
-  /** Of something seen on the page that did not become an event: a short code. */
-  readonly code?: string
+  readonly error?: (Error & { readonly issues: readonly TrackIssue[] }) | undefined
+  /** Of something seen that did not become an event: a short code. */
+  readonly code?: string | undefined
   /** The element or the push it was seen at. */
   readonly where?: unknown
   /** Of a drop as `refused`: the gateway's HTTP status and words. */
-  readonly status?: number
+  readonly status?: number | undefined
   readonly message?: string | undefined
 }
 

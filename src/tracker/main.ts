@@ -1,6 +1,6 @@
 import { type Config, readConfig } from './config.ts'
 import { createDeviceId } from './deviceId.ts'
-import { replayEarlyCalls } from './earlyCalls.ts'
+import { takeEarlyCalls } from './earlyCalls.ts'
 import { createFlush } from './flush.ts'
 import type { TrackApi } from './global.d.ts'
 import { createHelpers } from './helpers.ts'
@@ -32,22 +32,25 @@ function start(config: Config, stub: unknown) {
   const track = createTrack(configs, deviceId, outbox, flush, notices)
   const helpers = createHelpers(track, deviceId, outbox, flush, notices)
 
+  let replay: ReturnType<typeof takeEarlyCalls>
   whenShown(() => {
-    replayEarlyCalls(outbox.takeCalls(), stub, helpers)
+    replay = takeEarlyCalls(outbox.takeCalls(), stub, helpers)
+    replay()
     flush.resume()
-  })
-  listen(window, 'pagehide', flush.leave)
-  listen(document, 'visibilitychange', () =>
-    document.visibilityState === 'hidden' ? flush.leave() : flush.stay(),
-  )
-  listen(window, 'online pageshow', (event) => {
-    if ((event as PageTransitionEvent).persisted ?? true) flush.resume()
+    listen(window, 'pagehide', () => flush.leave(true))
+    listen(document, 'visibilitychange', () => flush.leave(document.hidden))
+    listen(window, 'online pageshow', (event) => {
+      if ((event as PageTransitionEvent).persisted ?? true) flush.resume()
+    })
   })
   window.track = Object.assign(helpers, {
     join(joining: Config) {
       if (configs.has(joining.key)) return
       configs.set(joining.key, joining)
-      whenShown(flush.resume)
+      whenShown(() => {
+        replay((config) => config === joining)
+        flush.resume()
+      })
     },
   })
 }

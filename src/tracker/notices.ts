@@ -1,29 +1,6 @@
-import type { DropReason } from '../contract/delivery.ts'
-import type { ValidationException } from '../contract/errors.ts'
-import type { TrackingOperation } from '../contract/events.ts'
+import type { TrackNotice } from './global.d.ts'
 
-/** What became of an event, or of something seen that did not become one. */
-export type Notice = {
-  /** The event's id; absent for what never became an event. */
-  readonly id?: string
-  /** The tracking key it went to. */
-  readonly key?: string
-  readonly operation?: TrackingOperation | string
-  /** The payload as it was sent, or as it was given where it was dropped. */
-  readonly payload?: unknown
-  /** Why it was dropped. */
-  readonly reason?: DropReason
-  /** For reason `invalid`: every fault. */
-  readonly error?: ValidationException
-  /** A short code of what was wrong with something seen (see the README's list). */
-  readonly code?: string
-  /** Where it was seen: the element, or the push. */
-  readonly where?: unknown
-  /** For reason `refused`: the gateway's status and words. */
-  readonly status?: number
-  readonly message?: string | undefined
-}
-
+export type Notice = TrackNotice
 export type Kind = 'accepted' | 'delivered' | 'dropped'
 export type Listener = (notice: Notice) => void
 

@@ -1,4 +1,3 @@
-import { UUID } from '../contract/uuid.ts'
 import type { Store } from './lib/storage.ts'
 
 /** Storage names begin so; the entry's name follows. */
@@ -51,7 +50,7 @@ export function createOutbox(store: Store): Outbox {
     own.delete(name)
     store.remove(PREFIX + name)
   }
-  const storedEach = (see: (name: string, value: string) => void) => {
+  const each = (see: (name: string, value: string) => void) => {
     for (const name of store.names())
       if (name.startsWith(PREFIX)) see(name.slice(PREFIX.length), store.get(name) ?? '')
   }
@@ -60,32 +59,31 @@ export function createOutbox(store: Store): Outbox {
     add(entry) {
       const { name, at, key, body } = entry
       if (own.size >= MAX_OWN_EVENTS) return false
+      own.set(name, entry)
       if (
         stored + body.length < MAX_STORED_CHARACTERS &&
         store.set(PREFIX + name, `${at} ${key} ${body}`)
       )
         stored += body.length
-      own.set(name, entry)
       return true
     },
     remove,
     own: () => [...own.values()],
     all() {
-      const all = new Map<string, Entry>()
+      const all = new Map(own)
       stored = 0
-      storedEach((name, value) => {
-        const [, at, key, body] = /^(\d+) (\S+) (\{.*)/s.exec(value) ?? []
+      each((name, value) => {
         stored += value.length
-        if (UUID.test(idOf(name)) && at && key && body) all.set(name, { name, at: +at, key, body })
+        const [, at, key, body] = /^(\d+) (\S+) (\{.*\})$/s.exec(value) ?? []
+        if (at && key && body) all.set(name, own.get(name) ?? { name, at: +at, key, body })
+        // What begins with a bracket is a call that a stub kept, the rest junk.
         else if (value[0] !== '[') remove(name)
       })
-      return [...new Map([...all, ...own]).values()].sort(
-        (a, b) => a.at - b.at || (a.name < b.name ? -1 : 1),
-      )
+      return [...all.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
     },
     takeCalls() {
       const calls: string[] = []
-      storedEach((name, value) => {
+      each((name, value) => {
         if (value[0] === '[') {
           calls.push(value)
           remove(name)

@@ -33,7 +33,7 @@ export function completePayload(
   const fields = (given ?? {}) as typeof payload
   for (const name of Object.keys(fields)) payload[name] = fields[name] ?? payload[name]
   const { product_id } = payload
-  if (operation === 'viewProduct' && typeof product_id === 'number')
+  if (operation === 'viewProduct' && Number.isSafeInteger(product_id))
     payload.product_id = `${product_id}`
   if (typeof payload.url === 'string') payload.url = maskUrl(payload.url, config.mask)
   return payload

@@ -9,7 +9,7 @@ import type { Flush } from './flush.ts'
 import { byteLength } from './lib/byteLength.ts'
 import { now } from './lib/now.ts'
 import { uuid7 } from './lib/uuid.ts'
-import type { Notice, Notices } from './notices.ts'
+import type { Kind, Notice, Notices } from './notices.ts'
 import type { Outbox } from './outbox.ts'
 import { completePayload } from './payload.ts'
 
@@ -28,8 +28,8 @@ export type Sighting = {
   readonly url?: string
   /** The element or the push, for who reads notices. */
   readonly where?: unknown
-  /** Names the only key it is for. Default all on the page. */
-  readonly key?: string
+  /** Which of the keys on the page it is for. Default all. */
+  readonly only?: ((config: Config) => unknown) | undefined
 }
 
 /** What became of an event: kept under its id, or why not. */
@@ -42,8 +42,6 @@ export type Track = (operation: TrackingOperation, payload: unknown, sighting?: 
 
 const schemas = createEventSchemas(optionalText)
 
-const invalid = (message: string) => new ValidationException([{ path: '', message }])
-
 /** @param configs The configuration of each key on this page; one may join later. */
 export function createTrack(
   configs: ReadonlyMap<string, Config>,
@@ -54,41 +52,48 @@ export function createTrack(
 ): Track {
   let inside = false
 
-  return function track(operation, given, sighting = {}) {
-    const { at = now(), id = uuid7(at), url = location.href, where } = sighting
+  return (
+    operation,
+    given,
+    { at = now(), id = uuid7(at), url = location.href, where, only } = {},
+  ) => {
     let outcome: Outcome | undefined
 
-    const refuse = (error: ValidationException | DropReason, payload: unknown, key?: string) => {
-      outcome ??= { ok: false, error }
-      const why = typeof error === 'string' ? { reason: error } : { reason: 'invalid', error }
-      notices.tell('dropped', { id, operation, payload, where, key, ...why } as Notice)
+    const tell = (kind: Kind, key?: string, payload: unknown = given, why?: Notice) =>
+      notices.tell(kind, { id, operation, where, key, payload, ...why })
+    const drop = (reason: DropReason, fault?: unknown, key?: string, payload?: unknown) => {
+      const error =
+        typeof fault === 'string' ? new ValidationException([{ path: '', message: fault }]) : fault
+      outcome ??= { ok: false, error: error ?? reason } as Outcome
+      tell('dropped', key, payload, { reason, error } as Notice)
     }
 
     const add = (config: Config) => {
       const { key } = config
-      const payload = completePayload(operation, given, url, deviceId.get(), config)
-      const checked = check(schemas[operation], payload)
-      if (!checked.ok) return refuse(checked.error, payload, key)
-      const body = JSON.stringify(checked.payload)
+      const completed = completePayload(operation, given, url, deviceId.get(), config)
+      const checked = check(schemas[operation], completed)
+      if (!checked.ok) return drop('invalid', checked.error, key, completed)
+      const { payload } = checked
+      const body = JSON.stringify(payload)
       if (byteLength(body) > MAX_EVENT_BYTES)
-        return refuse(invalid(`Expected at most ${MAX_EVENT_BYTES} bytes`), payload, key)
-      // The first key's entry bears the event's id alone, a second key's also its own.
-      if (!outbox.add({ name: outcome?.ok ? `${id}.${key}` : id, at, key, body }))
-        return refuse('outbox_full', payload, key)
+        return drop('invalid', `Expected at most ${MAX_EVENT_BYTES} bytes`, key, payload)
+      // The first key's entry bears the event's id alone, a second key's also its own: one that joins
+      // later must not take the name of an entry that is still on its way.
+      if (!outbox.add({ name: outcome || only ? `${id}.${key}` : id, at, key, body }))
+        return drop('outbox_full', undefined, key, payload)
       outcome = { ok: true, id }
-      notices.tell('accepted', { id, operation, payload: checked.payload, where, key })
+      tell('accepted', key, payload)
       flush.fresh()
     }
 
     // A page that tracks from inside its own storage or fetch would go round for ever.
-    if (inside) refuse(invalid('Called from inside storage or fetch'), given)
+    if (inside) drop('invalid', 'Called by its own call')
     else
       try {
         inside = true
-        for (const config of configs.values())
-          if (!sighting.key || sighting.key === config.key) add(config)
+        for (const config of configs.values()) if (!only || only(config)) add(config)
       } catch {
-        refuse(invalid('Unreadable'), given)
+        drop('invalid', 'Unreadable')
       } finally {
         inside = false
       }

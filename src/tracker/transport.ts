@@ -1,4 +1,6 @@
+import type { Verdict } from '../contract/delivery.ts'
 import type { Config } from './config.ts'
+import { isOn } from './lib/isOn.ts'
 import { now } from './lib/now.ts'
 import { type Entry, idOf } from './outbox.ts'
 
@@ -7,17 +9,14 @@ const TIMEOUT_MS = 30_000
 /** A gateway that asks for more patience is asked again after this all the same, ms. */
 const MAX_RETRY_AFTER_MS = 3_600_000
 
-/** What an attempt did to an event: taken (2xx), refused for good with its reason (4xx), unknown (0). */
-export type Result = { readonly status: number; readonly message?: string }
-
 /** What an attempt did. */
 export type Answer = {
   /** The answer's HTTP status; 0 when none came. */
   readonly status: number
-  /** For each event, in order. */
-  readonly results: readonly Result[]
-  /** How long the gateway asks to wait, ms; 0 where it does not say. */
+  /** How long the gateway asks to wait, ms; 0 or less where it does not say. */
   readonly afterMs: number
+  /** For each event, in order: taken (2xx), refused for good (4xx); missing where it is not known. */
+  readonly results: readonly (Verdict | undefined)[]
 }
 
 /** One attempt: sends events of one tracking key in one request. Never rejects. */
@@ -27,17 +26,13 @@ export type Send = (
   keepalive: boolean,
 ) => Promise<Answer>
 
-const UNKNOWN: Result = { status: 0 }
-
 /** @param post The page's fetch. */
 export const createSend =
   (post: typeof fetch): Send =>
   async (config, entries, keepalive) => {
-    const giveUp = new AbortController()
-    const timer = setTimeout(() => giveUp.abort(), TIMEOUT_MS)
     let status = 0
-    let results: Result[] = entries.map(() => UNKNOWN)
     let afterMs = 0
+    let results: (Verdict | undefined)[] = []
     try {
       const sent = now()
       const one = entries.length < 2 && entries[0]
@@ -51,40 +46,42 @@ export const createSend =
           // Text, so that no preflight is needed: one may outlive its page and lose the event.
           body: one
             ? one.body
-            : `{"sent":${sent},"events":[${entries
-                .map(({ name, at, body }) => `{"id":"${idOf(name)}","at":${at},"payload":${body}}`)
-                .join()}]}`,
+            : `{"sent":${sent},"events":[${entries.map(
+                ({ name, at, body }) => `{"id":"${idOf(name)}","at":${at},"payload":${body}}`,
+              )}]}`,
           keepalive,
           credentials: 'omit',
           referrerPolicy: 'origin',
           // A redirect is then an answer that acknowledges nothing.
           redirect: 'manual',
-          signal: giveUp.signal,
+          // Older browsers have only their own limit.
+          signal: AbortSignal.timeout?.(TIMEOUT_MS),
         },
       )
       const { ok } = response
       status = response.status
       // Retry-After in seconds or as a date (RFC 9110, 10.2.3); nonsense says nothing.
       const after = response.headers.get('retry-after') as string
-      afterMs = Math.min(+after * 1000 || Date.parse(after) - sent || 0, MAX_RETRY_AFTER_MS)
-      const answer = await response.json().catch(() => 0)
+      afterMs = Math.min(+after * 1000 || +new Date(after) - sent || 0, MAX_RETRY_AFTER_MS)
+      // From the script's tag it is text.
+      const anyOk = ok && isOn(config.anyOk)
+      const answer = anyOk ? 0 : await response.json()
+      // Final is only a 4xx that gives a reason: proxies and captive portals answer errors too. That a
+      // batch is wrong as a whole says nothing of its events, unless nobody may send any.
+      const final = ok || one ? /^2|^4(?!08|25|29)/ : /^40[134]/
       results = entries.map(({ name }) => {
         const id = idOf(name)
-        const verdicts = !ok || one ? [{ id: ok || id, ...answer, status }] : answer.results
-        const verdict: Result | undefined =
-          config.anyOk && ok
-            ? { status }
-            : verdicts.find((named: { id: unknown }) => named.id === id)
-        // Final is only a 4xx that gives a reason: proxies and captive portals answer errors too.
-        return verdict &&
-          (/^2/.test(`${verdict.status}`) ||
-            (verdict.message && /^4(?!08|25|29)/.test(`${verdict.status}`)))
-          ? verdict
-          : UNKNOWN
+        const whole = { ...answer, status, ...((!ok || anyOk) && { id }) }
+        const verdicts: Verdict[] = one || whole.id ? [whole] : answer.results
+        return verdicts.find(
+          (verdict) =>
+            verdict.id === id &&
+            final.test(`${verdict.status}`) &&
+            (verdict.status < 300 || verdict.message),
+        )
       })
     } catch {
       // No answer, or none of the gateway's: the events are still in the outbox.
     }
-    clearTimeout(timer)
-    return { status, results, afterMs }
+    return { status, afterMs, results }
   }

@@ -9,7 +9,8 @@ const decode = (text: string): string => {
   try {
     return decodeURIComponent(text)
   } catch {
-    return text
+    // A stray % must not hide the rest.
+    return text.replace(/%[0-7][\da-f]/gi, decodeURIComponent)
   }
 }
 
@@ -18,20 +19,21 @@ const decode = (text: string): string => {
  * the values of parameters that carry secrets or e-mail addresses (by name, by an @ in the value, or
  * inside an address that is itself a value). Such a value becomes `***`.
  *
- * @param more Further names of parameters to mask, compared without regard to case. Default none.
+ * @param more Further names of parameters to mask. Default none.
  */
-export function maskUrl(url: string, more: readonly string[] = []): string {
-  const names = more.map((name) => name.toLowerCase())
-  return url
+export const maskUrl = (url: string, more: readonly string[] = []): string =>
+  url
     .replace(/^(\w+:\/\/)[^/?#]*@/, '$1')
-    .replace(/([?&#;])([^=&#;]+)=([^&#;]*)/g, (whole, before, name, value) => {
-      const plain = decode(name)
-      const inner = decode(value)
-      return SECRET.test(plain) ||
-        names.includes(plain.toLowerCase()) ||
-        /@/.test(inner) ||
-        (inner !== value && maskUrl(inner, more) !== inner)
-        ? `${before}${name}=***`
-        : whole
-    })
-}
+    // Each ? ends a name, so that the time is linear, and a value where a name follows: ?next=/a?token=b.
+    .replace(
+      /([?&#;]([^=&#;?]+)=)([^&#;?]*(\?(?![^=&#;?]+=)[^&#;?]*)*)/g,
+      (whole, start, name, value) => {
+        const plain = decode(value)
+        return SECRET.test(decode(name)) ||
+          more.includes(decode(name)) ||
+          /@|%40/.test(plain) ||
+          (plain !== value && maskUrl(plain, more) !== plain)
+          ? `${start}***`
+          : whole
+      },
+    )

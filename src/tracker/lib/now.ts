@@ -1,6 +1,12 @@
 /**
- * The browser's clock, whole ms since 1970. Not `Date.now`: pages replace it (with text, once). Where
- * `Date` itself is broken the page's own timeline answers.
+ * The browser's clock, ms since 1970. Not `Date.now`: pages replace it (with text, once). Where `Date`
+ * itself is broken it stands still at 1: event and request agree then, and the gateway takes the moment
+ * of arrival.
  */
-export const now = (): number =>
-  Math.round(+new Date() || performance.timeOrigin + performance.now())
+export const now = (): number => {
+  try {
+    return +new Date() || 1
+  } catch {
+    return 1
+  }
+}

@@ -1,3 +1,5 @@
+import { attempt } from './attempt.ts'
+
 /** The part of Storage the script uses; what fails answers nothing. */
 export type Store = {
   get(name: string): string | null | undefined
@@ -13,22 +15,13 @@ export type Store = {
  *
  * @param open Answers the Storage; called for each access, its failure is a failed access.
  */
-export function createStore(open: () => Storage): Store {
-  const attempt = <T>(call: (storage: Storage) => T): T | undefined => {
-    try {
-      return call(open())
-    } catch {
-      return
-    }
-  }
-  return {
-    get: (name) => attempt((storage) => storage.getItem(name)),
-    set: (name, value) =>
-      attempt((storage) => {
-        storage.setItem(name, value)
-        return true
-      }),
-    remove: (name) => attempt((storage) => storage.removeItem(name)),
-    names: () => attempt(Object.keys) ?? [],
-  }
-}
+export const createStore = (open: () => Storage): Store => ({
+  get: (name) => attempt(() => open().getItem(name)),
+  set: (name, value) =>
+    attempt(() => {
+      open().setItem(name, value)
+      return true
+    }),
+  remove: (name) => attempt(() => open().removeItem(name)),
+  names: () => attempt(() => Object.keys(open()), []),
+})

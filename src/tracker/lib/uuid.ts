@@ -21,6 +21,6 @@ let last = 0
  */
 export function uuid7(at: number): string {
   last = Math.max(at, last + 1)
-  const time = last.toString(16).padStart(12, '0')
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${uuid4().slice(15)}`
+  const time = last.toString(16).padStart(12, '0').replace(/.{8}/, '$&-')
+  return `${time}-7${uuid4().slice(15)}`
 }

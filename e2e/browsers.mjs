@@ -1,0 +1,69 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { findOnPath, root } from '../src/build/install.mjs'
+
+const CHROMIUM_NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+const FIREFOX_NAMES = ['firefox-esr', 'firefox']
+
+/**
+ * The browsers the end-to-end tests run in. Firefox is a stock one, driven by WebDriver BiDi.
+ *
+ * @returns Absolute paths; undefined for one that is not there. The environment variables CHROMIUM
+ * and FIREFOX win over the PATH, and the PATH over a Chromium that Playwright has downloaded.
+ */
+export async function findBrowsers() {
+  const { chromium } = await import('@playwright/test')
+  const downloaded = chromium.executablePath()
+  return {
+    chromium:
+      process.env.CHROMIUM ||
+      findOnPath(CHROMIUM_NAMES) ||
+      (existsSync(downloaded) ? downloaded : undefined),
+    firefox: process.env.FIREFOX || findOnPath(FIREFOX_NAMES),
+  }
+}
+
+/**
+ * Installs a Chromium where there is none, and in CI a Firefox: from Debian's packages where we may,
+ * else Playwright's own download of Chromium.
+ *
+ * @returns As findBrowsers.
+ */
+export async function installBrowsers() {
+  const { chromium, firefox } = await findBrowsers()
+  const packages = [
+    ...(chromium ? [] : ['chromium']),
+    ...(firefox || !process.env.CI ? [] : ['firefox-esr']),
+  ]
+  if (packages.length && canInstallPackages()) {
+    console.log(`Installing ${packages.join(' and ')} (apt-get) …`)
+    // An update that fails for one source may still do for the package.
+    run('apt-get', ['update', '-q'])
+    run('apt-get', ['install', '-qq', '-y', '--no-install-recommends', ...packages])
+  }
+  if (!(await findBrowsers()).chromium) {
+    console.log('Downloading a Chromium (playwright install chromium) …')
+    run(process.execPath, [
+      join(root, 'node_modules/@playwright/test/cli.js'),
+      'install',
+      'chromium',
+    ])
+  }
+  return findBrowsers()
+}
+
+/** Debian only: Ubuntu's package of the same name is an installer for a snap. */
+function canInstallPackages() {
+  return (
+    process.getuid?.() === 0 &&
+    existsSync('/etc/os-release') &&
+    /^ID=debian$/m.test(readFileSync('/etc/os-release', 'utf8')) &&
+    findOnPath(['apt-get']) !== undefined
+  )
+}
+
+function run(command, args) {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  return spawnSync(command, args, { cwd: root, env, stdio: 'inherit' }).status === 0
+}

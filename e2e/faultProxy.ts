@@ -1,0 +1,255 @@
+import {
+  createServer,
+  request as forwardRequest,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/**
+ * What happens to one request with events.
+ *
+ * - `{ status }`: answered by the proxy, the gateway never sees it. `body` is JSON unless it is text;
+ *   `cors: false` leaves out the header that lets the page read it.
+ * - `'hang'`: the body is taken, no answer ever comes.
+ * - `'lose'`: the connection ends after the body was taken; the gateway never sees it.
+ * - `'loseAnswer'`: the gateway stores it, and the connection ends before its answer (a lost
+ *   acknowledgement).
+ * - `{ slowMs }`: the answer comes so much later.
+ */
+export type Fault =
+  | {
+      readonly status: number
+      readonly headers?: Readonly<Record<string, string>>
+      readonly body?: unknown
+      readonly cors?: false
+    }
+  | 'hang'
+  | 'lose'
+  | 'loseAnswer'
+  | { readonly slowMs: number }
+
+/** One request as it came to the proxy. */
+export type Seen = {
+  readonly method: string
+  /** Without the query. */
+  readonly path: string
+  readonly query: URLSearchParams
+  readonly headers: IncomingMessage['headers']
+  /** When it came, ms since 1970. */
+  readonly at: number
+  body: string
+  /** Ids of the events in it, in order. */
+  ids: string[]
+  /** `aborted`: the browser ended it before it was taken. A number is the status that was answered. */
+  outcome: 'open' | 'aborted' | 'lost' | number
+}
+
+/** What the plan says of a request with events; nothing means no fault. */
+export type Plan = (request: Seen) => Fault | undefined
+
+/** A proxy between browser and gateway, on an address of its own, that plays a plan of faults. */
+export type FaultProxy = {
+  /** Without a slash at its end. */
+  readonly url: string
+  /** Every request for POST /t/r and /t/batch since the start, and their preflights. */
+  readonly events: readonly Seen[]
+  /** Requests for anything else, such as the script. */
+  readonly others: readonly Seen[]
+  /** The next requests meet these, one each; after them the plan holds. */
+  next(...faults: readonly Fault[]): void
+  /** Every request meets this from now on. */
+  always(fault: Fault | Plan): void
+  /** No faults any more; what hangs is cut off. */
+  heal(): void
+  /** No one listens: connections are refused, those that are open end. */
+  down(): Promise<void>
+  up(): Promise<void>
+  /** How long a request with events takes to arrive, ms. Default 150. */
+  delayMs: number
+  /** The gateway's address; may change while the proxy runs. */
+  target: string
+  close(): Promise<void>
+}
+
+/** Takes this as the visitor's address; the gateway trusts the proxy. From a block for documentation. */
+export const VISITOR_ADDRESS = '203.0.113.7'
+
+/**
+ * Starts one on a free port of 127.0.0.1.
+ *
+ * A request with events arrives after a delay, and only if the browser still holds its connection then.
+ * On a real network that is when it would have left the machine; without the delay even a plain fetch
+ * survives every navigation, and a test of delivery proves nothing. Each such request has a connection of
+ * its own, since a browser repeats by itself what fails on one that was used before.
+ */
+export async function startFaultProxy(target: string, port = 0): Promise<FaultProxy> {
+  const events: Seen[] = []
+  const others: Seen[] = []
+  let coming: Fault[] = []
+  let plan: Plan = () => undefined
+  let hanging: ServerResponse[] = []
+
+  const server = createServer((request, response) => {
+    // A browser that is killed in the middle of a request is part of the plan.
+    handle(request, response).catch(() => response.destroy())
+  })
+  const listen = (wanted: number) =>
+    new Promise<number>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(wanted, '127.0.0.1', () => resolve((server.address() as AddressInfo).port))
+    })
+  const bound = await listen(port)
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://proxy')
+    const seen: Seen = {
+      method: request.method ?? '',
+      path: pathname,
+      query: searchParams,
+      headers: request.headers,
+      at: Date.now(),
+      body: '',
+      ids: [],
+      outcome: 'open',
+    }
+    const isEvents = pathname === '/t/r' || pathname === '/t/batch'
+    ;(isEvents ? events : others).push(seen)
+    if (!isEvents || seen.method !== 'POST') return forward(request, response, seen)
+    seen.body = await textOf(request)
+    seen.ids = idsOf(seen)
+    const fault = coming.shift() ?? plan(seen)
+    response.shouldKeepAlive = false
+    if (!(await stays(response, proxy.delayMs))) seen.outcome = 'aborted'
+    else await play(fault, request, response, seen)
+  }
+
+  async function play(
+    fault: Fault | undefined,
+    request: IncomingMessage,
+    response: ServerResponse,
+    seen: Seen,
+  ): Promise<void> {
+    if (fault === 'hang') hanging.push(response)
+    else if (fault === 'lose') {
+      seen.outcome = 'lost'
+      response.destroy()
+    } else if (fault && typeof fault === 'object' && 'status' in fault)
+      answer(fault, response, seen)
+    else await forward(request, response, seen, fault)
+  }
+
+  function forward(
+    request: IncomingMessage,
+    response: ServerResponse,
+    seen: Seen,
+    fault?: 'loseAnswer' | { readonly slowMs: number },
+  ): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const inner = forwardRequest(
+        proxy.target + request.url,
+        {
+          method: seen.method,
+          agent: false,
+          headers: { ...request.headers, connection: 'close', 'x-forwarded-for': VISITOR_ADDRESS },
+        },
+        async (answered) => {
+          const body = await bytesOf(answered)
+          if (fault && typeof fault === 'object') await stays(response, fault.slowMs)
+          if (fault === 'loseAnswer') {
+            seen.outcome = 'lost'
+            response.destroy()
+          } else {
+            const { connection: _, 'keep-alive': __, ...headers } = answered.headers
+            seen.outcome = answered.statusCode ?? 0
+            response.writeHead(seen.outcome, headers).end(body)
+          }
+          resolve()
+        },
+      )
+      inner.on('error', reject)
+      inner.end(seen.body)
+    })
+  }
+
+  const proxy: FaultProxy = {
+    url: `http://127.0.0.1:${bound}`,
+    events,
+    others,
+    next(...faults) {
+      coming = [...faults]
+    },
+    always(fault) {
+      plan = typeof fault === 'function' ? fault : () => fault
+    },
+    heal() {
+      coming = []
+      plan = () => undefined
+      for (const response of hanging) response.destroy()
+      hanging = []
+    },
+    down() {
+      return new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      })
+    },
+    async up() {
+      await listen(bound)
+    },
+    delayMs: 150,
+    target,
+    async close() {
+      proxy.heal()
+      if (server.listening) await proxy.down()
+    },
+  }
+  return proxy
+}
+
+function answer(
+  { status, headers = {}, body = '', cors }: Extract<Fault, { status: number }>,
+  response: ServerResponse,
+  seen: Seen,
+): void {
+  seen.outcome = status
+  response
+    .writeHead(status, {
+      'content-type': typeof body === 'string' ? 'text/html' : 'application/json',
+      ...(cors !== false && {
+        'access-control-allow-origin': '*',
+        'access-control-expose-headers': 'Retry-After',
+      }),
+      ...headers,
+    })
+    .end(typeof body === 'string' ? body : JSON.stringify(body))
+}
+
+/** Waits; answers whether the browser still holds the connection after it. */
+function stays(response: ServerResponse, ms: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => done(true), ms)
+    const gone = () => done(false)
+    const done = (stayed: boolean) => {
+      clearTimeout(timer)
+      response.off('close', gone)
+      resolve(stayed && !response.destroyed)
+    }
+    response.once('close', gone)
+  })
+}
+
+function idsOf({ path, query, body }: Seen): string[] {
+  if (path === '/t/r') return [query.get('id') ?? '']
+  const { events } = JSON.parse(body) as { events: { id: string }[] }
+  return events.map(({ id }) => id)
+}
+
+async function bytesOf(stream: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of stream) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+const textOf = async (stream: AsyncIterable<Buffer>): Promise<string> =>
+  (await bytesOf(stream)).toString()

@@ -1,0 +1,234 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import {
+  type BrowserContext,
+  expect,
+  type Page,
+  test as playwright,
+  type Request,
+} from '@playwright/test'
+import type { Gateway, LogRecord, PublicConfig, startGateway } from '../src/gateway/index.ts'
+import type {} from '../src/tracker/global.d.ts'
+import { type FaultProxy, startFaultProxy } from './faultProxy.ts'
+import { type Shop, startShop } from './shopServer.ts'
+
+/*
+ * What every test stands on: a real gateway over a real file, a shop on another host name, between
+ * them a proxy that can play faults, and an eye on everything that reaches the page or its console.
+ */
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+
+/** The gateway as it ships. */
+export async function loadGateway(): Promise<{ startGateway: typeof startGateway }> {
+  return import(pathToFileURL(join(ROOT, 'dist/gateway.js')).href)
+}
+
+/** A folder that only its caller has; remove it after. */
+export function makeFolder(name: string): string {
+  const parent = join(ROOT, 'test-results/tmp')
+  mkdirSync(parent, { recursive: true })
+  return mkdtempSync(join(parent, `${name}-`))
+}
+
+/** A customer of the gateway that only this test has, whose pages may be anywhere on this machine. */
+export type TestCustomer = {
+  readonly customerId: string
+  readonly trackingKey: string
+  /** Another one, with a key of its own. */
+  another(config?: PublicConfig): TestCustomer
+}
+
+/** What a test says of events: what it names is compared, the rest may be anything. */
+export type Expected = {
+  readonly operation?: string
+  readonly event?: string
+  readonly id?: string
+  readonly did?: string | null
+  readonly payload?: object
+}
+
+/** A row of the log with its payload read. */
+export type Row = Omit<LogRecord, 'payload'> & {
+  readonly payload: { readonly [name: string]: unknown }
+}
+
+/** What reached a page: nothing of ours may. */
+export type Watch = {
+  /** Watches one more context, such as one of a browser that the test launched itself. */
+  add(context: BrowserContext): void
+  /** Uncaught errors, unhandled rejections and console errors, the browser's own network lines aside. */
+  readonly faults: string[]
+}
+
+type WorkerFixtures = { gateway: Gateway }
+type TestFixtures = {
+  /** Public configuration of the test's customer. Automatic page views are off unless it says otherwise. */
+  config: PublicConfig
+  customer: TestCustomer
+  wire: FaultProxy
+  shop: Shop
+  /** The rows of the test's customer, in order of arrival. */
+  stored: (customer?: TestCustomer) => Promise<Row[]>
+  /**
+   * Waits until the customer's rows are these and no others, in the order of their ids, which is that of
+   * the calls. A text stands for a search with that term.
+   */
+  expectStored: (
+    expected: readonly (string | Expected)[],
+    options?: { readonly customer?: TestCustomer; readonly timeout?: number },
+  ) => Promise<Row[]>
+  watch: Watch
+}
+
+export const test = playwright.extend<TestFixtures, WorkerFixtures>({
+  gateway: [
+    async ({ browserName }, use) => {
+      const folder = makeFolder(`gateway-${browserName}`)
+      const gateway = await (await loadGateway()).startGateway({
+        dataDir: folder,
+        trustedProxies: ['127.0.0.1'],
+      })
+      await use(gateway)
+      await gateway.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+    { scope: 'worker' },
+  ],
+  config: [{}, { option: true }],
+  customer: async ({ gateway, config }, use) => {
+    await use(addCustomer(gateway, config))
+  },
+  wire: async ({ gateway }, use) => {
+    const proxy = await startFaultProxy(gateway.url)
+    await use(proxy)
+    await proxy.close()
+  },
+  shop: async ({ wire, customer }, use) => {
+    const shop = await startShop(wire.url, customer.trackingKey)
+    await use(shop)
+    await shop.close()
+  },
+  stored: async ({ gateway, customer }, use) => {
+    await use((of = customer) => readRows(gateway, of.customerId))
+  },
+  expectStored: async ({ stored, customer }, use) => {
+    await use(async (expected, { customer: of = customer, timeout = 20_000 } = {}) => {
+      let rows: Row[] = []
+      const wanted = expected.map((one) =>
+        typeof one === 'string' ? { operation: 'search', payload: { search_term: one } } : one,
+      )
+      await expect
+        .poll(
+          async () => {
+            rows = byId(await stored(of))
+            return rows.map((row, index) => part(row, wanted[index] ?? {}))
+          },
+          { timeout, intervals: [50, 100, 200] },
+        )
+        .toEqual(wanted)
+      return rows
+    })
+  },
+  watch: [
+    async ({ context }, use) => {
+      const watching = createWatch()
+      watching.add(context)
+      await use(watching)
+      watching.check()
+    },
+    { auto: true },
+  ],
+})
+
+export { expect }
+
+function addCustomer(gateway: Gateway, config: PublicConfig): TestCustomer {
+  const { customer } = gateway.customers.add({
+    origins: ['loopback'],
+    config: { pageViews: 'off', ...config },
+  })
+  const { customerId, trackingKey } = customer
+  return { customerId, trackingKey, another: (other = {}) => addCustomer(gateway, other) }
+}
+
+async function readRows({ log }: Gateway, customer: string): Promise<Row[]> {
+  const rows: Row[] = []
+  for (;;) {
+    const page = await log.read({ customer, after: rows.at(-1)?.seq ?? 0, max: 1000 })
+    rows.push(...page.map((record) => ({ ...record, payload: JSON.parse(record.payload) })))
+    if (page.length < 1000) return rows
+  }
+}
+
+const byId = (rows: readonly Row[]): Row[] => [...rows].sort((a, b) => (a.id < b.id ? -1 : 1))
+
+/** The part of a value that an expectation names, so that a failed comparison shows only what differs. */
+function part(value: unknown, expected: unknown): unknown {
+  if (!expected || typeof expected !== 'object' || !value || typeof value !== 'object') return value
+  if (!Object.keys(expected).length) return value
+  return Object.fromEntries(
+    Object.entries(expected).map(([name, inner]) => [
+      name,
+      part((value as Record<string, unknown>)[name], inner),
+    ]),
+  )
+}
+
+/** The browsers' own lines about a request that failed. */
+const NETWORK_LINE = /^(Failed to load resource:|Access to fetch at |Cross-Origin Request Blocked:)/
+/** A request that a page can not read the answer of makes two. */
+const LINES_AN_ATTEMPT = 2
+
+/**
+ * Collects what reaches pages. The browser's own lines for failed requests are counted: they are bounded
+ * by the attempts.
+ */
+export function createWatch(): Watch & { check(): void } {
+  const faults: string[] = []
+  let lines = 0
+  let failed = 0
+  return {
+    faults,
+    add(context) {
+      const fail = (request: Request) => {
+        if (request.isNavigationRequest()) return
+        failed++
+      }
+      context.on('weberror', (error) => faults.push(`${error.error().stack}`))
+      context.on('console', (message) => {
+        if (message.type() !== 'error') return
+        if (NETWORK_LINE.test(message.text())) lines++
+        else faults.push(message.text())
+      })
+      context.on('requestfailed', fail)
+      context.on('response', (response) => {
+        if (response.status() >= 300) fail(response.request())
+      })
+    },
+    check() {
+      expect(faults, 'errors that reached a page').toEqual([])
+      expect(lines, 'console lines for failed requests').toBeLessThanOrEqual(
+        failed * LINES_AN_ATTEMPT,
+      )
+    },
+  }
+}
+
+/** Events in the page's outbox that have no answer yet. */
+export const keptIn = (page: Page): Promise<number> =>
+  page.evaluate(
+    () => Object.keys(localStorage).filter((name) => name.startsWith('track.e.')).length,
+  )
+
+/** Waits until the page has nothing left to deliver. */
+export async function expectNothingKept(page: Page, timeout = 20_000): Promise<void> {
+  await expect.poll(() => keptIn(page), { timeout, intervals: [50, 100, 200] }).toBe(0)
+}
+
+/** Searches, one call a term, in one task. The shop does not wait for them, and neither does this. */
+export const search = (page: Page, ...terms: readonly string[]): Promise<void> =>
+  page.evaluate((all) => {
+    for (const search_term of all) track.search({ search_term })
+  }, terms)

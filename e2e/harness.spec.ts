@@ -1,0 +1,45 @@
+import { expect, test } from './fixtures.ts'
+
+// What the other specs rest on. If these fail, the rest proves nothing.
+
+test('the wire can lose: a plain fetch does not survive its page', async ({ page, shop, wire }) => {
+  await page.goto(shop.page('/a', { head: '' }))
+  shop.page('/b', { head: '' })
+  await page.evaluate((base) => {
+    fetch(`${base}/t/r?k=none&id=plain`, { method: 'POST', body: '{}' }).catch(() => {})
+    location.href = '/b'
+  }, wire.url)
+  await page.waitForURL('**/b')
+  await expect.poll(() => wire.events.map(({ outcome }) => outcome)).toEqual(['aborted'])
+})
+
+test('the wire plays its plan', async ({ page, shop, wire }) => {
+  await page.goto(shop.page('/a', { head: '' }))
+  const send = () =>
+    page.evaluate(async (base) => {
+      const request = fetch(`${base}/t/r?k=none`, { method: 'POST', body: '{}' })
+      return request.then(({ status }) => status).catch(() => 0)
+    }, wire.url)
+  wire.next({ status: 503 }, 'lose', 'loseAnswer', { status: 500, cors: false })
+  expect([await send(), await send(), await send(), await send(), await send()]).toEqual([
+    503, 0, 0, 0, 404,
+  ])
+  await wire.down()
+  expect(await send()).toBe(0)
+  await wire.up()
+  expect(await send()).toBe(404)
+  expect(wire.events.map(({ outcome }) => outcome)).toEqual([503, 'lost', 'lost', 500, 404, 404])
+})
+
+test('an error in a page is seen', async ({ page, shop, watch }) => {
+  await page.goto(shop.page('/a', { head: '' }))
+  await page.evaluate(() => {
+    setTimeout(() => {
+      throw new Error('thrown')
+    })
+    Promise.reject(new Error('rejected'))
+    console.error('told')
+  })
+  await expect.poll(() => watch.faults.length).toBe(3)
+  watch.faults.splice(0)
+})

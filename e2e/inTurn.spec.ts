@@ -1,0 +1,97 @@
+import type { Page } from '@playwright/test'
+import { expect, expectNothingKept, search, test } from './fixtures.ts'
+
+// Issue "Nothing lost, nothing twice", 7: several tabs of one shop.
+
+const terms = (tab: number, count: number) =>
+  Array.from({ length: count }, (_, n) => `${tab}-${String(n).padStart(3, '0')}`)
+
+/** What each tab's rows are, in the order of its calls. */
+const ofTab = (rows: readonly { payload: { readonly [name: string]: unknown } }[], tab: number) =>
+  rows.map(({ payload }) => `${payload.search_term}`).filter((term) => term.startsWith(`${tab}-`))
+
+for (const locks of ['with Web Locks', 'without Web Locks'])
+  test(`three tabs at once, 100 events each, the gateway failing for a while, ${locks} @both`, async ({
+    context,
+    shop,
+    wire,
+    stored,
+  }) => {
+    if (locks === 'without Web Locks')
+      await context.addInitScript(() =>
+        Object.defineProperty(navigator, 'locks', { value: undefined }),
+      )
+    const address = shop.page('/a')
+    const tabs = await Promise.all([0, 1, 2].map(() => context.newPage()))
+    for (const tab of tabs) await tab.goto(address)
+    wire.always({ status: 503 })
+    await Promise.all(tabs.map((tab, n) => search(tab, ...terms(n, 50))))
+    await expect.poll(() => wire.events.length).toBeGreaterThan(2)
+    wire.heal()
+    await Promise.all(tabs.map((tab, n) => search(tab, ...terms(n + 3, 50))))
+    await expect.poll(async () => (await stored()).length, { timeout: 40_000 }).toBe(300)
+    const rows = (await stored()).sort((a, b) => (a.id < b.id ? -1 : 1))
+    for (let n = 0; n < 6; n++) expect(ofTab(rows, n)).toEqual(terms(n, 50))
+    for (const tab of tabs) await expectNothingKept(tab)
+    // No storm: what failed is sent again in batches, by one tab at a time.
+    expect(wire.events.length).toBeLessThan(60)
+  })
+
+test('a tab closed while it holds the right to send', async ({
+  context,
+  page,
+  shop,
+  wire,
+  expectStored,
+}) => {
+  const address = shop.page('/a')
+  const holder = await context.newPage()
+  await holder.goto(address)
+  wire.next({ status: 503 })
+  await search(holder, 'one')
+  await expect.poll(() => wire.events.length).toBe(1)
+  wire.always('hang')
+  await expect.poll(() => wire.events.length, { timeout: 10_000 }).toBe(2)
+  expect(await heldLocks(holder)).toEqual(['track.turn'])
+  await page.goto(address)
+  wire.heal()
+  await holder.close()
+  await expectStored(['one'])
+  await expectNothingKept(page)
+})
+
+test('without Web Locks: a tab that crashed while it held the lease does not block for ever', async ({
+  page,
+  shop,
+  expectStored,
+}) => {
+  await page.addInitScript(() => {
+    Object.defineProperty(navigator, 'locks', { value: undefined })
+    if (!sessionStorage.getItem('seeded'))
+      localStorage.setItem('track.turn', `${Date.now() + 9 * 3_600_000}`)
+    sessionStorage.setItem('seeded', 'yes')
+  })
+  await page.goto(shop.page('/a', { head: '' }))
+  await page.evaluate((key) => {
+    const id = '01900000-0000-7000-8000-000000000001'
+    const payload = { did: id, event: 'search', search_term: 'left', url: location.href }
+    const body = JSON.stringify({ ...payload, http_user_agent: 'x' })
+    localStorage.setItem(`track.e.${id}`, `${Date.now() - 60_000} ${key} ${body}`)
+  }, shop.script().split('/').at(-1) ?? '')
+  await page.goto(shop.page('/b'))
+  await expectStored(['left'])
+})
+
+test('Web Locks that refuse: sent all the same', async ({ page, shop, wire, expectStored }) => {
+  await page.addInitScript(() => {
+    navigator.locks.request = () => Promise.reject(new DOMException('no', 'SecurityError'))
+  })
+  await page.goto(shop.page('/a'))
+  wire.next({ status: 503 })
+  await search(page, 'one')
+  await expectStored(['one'])
+  await expectNothingKept(page)
+})
+
+const heldLocks = (page: Page) =>
+  page.evaluate(async () => (await navigator.locks.query()).held?.map(({ name }) => name))

@@ -1,0 +1,179 @@
+import type { Page } from '@playwright/test'
+import { STUB } from '../src/tracker/snippet.ts'
+import { expect, search, test } from './fixtures.ts'
+import type { PageParts, Shop } from './shopServer.ts'
+
+/** The script is there, and no stub or element of the page's under its name. */
+const expectTrack = (page: Page) =>
+  page.waitForFunction(() => typeof (window.track as { version?: unknown })?.version === 'string')
+
+/** Ways in which a script comes to a page; the tag is what a shop would have written there. */
+const WAYS: Record<string, (shop: Shop) => PageParts> = {
+  'at once in the head': (shop) => ({ head: shop.tag() }),
+  async: (shop) => ({ head: shop.tag('async') }),
+  deferred: (shop) => ({ head: shop.tag('defer') }),
+  'at the end of the body': (shop) => ({ head: '', body: `<p>Shop</p>${shop.tag()}` }),
+  'as a module, which knows no script of its own': (shop) => ({ head: shop.tag('type="module"') }),
+  'inserted by another script': (shop) => inline(`document.head.append(${element(shop)})`),
+  'inserted and removed at once': (shop) =>
+    inline(`let s=${element(shop)};document.head.append(s);s.remove()`),
+  'written into the page': (shop) => inline(`document.write('${scriptTag(shop)}')`),
+  'moved by an optimizer, which makes the tag again after the page has loaded': (shop) => ({
+    head: shop.tag('type="text/lazy"'),
+    body: `<script>addEventListener('load',()=>{for(const lazy of document.querySelectorAll('[type="text/lazy"]')){const s=document.createElement('script');s.src=lazy.src;lazy.replaceWith(s)}})</script>`,
+  }),
+  'fetched and evaluated': (shop) =>
+    inline(`fetch('${shop.script()}').then(r=>r.text()).then(t=>(0,eval)(t))`),
+  'fetched and made a function': (shop) =>
+    inline(`fetch('${shop.script()}').then(r=>r.text()).then(t=>new Function(t)())`),
+  imported: (shop) => inline(`import('${shop.script()}')`),
+  'in a shadow root': (shop) => ({
+    head: '',
+    body: `<div id="host"></div><script>host.attachShadow({mode:'open'}).append(${element(shop)})</script>`,
+  }),
+  'through a file of a tag manager': (shop) => ({
+    head: `<script async src="${shop.file('/manager.js', 'text/javascript', `document.body.append(${element(shop)})`)}"></script>`,
+    body: '<p>Shop</p>',
+  }),
+}
+
+for (const [name, parts] of Object.entries(WAYS))
+  test(`loaded ${name}`, async ({ page, shop, wire, expectStored }) => {
+    await page.goto(shop.page('/a', parts(shop)))
+    await expectTrack(page)
+    await search(page, 'mug')
+    await expectStored(['mug'])
+    expect(wire.events.map(({ path }) => path)).toEqual(['/t/r'])
+  })
+
+test('before there is a body, which comes later @both', async ({ page, shop, expectStored }) => {
+  const head = `${shop.tag()}<script>track.search({search_term:'early'})</script>`
+  await page.goto(shop.page('/a', { head, body: '<p>Shop</p>' }))
+  await search(page, 'late')
+  await expectStored(['early', 'late'])
+})
+
+test('no global but track @both', async ({ page, shop }) => {
+  const names = () => page.evaluate(() => Object.getOwnPropertyNames(window))
+  await page.goto(shop.page('/a', { head: '' }))
+  const before = new Set(await names())
+  await page.goto(shop.page('/b'))
+  const added = (await names()).filter(
+    (name) => !before.has(name) && !/^(dataLayer$|__pw)/.test(name),
+  )
+  expect(added).toEqual(['track'])
+})
+
+test('two times on a page: one tracker', async ({ page, shop, wire, expectStored }) => {
+  const head = shop.tag() + shop.tag() + shop.tag('async')
+  await page.goto(shop.page('/a', { head }))
+  await search(page, 'once')
+  await expectStored(['once'])
+  expect(wire.events).toHaveLength(1)
+})
+
+test('two times on a page, both async, and once more evaluated', async ({
+  page,
+  shop,
+  wire,
+  expectStored,
+}) => {
+  await page.goto(shop.page('/a', { head: shop.tag('async') + shop.tag('async') }))
+  await expectTrack(page)
+  await page.evaluate(`fetch('${shop.script()}').then(r=>r.text()).then(t=>{(0,eval)(t)})`)
+  await search(page, 'once')
+  await expectStored(['once'])
+  expect(wire.events).toHaveLength(1)
+})
+
+test('two keys on a page: one id, each with its own settings @both', async ({
+  page,
+  shop,
+  customer,
+  expectStored,
+}) => {
+  const second = customer.another({ eventPrefix: 'b_', source: 'second' })
+  await page.goto(shop.page('/a', { head: shop.tag() + shop.tag('', second.trackingKey) }))
+  const outcome = await page.evaluate(() => track.search({ search_term: 'both' }))
+  const id = outcome.ok ? outcome.id : ''
+  expect(id).not.toBe('')
+  await expectStored([{ id, event: 'search', payload: { search_term: 'both', source: undefined } }])
+  await expectStored(
+    [{ id, event: 'b_search', payload: { search_term: 'both', source: 'second' } }],
+    {
+      customer: second,
+    },
+  )
+})
+
+test('attributes of the tag override the settings', async ({ page, shop, expectStored }) => {
+  const attributes = 'data-event-prefix="x_" data-source="tag" data-remote-addr="198.51.100.9"'
+  await page.goto(shop.page('/a', { head: shop.tag(attributes) }))
+  await search(page, 'mug')
+  // The address that a page claims is replaced by the connection's.
+  await expectStored([
+    { event: 'x_search', payload: { source: 'tag', remote_addr: '203.0.113.7' } },
+  ])
+})
+
+test('an element and a form under the names of our globals @both', async ({
+  page,
+  shop,
+  expectStored,
+}) => {
+  const body = `<div id="track"></div><form name="dataLayer"></form>${shop.tag()}`
+  await page.goto(shop.page('/a', { head: '', body }))
+  await search(page, 'mug')
+  await expectStored(['mug'])
+})
+
+test('a strict content security policy with Trusted Types @both', async ({
+  page,
+  shop,
+  wire,
+  expectStored,
+}) => {
+  const policy = `default-src 'none'; img-src data:; script-src 'nonce-x'; connect-src ${wire.url}; require-trusted-types-for 'script'; trusted-types 'none'`
+  const nonce = 'nonce="x"'
+  const head = `<script ${nonce}>violations=[];addEventListener('securitypolicyviolation',e=>violations.push(e.violatedDirective))</script>${shop.tag(nonce)}<script ${nonce}>track.search({search_term:'mug'})</script>`
+  await page.goto(shop.page('/a', { head, headers: { 'content-security-policy': policy } }))
+  await expectStored(['mug'])
+  expect(
+    await page.evaluate(() => (window as unknown as { violations: string[] }).violations),
+  ).toEqual([])
+})
+
+test('a policy that blocks the gateway: the page goes on, and attempts back off', async ({
+  page,
+  shop,
+  wire,
+  watch,
+}) => {
+  const policy = "connect-src 'self'"
+  await page.goto(shop.page('/a', { headers: { 'content-security-policy': policy } }))
+  await search(page, ...'abcdefghij')
+  await expect.poll(() => watch.faults.length).toBeGreaterThan(0)
+  // The browser's own lines, which the page's owner asked for; one or two attempts, not one a call.
+  const lines = watch.faults.splice(0)
+  for (const line of lines) expect(line).toContain('Content Security Policy')
+  expect(lines.length).toBeLessThanOrEqual(4)
+  expect(wire.events).toEqual([])
+})
+
+test('a script that is blocked: the shop goes on', async ({ page, shop, wire }) => {
+  await page.route('**/t/j/*', (route) => route.abort('blockedbyclient'))
+  const head = `<script>${STUB}</script>${shop.tag('async')}`
+  const body = `<form id="order" action="/order" method="post"><button>Pay</button></form>
+    <script>order.addEventListener('submit',()=>{track.initiateCheckout();track.setEmail({email_address:'a@example.com'})})</script>`
+  await page.goto(shop.page('/a', { head, body }))
+  shop.page('/thanks', { head: '' })
+  await page.click('button')
+  await page.waitForURL('**/thanks')
+  expect(wire.events).toEqual([])
+})
+
+const inline = (code: string): PageParts => ({ head: `<script>${code}</script>` })
+/** An expression that makes the script's element. */
+const element = (shop: Shop) =>
+  `Object.assign(document.createElement('script'),{src:'${shop.script()}'})`
+const scriptTag = (shop: Shop) => shop.tag().replace('</', '<\\/')

@@ -1,0 +1,90 @@
+import { expect, expectNothingKept, keptIn, search, test } from './fixtures.ts'
+
+// Issue "Nothing lost, nothing twice", 4: a dead network, and one that only looks alive.
+
+test('tracked offline, and back on the same page @both', async ({
+  context,
+  page,
+  shop,
+  expectStored,
+}) => {
+  await page.goto(shop.page('/a'))
+  await context.setOffline(true)
+  await search(page, 'one', 'two', 'three')
+  await expect.poll(() => keptIn(page)).toBe(3)
+  await context.setOffline(false)
+  await expectStored(['one', 'two', 'three'])
+  await expectNothingKept(page)
+})
+
+test('tracked offline, tab closed, opened three days later @both', async ({
+  context,
+  page,
+  shop,
+  wire,
+  expectStored,
+}) => {
+  const tab = await context.newPage()
+  await tab.goto(shop.page('/a'))
+  // Firefox gives a closed tab its network back.
+  await wire.down()
+  await context.setOffline(true)
+  await search(tab, 'one', 'two')
+  await expect.poll(() => keptIn(tab)).toBe(2)
+  await tab.close()
+  await context.setOffline(false)
+  await wire.up()
+  const DAYS = 3
+  await page.addInitScript((ms) => {
+    const Real = Date
+    const shifted = () => Real.now() + ms
+    // Only what asks for the current moment is days later.
+    globalThis.Date = new Proxy(Real, {
+      construct: (target, args) => Reflect.construct(target, args.length ? args : [shifted()]),
+      get: (target, name) => (name === 'now' ? shifted : Reflect.get(target, name)),
+    })
+  }, DAYS * 86_400_000)
+  await page.goto(shop.page('/next'))
+  const rows = await expectStored(['one', 'two'])
+  for (const { at, receivedAt } of rows)
+    expect(Math.round((receivedAt - at) / 86_400_000)).toBe(DAYS)
+})
+
+test('online and offline, again and again', async ({ context, page, shop, wire, expectStored }) => {
+  await page.goto(shop.page('/a'))
+  const terms: string[] = []
+  for (let n = 0; n < 8; n++) {
+    await context.setOffline(n % 2 === 0)
+    terms.push(`${n} a`, `${n} b`)
+    await search(page, `${n} a`, `${n} b`)
+  }
+  await context.setOffline(false)
+  await expectStored(terms)
+  await expectNothingKept(page)
+  expect(wire.events.length).toBeLessThanOrEqual(terms.length * 2)
+})
+
+const PORTALS = {
+  'a page instead of an answer': { status: 200, body: '<h1>Sign in</h1>' },
+  'a page that may not be read': { status: 200, body: '<h1>Sign in</h1>', cors: false },
+  'a redirect to a page': { status: 302, headers: { location: 'http://localhost:1/signin' } },
+  'an empty 200': { status: 200 },
+  'JSON of somebody else': { status: 200, body: { ok: true } },
+  'JSON that is not an object': { status: 200, body: [] },
+  'an error page': { status: 404, body: '<h1>Not found</h1>' },
+  'an error that gives no reason': { status: 403, body: { error: 'denied' } },
+} as const
+
+for (const [name, fault] of Object.entries(PORTALS))
+  test(`no acknowledgement: ${name}`, async ({ page, shop, wire, expectStored }) => {
+    wire.next(fault)
+    await page.goto(shop.page('/a'))
+    const dropped = page.evaluate(
+      () => new Promise((resolve) => track.on('delivered', () => resolve('delivered'))),
+    )
+    await search(page, 'one')
+    await expect.poll(() => wire.events.map(({ outcome }) => outcome)).toEqual([fault.status])
+    expect(await keptIn(page)).toBe(1)
+    await expectStored(['one'])
+    expect(await dropped).toBe('delivered')
+  })

@@ -1,0 +1,63 @@
+import { defineConfig } from '@playwright/test'
+import { findBrowsers } from './browsers.mjs'
+
+const { chromium, firefox } = await findBrowsers()
+
+/**
+ * Every spec runs in Chromium. One tagged `@both` runs in Firefox as well, one tagged `@firefox`
+ * only there: Firefox takes seconds to start, and most of what we test does not differ.
+ */
+export default defineConfig({
+  testDir: '.',
+  testMatch: '**/*.spec.ts',
+  outputDir: '../dist/e2e',
+  forbidOnly: Boolean(process.env.CI),
+  workers: 2,
+  retries: 0,
+  // Continuous integration has two slow cores; a test that waits for a condition ends when it holds.
+  timeout: 60_000,
+  expect: { timeout: 15_000 },
+  reporter: process.env.E2E_REPORT
+    ? [['list'], ['json', { outputFile: process.env.E2E_REPORT }]]
+    : 'list',
+  use: { screenshot: 'only-on-failure' },
+  projects: [
+    {
+      name: 'chromium',
+      grepInvert: /@firefox/,
+      use: {
+        browserName: 'chromium',
+        launchOptions: {
+          ...(chromium && { executablePath: chromium }),
+          // Nothing of the browser's own on the wire or the processor while we count requests.
+          args: [
+            '--disable-quic',
+            '--no-first-run',
+            '--disable-background-networking',
+            '--disable-component-update',
+            '--disable-sync',
+          ],
+        },
+      },
+    },
+    ...(firefox
+      ? [
+          {
+            name: 'firefox',
+            grep: /@both|@firefox/,
+            use: {
+              browserName: 'firefox' as const,
+              // A stock Firefox by WebDriver BiDi; Playwright's default asks for its own build.
+              channel: 'moz-firefox',
+              launchOptions: {
+                executablePath: firefox,
+                // page.goBack() hangs when the page comes out of the back/forward cache. A test of
+                // that cache lets the page itself call history.back() with a launch of its own.
+                firefoxUserPrefs: { 'browser.sessionhistory.max_total_viewers': 0 },
+              },
+            },
+          },
+        ]
+      : []),
+  ],
+})

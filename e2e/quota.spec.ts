@@ -1,0 +1,145 @@
+import { expect, expectNothingKept, search, test } from './fixtures.ts'
+
+// Issue "Nothing lost, nothing twice", 8: many events, and large ones.
+
+const terms = (count: number) => Array.from({ length: count }, (_, n) => `${n}`.padStart(4, '0'))
+
+test('500 events in one task, then a navigation: what does not fit goes later @both', async ({
+  page,
+  shop,
+  wire,
+  expectStored,
+}) => {
+  await page.goto(shop.page('/a'))
+  shop.page('/next')
+  await page.evaluate(
+    (all) =>
+      void setTimeout(() => {
+        for (const search_term of all) track.search({ search_term })
+        location.href = '/next'
+      }),
+    terms(500),
+  )
+  await page.waitForURL('**/next')
+  await expectStored(terms(500), { timeout: 30_000 })
+  await expectNothingKept(page)
+  expect(wire.events.length).toBeLessThan(25)
+})
+
+test('500 events in one task, and the visitor stays', async ({
+  page,
+  shop,
+  wire,
+  expectStored,
+}) => {
+  await page.goto(shop.page('/a'))
+  await search(page, ...terms(500))
+  await expectStored(terms(500))
+  await expectNothingKept(page)
+  expect(wire.events.length).toBeLessThan(12)
+})
+
+test('100 events in one task: at most three requests, no preflight @both', async ({
+  page,
+  shop,
+  wire,
+  expectStored,
+}) => {
+  await page.goto(shop.page('/a'))
+  await search(page, ...terms(100))
+  await expectStored(terms(100))
+  expect(wire.events.map(({ method }) => method)).toEqual(['POST', 'POST', 'POST'])
+})
+
+test('an event of 100 KB arrives, and what comes with it too @both', async ({
+  page,
+  shop,
+  expectStored,
+}) => {
+  await page.goto(shop.page('/a'))
+  const large = 'x'.repeat(100 * 1024)
+  await search(page, 'before', large, 'after')
+  await expectStored(['before', large, 'after'])
+  await expectNothingKept(page)
+})
+
+test('an event of 100 KB, then a navigation: the next page delivers it', async ({
+  page,
+  shop,
+  expectStored,
+}) => {
+  await page.goto(shop.page('/a'))
+  shop.page('/next')
+  await page.evaluate(
+    () =>
+      void setTimeout(() => {
+        track.search({ search_term: 'x'.repeat(100 * 1024) })
+        track.search({ search_term: 'small' })
+        location.href = '/next'
+      }),
+  )
+  await page.waitForURL('**/next')
+  await expectStored(['x'.repeat(100 * 1024), 'small'])
+  await expectNothingKept(page)
+})
+
+test('80 events of a kilobyte offline, then online and a click on a link in one task', async ({
+  context,
+  page,
+  shop,
+  expectStored,
+}) => {
+  shop.page('/next')
+  await page.goto(shop.page('/a', { body: '<a href="/next">Next</a>' }))
+  await context.setOffline(true)
+  const long = terms(80).map((term) => term + 'x'.repeat(1000))
+  await search(page, ...long)
+  await context.setOffline(false)
+  await page.click('a')
+  await page.waitForURL('**/next')
+  await expectStored(long)
+  await expectNothingKept(page)
+})
+
+test('an event above the limit is refused in the page, with its reason', async ({
+  page,
+  shop,
+  wire,
+  expectStored,
+}) => {
+  await page.goto(shop.page('/a'))
+  const outcome = await page.evaluate(async () => {
+    const { ok, error } = (await track.search({ search_term: '漢'.repeat(44_000) })) as {
+      ok: boolean
+      error: { name: string; issues: { message: string }[] }
+    }
+    return { ok, name: error.name, message: error.issues[0]?.message }
+  })
+  expect(outcome).toMatchObject({ ok: false, name: 'ValidationException' })
+  expect(outcome.message).toContain('131072')
+  await search(page, 'next')
+  await expectStored(['next'])
+  expect(wire.events).toHaveLength(1)
+})
+
+for (const [name, value] of [
+  ['missing', undefined],
+  ['answering false', () => false],
+] as const)
+  test(`sendBeacon ${name}, and a fetch that fails while the page is left`, async ({
+    page,
+    shop,
+    wire,
+    expectStored,
+  }) => {
+    await page.addInitScript(
+      (code) => Object.defineProperty(navigator, 'sendBeacon', { value: code && (() => false) }),
+      Boolean(value),
+    )
+    await page.goto(shop.page('/a'))
+    wire.next('lose', 'lose', 'lose')
+    await search(page, 'one')
+    await page.goto(shop.page('/next'))
+    await expectStored(['one'])
+    await expectNothingKept(page)
+  })

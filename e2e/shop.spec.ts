@@ -1,0 +1,228 @@
+import type { Page } from '@playwright/test'
+import { UUID } from '../src/contract/uuid.ts'
+import { VISITOR_ADDRESS } from './faultProxy.ts'
+import { expect, expectNothingKept, search, test } from './fixtures.ts'
+
+/** A control of the demo shop (public/shop/README.md lists them). */
+const control = (page: Page, name: string) => page.locator(`[data-test="${name}"]`)
+const told = (page: Page) => page.evaluate(() => track.did)
+
+const mug = { product_id: 12, variation: { id: '12-1', sku: 'MUG-COBALT' } }
+const celadon = { product_id: 12, variation: { id: '12-2', sku: 'MUG-CELADON' } }
+
+test('a walk through the demo shop: each of the ten helpers ends as the right row @both', async ({
+  page,
+  shop,
+  wire,
+  expectStored,
+}) => {
+  const at = (path: string) => `${shop.url}/shop/${path}`
+
+  await page.goto(at('index.html'))
+  const did = await told(page)
+  const agent = await page.evaluate(() => navigator.userAgent)
+  await control(page, 'newsletter-email').fill('ann@example.com')
+  await control(page, 'newsletter-submit').click()
+  await control(page, 'search-input').fill('mug')
+  await control(page, 'search-submit').click()
+  await page.waitForURL('**/search.html?q=mug')
+
+  await page.goto(at('product.html?id=12'))
+  // By key: Firefox adds to what stands in a number field.
+  await control(page, 'quantity').press('ArrowUp')
+  await control(page, 'add-to-cart').click()
+  await control(page, 'add-to-wishlist').click()
+  await page.locator('label', { hasText: 'Oat' }).click()
+  await control(page, 'notify-email').fill('ben@example.com')
+  await control(page, 'notify-submit').click()
+
+  await page.goto(at('wishlist.html'))
+  await control(page, 'remove-from-wishlist').click()
+  await page.goto(at('cart.html'))
+  await control(page, 'cart-quantity').press('ArrowDown')
+  await control(page, 'cart-quantity').blur()
+  await control(page, 'go-to-checkout').click()
+  await page.waitForURL('**/checkout.html')
+  await control(page, 'checkout-email').fill('cleo@example.com')
+  await control(page, 'checkout-firstname').fill('Cleo')
+  await control(page, 'checkout-lastname').fill('Ó Ríordáin')
+  await control(page, 'checkout-phone').fill('+353 1 234')
+  for (const name of ['checkout-town', 'checkout-street'])
+    await control(page, name).fill('somewhere')
+  await control(page, 'place-order').click()
+
+  const rows = await expectStored([
+    { operation: 'viewHomepage', event: 'view_homepage', payload: { url: at('index.html') } },
+    {
+      operation: 'setEmail',
+      event: 'set_email',
+      payload: { email_address: 'ann@example.com', firstname: '', lastname: '', phone: '' },
+    },
+    {
+      operation: 'search',
+      event: 'search',
+      payload: { search_term: 'mug', url: at('search.html?q=mug') },
+    },
+    {
+      operation: 'viewProduct',
+      event: 'view_product',
+      payload: { product_id: '12', url: at('product.html?id=12') },
+    },
+    { operation: 'addToCart', event: 'add_to_cart', payload: { ...mug, quantity: 2 } },
+    { operation: 'addToWishlist', event: 'add_to_wishlist', payload: { ...mug, quantity: 1 } },
+    {
+      operation: 'sendCustom',
+      event: 'back_in_stock',
+      payload: { email: 'ben@example.com', url: at('product.html?id=12') },
+    },
+    {
+      operation: 'removeFromWishlist',
+      event: 'remove_from_wishlist',
+      payload: { ...mug, quantity: 1, url: at('wishlist.html') },
+    },
+    {
+      operation: 'removeFromCart',
+      event: 'remove_from_cart',
+      payload: { ...mug, quantity: 1, url: at('cart.html') },
+    },
+    {
+      operation: 'initiateCheckout',
+      event: 'initiate_checkout',
+      payload: { url: at('checkout.html') },
+    },
+    {
+      operation: 'setEmail',
+      event: 'set_email',
+      payload: {
+        email_address: 'cleo@example.com',
+        firstname: 'Cleo',
+        lastname: 'Ó Ríordáin',
+        phone: '+353 1 234',
+      },
+    },
+  ])
+  for (const { payload } of rows)
+    expect(payload).toMatchObject({
+      did,
+      http_user_agent: agent,
+      remote_addr: VISITOR_ADDRESS,
+    })
+  expect(did).toMatch(UUID)
+  expect(wire.events.filter(({ method }) => method === 'OPTIONS')).toEqual([])
+})
+
+test('another variation and the hearts of a shelf', async ({ page, shop, expectStored }) => {
+  await page.goto(`${shop.url}/shop/product.html?id=12&v=12-2`)
+  await control(page, 'add-to-cart').click()
+  await page.goto(`${shop.url}/shop/category.html?c=ceramics`)
+  const heart = page.locator('[data-id="12"] [data-test="toggle-wishlist"]')
+  await heart.click()
+  await heart.click()
+  await expectStored([
+    { operation: 'viewProduct', payload: { product_id: '12' } },
+    { operation: 'addToCart', payload: { ...celadon, quantity: 1 } },
+    { operation: 'addToWishlist', payload: { ...mug, quantity: 1 } },
+    { operation: 'removeFromWishlist', payload: { ...mug, quantity: 1 } },
+  ])
+})
+
+test('the device id survives a reload and is shared by tabs @both', async ({
+  context,
+  page,
+  shop,
+  expectStored,
+}) => {
+  const address = shop.page('/a')
+  await page.goto(address)
+  const did = await told(page)
+  await page.reload()
+  const other = await context.newPage()
+  await other.goto(shop.page('/b'))
+  expect([await told(page), await told(other)]).toEqual([did, did])
+  await search(page, 'one')
+  await search(other, 'two')
+  await expectStored([
+    { did, payload: { search_term: 'one' } },
+    { did, payload: { search_term: 'two' } },
+  ])
+})
+
+test('reset: a new device id, and what was kept is forgotten', async ({
+  context,
+  page,
+  shop,
+  expectStored,
+}) => {
+  await page.goto(shop.page('/a'))
+  const before = await told(page)
+  await context.setOffline(true)
+  await search(page, 'forgotten')
+  const did = await page.evaluate(() => {
+    track.reset()
+    return track.did
+  })
+  expect(did).toMatch(UUID)
+  expect(did).not.toBe(before)
+  await expectNothingKept(page)
+  await context.setOffline(false)
+  await search(page, 'after')
+  await expectStored([{ did, payload: { search_term: 'after' } }])
+})
+
+test('an invalid call makes no request and tells why @both', async ({
+  page,
+  shop,
+  wire,
+  expectStored,
+}) => {
+  await page.goto(shop.page('/a'))
+  const told = await page.evaluate(async () => {
+    const notices: unknown[] = []
+    track.on('dropped', ({ reason, operation }) => notices.push({ reason, operation }))
+    const outcome = await track.addToCart({
+      product_id: '12-34',
+      quantity: 0.5,
+      variation: { id: '7', sku: ' ' },
+    })
+    if (outcome.ok || typeof outcome.error === 'string') return { outcome, notices }
+    const { name, issues } = outcome.error
+    await new Promise((resolve) => setTimeout(resolve))
+    return { name, paths: issues.map(({ path }) => path), issues, notices }
+  })
+  expect(told).toMatchObject({
+    name: 'ValidationException',
+    paths: ['product_id', 'quantity', 'variation.sku'],
+    notices: [{ reason: 'invalid', operation: 'addToCart' }],
+  })
+  await search(page, 'valid')
+  await expectStored(['valid'])
+  expect(wire.events).toHaveLength(1)
+})
+
+test('an accepted call answers its id; delivery is told after', async ({
+  page,
+  shop,
+  expectStored,
+}) => {
+  await page.goto(shop.page('/a'))
+  const [outcome, delivered] = await page.evaluate(async () => {
+    const delivery = new Promise<string | undefined>((resolve) => {
+      track.on('delivered', ({ id }) => resolve(id))
+    })
+    return [await track.viewProduct({ product_id: 42 }), await delivery] as const
+  })
+  expect(outcome).toEqual({ ok: true, id: delivered })
+  await expectStored([{ id: delivered ?? '', payload: { product_id: '42' } }])
+})
+
+test('flush delivers what is kept and tells how much', async ({ page, shop, wire, stored }) => {
+  await page.goto(shop.page('/a'))
+  wire.always({ status: 503 })
+  await search(page, 'one')
+  await expect.poll(() => wire.events.length).toBe(1)
+  await search(page, 'two', 'three')
+  expect(await page.evaluate(() => track.flush())).toMatchObject({ delivered: 0, kept: 3 })
+  wire.heal()
+  expect(await page.evaluate(() => track.flush())).toEqual({ delivered: 3, kept: 0, dropped: 0 })
+  expect(await stored()).toHaveLength(3)
+})

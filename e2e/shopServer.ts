@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { extname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { STUB } from '../src/tracker/snippet.ts'
+
+const PUBLIC = fileURLToPath(new URL('../public', import.meta.url))
+const TYPES: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+
+/** What a page made by a test holds beside its doctype and title. */
+export type PageParts = {
+  /** Default the script's tag: loaded at once, so that `track` is there for the body. */
+  readonly head?: string
+  readonly body?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** A shop on a host name of its own: pages made by the test, and the demo shop under /shop/. */
+export type Shop = {
+  /** Its origin, http://localhost and a port: another host than the gateway's 127.0.0.1. */
+  readonly url: string
+  /** Serves a page from now on; its query does not matter. Answers its address. */
+  page(path: string, parts?: PageParts): string
+  /** Serves any text; answers its address. */
+  file(path: string, type: string, text: string): string
+  /** The script's tag for a tracking key. `attributes` such as `async data-source="app"`. */
+  tag(attributes?: string, key?: string): string
+  /** The script's address for a tracking key, through the proxy. */
+  script(key?: string): string
+  close(): Promise<void>
+}
+
+/**
+ * @param base Address from which pages load the script.
+ * @param trackingKey Of the customer whose shop this is.
+ */
+export async function startShop(base: string, trackingKey: string): Promise<Shop> {
+  const files = new Map<string, { headers: Record<string, string>; text: string }>()
+  const server = createServer(answer).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const url = `http://localhost:${(server.address() as AddressInfo).port}`
+
+  function answer({ url: target, method }: IncomingMessage, response: ServerResponse): void {
+    const path = new URL(target ?? '/', url).pathname
+    const file = files.get(path) ?? demoFile(path)
+    if (file) response.writeHead(200, file.headers).end(file.text)
+    // A form that posts, and what nobody asked a test to serve (a favicon).
+    else if (method === 'POST') response.writeHead(303, { location: '/thanks' }).end()
+    else response.writeHead(204).end()
+  }
+
+  /** The demo shop as it is, save that its script comes from the proxy and is this test's. */
+  function demoFile(path: string) {
+    if (!path.startsWith('/shop/')) return undefined
+    const file = join(PUBLIC, path.endsWith('/') ? `${path}index.html` : path)
+    const text = readFileSync(file, 'utf8')
+      .replace('src="/t/j/DEMOSHOP"', `src="${shop.script()}"`)
+      .replace('/*stub*/', () => STUB)
+    return { headers: { 'content-type': TYPES[extname(file)] ?? 'text/plain' }, text }
+  }
+
+  const shop: Shop = {
+    url,
+    page(path, { head = shop.tag(), body = '', headers = {} } = {}) {
+      const text = `<!doctype html><html><head><meta charset="utf-8"><title>${path}</title><link rel="icon" href="data:,">${head}</head><body>${body}</body></html>`
+      files.set(path, { headers: { 'content-type': 'text/html; charset=utf-8', ...headers }, text })
+      return url + path
+    },
+    file(path, type, text) {
+      files.set(path, { headers: { 'content-type': type }, text })
+      return url + path
+    },
+    tag: (attributes = '', key = trackingKey) =>
+      `<script ${attributes} src="${shop.script(key)}"></script>`,
+    script: (key = trackingKey) => `${base}/t/j/${key}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+  return shop
+}

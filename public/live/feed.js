@@ -1,0 +1,88 @@
+/**
+ * The connection to the gateway: who may be watched, signing in, and the stream itself.
+ */
+
+const RETRY_MS = [1000, 2000, 5000, 10_000]
+
+/** The customers this viewer may see and the server's clock; `undefined` where it must sign in. */
+export async function loadCustomers() {
+  const answer = await fetch('/live/customers', { headers: { accept: 'application/json' } })
+  if (answer.status === 401) return
+  if (!answer.ok) throw new Error(`The gateway answered ${answer.status}`)
+  const serverNow = Date.parse(answer.headers.get('date') ?? '') || Date.now()
+  return { customers: await answer.json(), serverNow }
+}
+
+/** Posts the two values once; answers what was wrong, or '' when signed in. */
+export async function signIn(customerId, restKey) {
+  const answer = await post('/live/login', { customerId, restKey }).catch(() => undefined)
+  if (!answer) return 'The gateway does not answer. Is it running?'
+  if (answer.ok) return ''
+  if (answer.status === 429)
+    return `Too many attempts. Try again in ${answer.headers.get('retry-after') ?? 'a few'} seconds.`
+  if (answer.status === 401 || answer.status === 404)
+    return 'This customer ID and REST key do not belong together.'
+  return `That did not work (${answer.status}).`
+}
+
+export const signOut = () => post('/live/logout', {})
+
+function post(path, body) {
+  return fetch(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+}
+
+/**
+ * Opens the stream of a customer and keeps it open: the browser reconnects by itself where the line
+ * breaks; where the gateway refused, we ask again, and `onRefused` tells whether to go on.
+ *
+ * @param {string} customerId
+ * @param {{ onEvent: (event: object) => void, onState: (state: string) => void,
+ *   mayStay: () => Promise<boolean> }} told
+ * @returns {() => void} closes it.
+ */
+export function startFeed(customerId, { onEvent, onState, mayStay }) {
+  let source
+  let timer = 0
+  let failures = 0
+  let stopped = false
+
+  function open() {
+    source = new EventSource(`/live/events?customer=${encodeURIComponent(customerId)}`)
+    source.onopen = () => {
+      failures = 0
+      onState('connected')
+    }
+    source.addEventListener('event', ({ data }) => {
+      try {
+        onEvent(JSON.parse(data))
+      } catch {
+        // A line that is no JSON is not an event; the stream goes on.
+      }
+    })
+    source.onerror = () => {
+      onState('reconnecting')
+      // CONNECTING: the browser tries by itself. CLOSED: it has given up, so we try.
+      if (source.readyState === EventSource.CLOSED) again()
+    }
+  }
+  function again() {
+    clearTimeout(timer)
+    const wait = RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]
+    timer = setTimeout(async () => {
+      const stay = await mayStay().catch(() => true)
+      if (!stopped && stay) open()
+    }, wait)
+  }
+
+  onState('connecting')
+  open()
+  return () => {
+    stopped = true
+    clearTimeout(timer)
+    source.close()
+  }
+}

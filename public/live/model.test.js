@@ -1,0 +1,134 @@
+import { expect, test } from 'vitest'
+import { hueOf, kindOf, pathOf, subjectOf } from './kinds.js'
+import { createModel, MAX_EVENTS, MAX_ROWS } from './model.js'
+
+const NOW = 1_800_000_000_000
+const ALL = { kinds: new Set(), did: '', words: '' }
+let made = 0
+
+/** An event as the gateway streams it. */
+function event(operation, did = 'a', more = {}) {
+  made++
+  const payload = { did, event: operation, url: 'https://shop.example/a?b=1', ...more.payload }
+  const times = { at: NOW - 1000, receivedAt: NOW - 500 }
+  return {
+    seq: made,
+    id: `id-${made}`,
+    operation,
+    event: operation,
+    did,
+    ...times,
+    ...more,
+    payload,
+  }
+}
+
+function modelWith(...events) {
+  const model = createModel(() => NOW)
+  for (const one of events) model.add(one)
+  return model
+}
+
+test('an event that comes again after a reconnection is counted once', () => {
+  const one = event('search')
+  const model = modelWith(one, one)
+  expect(model.total()).toBe(1)
+  expect(model.find(ALL)).toHaveLength(1)
+})
+
+test('the funnel counts events and distinct devices, as a share of the viewers', () => {
+  const model = modelWith(
+    event('viewProduct', 'a'),
+    event('viewProduct', 'a'),
+    event('viewProduct', 'b'),
+    event('addToCart', 'a'),
+    event('addToCart', 'a'),
+  )
+  expect(model.funnel()).toMatchObject([
+    { kind: 'viewProduct', events: 3, devices: 2, share: 1 },
+    { kind: 'addToCart', events: 2, devices: 1, share: 0.5 },
+    { kind: 'initiateCheckout', events: 0, devices: 0, share: 0 },
+  ])
+})
+
+test('a funnel without viewers has no shares', () => {
+  const shares = modelWith(event('addToCart'))
+    .funnel()
+    .map(({ share }) => share)
+  expect(shares).toEqual([null, null, null])
+})
+
+test('filters by kind, device and words, newest first', () => {
+  const cart = event('addToCart', 'a', { payload: { variation: { id: '1', sku: 'MUG' } } })
+  const model = modelWith(event('search', 'a'), cart, event('addToCart', 'b'))
+  const found = (filter) => model.find({ ...ALL, ...filter }).map(({ id }) => id)
+  expect(found({})).toHaveLength(3)
+  expect(found({ kinds: new Set(['search']) })).toHaveLength(1)
+  expect(found({ kinds: new Set(['addToCart']), did: 'a' })).toEqual([cart.id])
+  expect(found({ words: 'mug' })).toEqual([cart.id])
+  expect(model.find(ALL)[0].did).toBe('b')
+})
+
+test('what was cleared does not come back; another customer starts anew', () => {
+  const one = event('search')
+  const model = modelWith(one)
+  model.clear()
+  expect(model.add(one)).toBeUndefined()
+  expect(model.total()).toBe(0)
+  model.reset()
+  expect(model.add(one)).toBeDefined()
+})
+
+test('memory is bounded while totals go on', () => {
+  const model = createModel(() => NOW)
+  const many = MAX_EVENTS * 2
+  for (let i = 0; i < many; i++) model.add(event('search', `d${i}`))
+  expect(model.total()).toBe(many)
+  expect(model.deviceTotal()).toBe(many)
+  expect(model.find(ALL)).toHaveLength(MAX_ROWS)
+  expect(model.devices(many).length).toBeLessThanOrEqual(2000)
+  expect(model.devices(1)[0].did).toBe(`d${many - 1}`)
+})
+
+test('the last minute is told by the gateway’s clock', () => {
+  const model = modelWith(
+    event('search', 'a', { receivedAt: NOW - 61_000 }),
+    event('search', 'a', { receivedAt: NOW - 59_000 }),
+    event('search', 'a', { receivedAt: NOW }),
+  )
+  expect(model.lastMinute(30).count).toBe(2)
+  model.setServerClock(NOW + 5000)
+  const { count, slots } = model.lastMinute(30)
+  expect(count).toBe(1)
+  expect(slots.reduce((sum, bars) => sum + bars, 0)).toBe(1)
+})
+
+test.each([
+  [{ operation: 'viewHomepage', event: 'view_homepage' }, 'viewHomepage'],
+  [{ operation: 'viewHomepage', event: 'shop_view_homepage' }, 'viewHomepage'],
+  [{ operation: 'viewHomepage', event: 'view_page' }, 'page'],
+  [{ operation: 'constructor', event: 'x' }, 'sendCustom'],
+])('%o is the kind %s', (given, kind) => {
+  expect(kindOf(given)).toBe(kind)
+})
+
+test.each([
+  [{ product_id: 12, quantity: 2, variation: { id: '1', sku: 'S' } }, '#12', '× 2  S'],
+  [{ search_term: 'tea' }, '“tea”', ''],
+  [{ email_address: 'a@b.example', firstname: '', lastname: 'Pop' }, 'a@b.example', 'Pop'],
+  [{ email: 'a@b.example' }, 'E', 'a@b.example'],
+  [{ product_id: '7' }, '#7', ''],
+  [{}, '', 'E'],
+])('%o is about %s %s', (payload, main, more) => {
+  expect(subjectOf({ event: 'E', payload })).toEqual({ main, more })
+})
+
+test('a page is its path; an address that is none is shown as it is', () => {
+  expect(pathOf({ payload: { url: 'https://x.example/a/b?c=d#e' } })).toBe('/a/b?c=d#e')
+  expect(pathOf({ payload: { url: 'not an address' } })).toBe('not an address')
+})
+
+test('a device keeps its hue', () => {
+  expect(hueOf('abc')).toBe(hueOf('abc'))
+  expect(hueOf('abc')).not.toBe(hueOf('abd'))
+})

@@ -1,0 +1,154 @@
+/** The side: totals, last minute, funnel, kinds, devices with their trails. */
+import { $, dot, h, sign } from './dom.js'
+import { FUNNEL, hueOf, KINDS, shortDid } from './kinds.js'
+
+const SVG = 'http://www.w3.org/2000/svg'
+const BARS = 30
+const MAX_DEVICES = 12
+
+/**
+ * @param {ReturnType<import('./model.js').createModel>} model
+ * @param {{ onKind: (kind: string) => void, onDevice: (did: string) => void }} told
+ */
+export function createSummary(model, { onKind, onDevice }) {
+  const kinds = new Map([...KINDS].map(([kind, name]) => [kind, createKind(kind, name)]))
+  const steps = FUNNEL.map(createStep)
+  const bars = Array.from({ length: BARS }, (_, index) => createBar(index))
+  /** @type {Map<string, {element: HTMLElement, draw: Function}>} */
+  let devices = new Map()
+  $('#kinds').replaceChildren(...[...kinds.values()].map(({ element }) => element))
+  $('#funnel').replaceChildren(...steps.map(({ element }) => element))
+  $('#pulse').replaceChildren(...bars)
+
+  function createKind(kind, name) {
+    const count = h('output', {}, '0')
+    const button = h(
+      'button',
+      {
+        type: 'button',
+        'aria-pressed': 'false',
+        'data-test': `kind-${kind}`,
+        onclick: () => onKind(kind),
+      },
+      sign(`k-${kind}`, kind),
+      h('span', {}, name),
+      count,
+    )
+    return { element: h('li', {}, button), button, count }
+  }
+
+  function createStep({ kind, name }) {
+    const share = h('b')
+    const detail = h('small')
+    const bar = h('i', { 'data-kind': kind })
+    const element = h(
+      'li',
+      { 'data-test': `funnel-${kind}` },
+      h('span', {}, name),
+      h('div', { class: 'track' }, bar),
+      share,
+      detail,
+    )
+    return { element, share, detail, bar }
+  }
+
+  function createBar(index) {
+    const bar = document.createElementNS(SVG, 'rect')
+    bar.setAttribute('x', String(index * (120 / BARS) + 0.5))
+    bar.setAttribute('width', String(120 / BARS - 1))
+    return bar
+  }
+
+  function drawMinute() {
+    const { count, slots } = model.lastMinute(BARS)
+    const most = Math.max(4, ...slots)
+    set($('#minute'), count)
+    slots.forEach((value, index) => {
+      const height = value ? Math.max(2, (value / most) * 24) : 1
+      bars[index].setAttribute('height', String(height))
+      bars[index].setAttribute('y', String(24 - height))
+    })
+  }
+
+  function drawFunnel() {
+    const rows = model.funnel()
+    const most = Math.max(1, ...rows.map(({ devices: count }) => count))
+    rows.forEach(({ events, devices: count, share }, index) => {
+      const { share: percent, detail, bar } = steps[index]
+      percent.textContent = share === null ? '–' : `${Math.round(share * 100)} %`
+      detail.textContent = `${number(count)} ${count === 1 ? 'device' : 'devices'} · ${number(events)} ${events === 1 ? 'event' : 'events'}`
+      bar.style.width = `${(count / most) * 100}%`
+    })
+  }
+
+  function drawDevices(chosen) {
+    const shown = new Map()
+    for (const device of model.devices(MAX_DEVICES)) {
+      const { did } = device
+      const known = devices.get(did) ?? createDevice(did)
+      known.draw(device, did === chosen)
+      shown.set(did, known)
+    }
+    devices = shown
+    const wanted = [...shown.values()].map(({ element }) => element)
+    // Moving a button takes its focus away, so nothing moves while one is focused or pointed at.
+    const list = $('#devices')
+    const busy = list.matches(':focus-within, :hover')
+    if (!busy) list.replaceChildren(...wanted)
+    else for (const element of wanted) if (!element.parentNode) list.append(element)
+  }
+
+  function createDevice(did) {
+    const trail = h('span', { class: 'trail', 'aria-hidden': 'true' })
+    const count = h('output')
+    const button = h(
+      'button',
+      {
+        type: 'button',
+        title: did,
+        'data-test': 'device',
+        'data-did': did,
+        onclick: () => onDevice(did),
+      },
+      dot(hueOf(did)),
+      h('code', {}, shortDid(did)),
+      trail,
+      count,
+    )
+    let drawn = -1
+    const draw = (device, pressed) => {
+      button.setAttribute('aria-pressed', String(pressed))
+      if (drawn === device.count) return
+      drawn = device.count
+      count.textContent = number(device.count)
+      trail.replaceChildren(...device.trail.map((kind) => h('i', { 'data-kind': kind })))
+    }
+    return { element: h('li', {}, button), draw }
+  }
+
+  /** @param {{ kinds: Set<string>, did: string }} filter */
+  function draw(filter) {
+    set($('#total'), model.total())
+    set($('#device-total'), model.deviceTotal())
+    for (const [kind, { element, button, count }] of kinds) {
+      const seen = model.count(kind)
+      count.textContent = number(seen)
+      element.classList.toggle('none', seen === 0)
+      button.setAttribute('aria-pressed', String(filter.kinds.has(kind)))
+    }
+    $('#all-kinds').hidden = filter.kinds.size === 0
+    $('#all-devices').hidden = !filter.did
+    drawFunnel()
+    drawDevices(filter.did)
+    drawMinute()
+  }
+
+  return { draw, drawMinute }
+}
+
+const number = (/** @type {number} */ value) => value.toLocaleString('en-US')
+
+function set(element, value) {
+  const text = number(value)
+  if (element.textContent !== text) element.textContent = text
+}

@@ -1,0 +1,180 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { runInNewContext } from 'node:vm'
+import { build } from 'esbuild'
+import { minify } from 'terser'
+import { root } from './install.mjs'
+
+const dist = join(root, 'dist')
+
+/** What a browser bundle may hold. A library or a module of the gateway in it is a mistake. */
+export const BROWSER_INPUTS = /^src\/(tracker|contract)\/|(^|\/)node_modules\/valibot\//
+export const GATEWAY_INPUTS = /^src\/(gateway|contract|client)\//
+
+const GATEWAY_BUNDLES = {
+  'gateway.js': 'src/gateway/index.ts',
+  'shoptrail.js': 'src/gateway/cli.ts',
+  'sqlite-worker.js': 'src/gateway/sqlite/worker.ts',
+}
+
+/**
+ * Builds every bundle into dist.
+ *
+ * @param version Version of the package; the sources see it as `__version__`.
+ * @returns Names of the written browser files, such as `track.js` and `parts/ga4.js`.
+ */
+export async function buildBundles(version) {
+  const browserFiles = ['track.js']
+  write('track.js', (await bundleTracker(version)).code)
+  for (const name of partNames()) {
+    write(`parts/${name}.js`, await bundlePart(name, version))
+    browserFiles.push(`parts/${name}.js`)
+  }
+  if (existsSync(join(root, 'src/tracker/inspector/main.ts'))) {
+    write('inspector.js', await bundleInspector(version))
+    browserFiles.push('inspector.js')
+  }
+  await Promise.all(
+    Object.entries(GATEWAY_BUNDLES).map(([file, entry]) => bundleGateway(file, entry, version)),
+  )
+  return browserFiles
+}
+
+/**
+ * The script: one expression, a function of the configuration and the parts, to which the gateway
+ * appends the call.
+ *
+ * @param plugins esbuild plugins, for measuring what a module weighs.
+ * @returns The code, and the modules that went into it, as paths from the root.
+ */
+export async function bundleTracker(version, plugins = []) {
+  const { code, inputs } = await bundleBrowser(
+    `import './main.ts'`,
+    'src/tracker',
+    version,
+    plugins,
+  )
+  const wrapped = `function(__config__,__parts__){"use strict";${code}}`
+  return { code: await minifyExpression(wrapped), inputs }
+}
+
+/** A part of the script: one expression that gives the function which the file exports. */
+async function bundlePart(name, version) {
+  const file = `src/tracker/parts/${name}.ts`
+  const exports = await exportsOf(file)
+  if (exports.length !== 1) {
+    throw new Error(`${file} must export one function, but exports ${exports.join(', ') || 'none'}`)
+  }
+  const entry = `import { ${exports[0]} } from './${name}.ts'; part = ${exports[0]}`
+  const { code } = await bundleBrowser(entry, 'src/tracker/parts', version)
+  return minifyExpression(`function(){"use strict";var part;${code};return part}()`)
+}
+
+/** Loaded by the script when a developer asks for it: a script of its own. */
+async function bundleInspector(version) {
+  const { code } = await bundleBrowser(`import './main.ts'`, 'src/tracker/inspector', version)
+  return `${await minifyExpression(`function(){"use strict";${code}}`)}();`
+}
+
+/** Bundles without exports, so that the text can be put into a function as it is. */
+async function bundleBrowser(contents, folder, version, plugins = []) {
+  const { outputFiles, metafile } = await build({
+    stdin: { contents, resolveDir: join(root, folder), sourcefile: `${folder}/(entry)` },
+    absWorkingDir: root,
+    bundle: true,
+    write: false,
+    metafile: true,
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2020',
+    minify: true,
+    // Fields of a class as assignments: the helper that defines them otherwise weighs 70 bytes.
+    tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } },
+    legalComments: 'none',
+    logLevel: 'error',
+    define: { __version__: JSON.stringify(version) },
+    plugins,
+  })
+  const inputs = Object.keys(metafile.inputs).filter((path) => !path.endsWith('(entry)'))
+  refuseForeign(inputs, BROWSER_INPUTS, folder)
+  return { code: outputFiles[0].text, inputs }
+}
+
+/**
+ * terser after esbuild takes another 5 % off. It knows only programs and drops an expression whose
+ * value nobody uses, so it gets an assignment, of which the left side is cut off again.
+ */
+async function minifyExpression(expression) {
+  const { code } = await minify(`_=${expression}`, {
+    ecma: 2020,
+    module: false,
+    compress: { ecma: 2020, passes: 2 },
+  })
+  const minified = `(${code.slice('_='.length).replace(/;$/, '')})`
+  // The gateway puts these texts together unseen.
+  if (!code.startsWith('_=') || typeof runInNewContext(minified) !== 'function') {
+    throw new Error(`terser made no function of a bundle: ${code.slice(0, 80)} …`)
+  }
+  return minified
+}
+
+async function bundleGateway(file, entry, version) {
+  const { outputFiles, metafile } = await build({
+    entryPoints: [entry],
+    absWorkingDir: root,
+    outfile: join(dist, file),
+    bundle: true,
+    write: false,
+    metafile: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    packages: 'external',
+    sourcemap: true,
+    logLevel: 'error',
+    define: { __version__: JSON.stringify(version) },
+    ...(file === 'shoptrail.js' && { banner: { js: '#!/usr/bin/env node' } }),
+  })
+  refuseForeign(Object.keys(metafile.inputs), GATEWAY_INPUTS, entry)
+  for (const { path, contents } of outputFiles) write(relative(dist, path), contents)
+  if (file === 'shoptrail.js') chmodSync(join(dist, file), 0o755)
+}
+
+/** What a module exports at run time; types are gone. */
+export async function exportsOf(path) {
+  const { metafile } = await build({
+    entryPoints: [path],
+    absWorkingDir: root,
+    bundle: true,
+    write: false,
+    metafile: true,
+    format: 'esm',
+    outfile: 'exports.js',
+    logLevel: 'error',
+  })
+  return metafile.outputs['exports.js'].exports
+}
+
+function partNames() {
+  const folder = join(root, 'src/tracker/parts')
+  if (!existsSync(folder)) return []
+  return readdirSync(folder)
+    .filter((file) => /^\w+\.ts$/.test(file))
+    .map((file) => file.slice(0, -'.ts'.length))
+}
+
+/** Refuses a bundle with a module of another part in it, and names the module. */
+export function refuseForeign(inputs, allowed, name) {
+  const foreign = inputs.filter((path) => !allowed.test(path))
+  if (foreign.length) {
+    throw new Error(`The bundle of ${name} holds what it must not: ${foreign.join(', ')}`)
+  }
+}
+
+/** In one step: a gateway that starts meanwhile reads the old file or the new one, never half. */
+function write(file, contents) {
+  const path = resolve(dist, file)
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(`${path}.${process.pid}`, contents)
+  renameSync(`${path}.${process.pid}`, path)
+}

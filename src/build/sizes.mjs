@@ -1,0 +1,100 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { brotliCompressSync, gzipSync, constants as zlib } from 'node:zlib'
+import { bundleTracker, exportsOf } from './bundles.mjs'
+import { root } from './install.mjs'
+
+/** Bytes of a text by brotli at quality 11, which is how the gateway serves the script. */
+export function brotliSize(text) {
+  const bytes = Buffer.from(text)
+  return brotliCompressSync(bytes, {
+    params: { [zlib.BROTLI_PARAM_QUALITY]: 11, [zlib.BROTLI_PARAM_SIZE_HINT]: bytes.length },
+  }).length
+}
+
+/**
+ * Prints the bytes of the browser files, and holds them against their budgets.
+ *
+ * @param files Names below dist.
+ * @param budgets Brotli bytes by name, from package.json; a file without one is only printed.
+ * @returns A sentence for each fault; none when all is well.
+ */
+export function checkSizes(files, budgets) {
+  const sizes = files.map((file) => measure(file, readFileSync(join(root, 'dist', file), 'utf8')))
+  printTable(
+    ['bytes', 'raw', 'gzip', 'brotli', 'budget'],
+    sizes.map(({ file, raw, gzip, brotli }) => [`dist/${file}`, raw, gzip, brotli, budgets[file]]),
+  )
+  return findFaults(sizes, budgets)
+}
+
+function measure(file, text) {
+  const gzip = gzipSync(text, { level: 9 }).length
+  return { file, raw: Buffer.byteLength(text), gzip, brotli: brotliSize(text) }
+}
+
+/** A file above its budget, and a budget of a file that is not built any more. */
+export function findFaults(sizes, budgets) {
+  return Object.entries(budgets).flatMap(([file, budget]) => {
+    const brotli = sizes.find((size) => size.file === file)?.brotli
+    if (brotli === undefined) return [`package.json has a budget for ${file}, which is not built`]
+    if (brotli <= budget) return []
+    return [
+      `dist/${file} has ${brotli} bytes (brotli), ${brotli - budget} above its budget of ${budget} ("budgetBrotliBytes" in package.json)`,
+    ]
+  })
+}
+
+/**
+ * Prints what each feature of the script weighs: how much smaller the script is without the inside of
+ * that module. The calls of it stay. What only this module uses goes with it (the contract is used by
+ * track.ts alone, so it is in both); what two features share is in neither's figure.
+ */
+export async function printFeatureSizes(version) {
+  const whole = await bundleTracker(version)
+  const total = brotliSize(whole.code)
+  const features = whole.inputs.filter(
+    (path) => path.startsWith('src/tracker/') && path !== 'src/tracker/main.ts',
+  )
+  const rows = []
+  for (const feature of [CONTRACT, ...features]) {
+    const size = await sizeWithout(feature, version)
+    rows.push([feature, total - size])
+  }
+  rows.sort((a, b) => b[1] - a[1])
+  printTable(['marginal, brotli', 'bytes'], rows)
+}
+
+const CONTRACT = 'src/contract (with valibot)'
+
+async function sizeWithout(feature, version) {
+  const path = feature === CONTRACT ? 'src/contract/' : feature
+  const replace = {
+    name: 'replace',
+    setup(build) {
+      build.onLoad({ filter: /\.ts$/ }, async (args) => {
+        const found = args.path.slice(root.length).replaceAll('\\', '/')
+        if (feature === CONTRACT ? !found.startsWith(path) : found !== path) return
+        return { contents: (await exportsOf(found)).map(unknownValue).join('\n') }
+      })
+    },
+  }
+  return brotliSize((await bundleTracker(version, [replace])).code)
+}
+
+/** Of a function known to do nothing the minifier would drop the calls, and all that only they reach. */
+function unknownValue(name) {
+  return name === 'default' ? 'export default $' : `export const ${name} = $`
+}
+
+function printTable(head, rows) {
+  const cells = [head, ...rows].map((row) =>
+    row.map((cell) => (typeof cell === 'number' ? cell.toLocaleString('en') : (cell ?? ''))),
+  )
+  const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column].length)))
+  for (const [first, ...rest] of cells) {
+    const numbers = rest.map((cell, index) => cell.padStart(widths[index + 1]))
+    console.log(['', first.padEnd(widths[0]), ...numbers].join('  ').trimEnd())
+  }
+  console.log()
+}

@@ -1,0 +1,99 @@
+import { isIPv4, isIPv6 } from 'node:net'
+import ipaddr from 'ipaddr.js'
+import proxyAddr from 'proxy-addr'
+import { isLoopbackHost } from './origins.ts'
+
+/** Headers by which a proxy tells that it stood between; none of them on what a browser sends itself. */
+const FORWARDING_HEADERS = [
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-real-ip',
+  'forwarded',
+  'via',
+]
+
+/** What the gateway knows of the other end of a request. */
+export type Addresses = {
+  /**
+   * The visitor's address. Without trusted proxies the peer's, whatever the headers claim; behind them
+   * the right-most entry of X-Forwarded-For that they did not add themselves.
+   */
+  visitor(request: Request, peer: string): string
+  /**
+   * The address by which the request reached this gateway, without a slash at its end. A trusted
+   * proxy's X-Forwarded-Proto and X-Forwarded-Host count.
+   */
+  base(request: Request, peer: string): string
+}
+
+/**
+ * @param trusted Addresses and networks (`10.0.0.0/8`) of the proxies in front. Default none.
+ * @param publicUrl The gateway's address as the world sees it, in place of what requests say.
+ * @throws TypeError when one of `trusted` is neither.
+ */
+export function createAddresses(
+  trusted: readonly string[] = [],
+  publicUrl?: string | undefined,
+): Addresses {
+  const compiled = trusted.length > 0 ? proxyAddr.compile([...trusted]) : undefined
+  const isTrusted = (address: string) => compiled?.(address, 0) ?? false
+
+  return {
+    visitor(request, peer) {
+      let address = readAddress(peer) ?? peer
+      if (!isTrusted(address)) return address
+      const entries = request.headers.get('x-forwarded-for')?.split(',') ?? []
+      for (let i = entries.length - 1; i >= 0 && isTrusted(address); i--) {
+        const entry = (entries[i] as string).trim()
+        if (!entry) continue
+        // What stands left of junk was not added by a proxy that we trust, so it may be made up.
+        const next = readAddress(entry)
+        if (!next) break
+        address = next
+      }
+      return address
+    },
+    base(request, peer) {
+      if (publicUrl) return publicUrl
+      const { origin, protocol, host } = new URL(request.url)
+      if (!isTrusted(readAddress(peer) ?? peer)) return origin
+      const said = (header: string) => request.headers.get(header)?.split(',')[0]?.trim()
+      try {
+        return new URL(
+          `${said('x-forwarded-proto') ?? protocol.slice(0, -1)}://${said('x-forwarded-host') ?? host}`,
+        ).origin
+      } catch {
+        return origin
+      }
+    },
+  }
+}
+
+/**
+ * An address in its usual text form, from what a socket or a proxy writes: ports and brackets cut, an
+ * IPv4 address inside IPv6 unwrapped.
+ *
+ * @returns undefined where it is no address.
+ */
+export function readAddress(text: string): string | undefined {
+  if (isIPv4(text)) return text
+  const bare =
+    /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^(\d+(?:\.\d+){3}):\d+$/.exec(text)?.[1] ?? text
+  if (isIPv4(bare)) return bare
+  return isIPv6(bare) ? ipaddr.process(bare).toString() : undefined
+}
+
+/**
+ * Whether a request comes from the machine itself: a loopback peer, a loopback Host (so no page of
+ * another name that was made to resolve here) and no proxy between.
+ */
+export function isLocal(request: Request, peer: string): boolean {
+  const address = readAddress(peer)
+  return (
+    !!address &&
+    (address === '::1' || address.startsWith('127.')) &&
+    isLoopbackHost(new URL(request.url).hostname) &&
+    !FORWARDING_HEADERS.some((header) => request.headers.has(header))
+  )
+}

@@ -1,0 +1,69 @@
+import { toUSVString } from 'node:util'
+import type { Refusal } from './answers.ts'
+
+export type Body = { readonly ok: true; readonly json: unknown; readonly bytes: number } | Refusal
+
+/**
+ * Reads a request's body as JSON: from browsers it comes as text/plain (no preflight), from servers as
+ * application/json, from some with no type at all. Never reads more than the limit.
+ *
+ * @param maxBytes Largest body, bytes of UTF-8; above it 413.
+ */
+export async function readJson(request: Request, maxBytes: number): Promise<Body> {
+  const { headers } = request
+  const type = headers.get('content-type')
+  if (type && !/^\s*(text\/plain|application\/([^;\s]+\+)?json)\s*(;|$)/i.test(type))
+    return refusal(415, 'Expected a body of type application/json or text/plain')
+  const encoding = headers.get('content-encoding')
+  if (encoding && encoding.trim().toLowerCase() !== 'identity')
+    return refusal(415, 'Expected a body without Content-Encoding')
+  const said = headers.get('content-length')
+  const text =
+    said === null
+      ? await readUpTo(request, maxBytes)
+      : Number(said) > maxBytes
+        ? undefined
+        : await request.text()
+  if (text === undefined) return refusal(413, `Expected a body of at most ${maxBytes} bytes`)
+  const json = parse(text)
+  return json === undefined
+    ? refusal(400, 'The body is not JSON')
+    : { ok: true, json, bytes: said === null ? Buffer.byteLength(text) : Number(said) }
+}
+
+const refusal = (status: number, message: string): Refusal => ({ ok: false, status, message })
+
+/** A body of unknown length: undefined as soon as it grows above the limit. */
+async function readUpTo(request: Request, maxBytes: number): Promise<string | undefined> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  const reader = request.body?.getReader()
+  for (;;) {
+    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined }
+    if (done || !value) return new TextDecoder().decode(Buffer.concat(chunks))
+    bytes += value.length
+    if (bytes > maxBytes) {
+      await reader?.cancel()
+      return undefined
+    }
+    chunks.push(value)
+  }
+}
+
+/**
+ * Half of a surrogate pair can come only as an escape, since the body was UTF-8; it becomes U+FFFD, for
+ * what can not be written as UTF-8 can not be stored or shown either.
+ *
+ * @returns undefined where the text is not JSON (or nests so deeply that it can not be walked).
+ */
+function parse(text: string): unknown {
+  try {
+    return /\\ud[89a-f]/i.test(text)
+      ? JSON.parse(text, (_, value: unknown) =>
+          typeof value === 'string' ? toUSVString(value) : value,
+        )
+      : JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,260 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { bundleWorker, makeFolder, recordsOf } from '../test/gateway.ts'
+import { createAddresses } from './address.ts'
+import { createCollect } from './collect.ts'
+import { type Customers, createCustomers } from './customers.ts'
+import type { EventLog } from './eventLog.ts'
+import { createMetrics } from './metrics.ts'
+import { createSqliteLog } from './sqlite/eventLog.ts'
+
+const NOW = 1_800_000_000_000
+const ORIGIN = 'https://shop.example'
+const ID = '0190f3a2-7c41-7d11-9a3e-5f2b8c6d4e10'
+const PAYLOAD = {
+  did: 'd-1',
+  event: 'view_homepage',
+  url: 'https://shop.example/',
+  http_user_agent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+}
+
+const folder = makeFolder()
+let worker: Awaited<ReturnType<typeof bundleWorker>>
+let log: EventLog
+let customers: Customers
+let restKey: string
+let collect: ReturnType<typeof createCollect>
+
+beforeAll(async () => {
+  worker = await bundleWorker()
+  log = await createSqliteLog(join(folder, 'events.db'), worker.workerFile)
+  customers = createCustomers(join(folder, 'customers.db'))
+  restKey = customers.add({
+    customerId: 'shop',
+    trackingKey: 'SHOPKEY1',
+    origins: [ORIGIN],
+  }).restKey
+  customers.add({
+    trackingKey: 'PREFIXED',
+    origins: [ORIGIN, 'loopback'],
+    config: { eventPrefix: 'x_', events: { addToWishlist: 'liked' } },
+  })
+  collect = createCollect({
+    customers,
+    log,
+    addresses: createAddresses(),
+    metrics: createMetrics(() => 0),
+    now: () => NOW,
+  })
+})
+afterAll(async () => {
+  await log.close()
+  customers.close()
+  worker.end()
+  rmSync(folder, { recursive: true })
+})
+
+type Headers = Record<string, string>
+const post = async (
+  query: string,
+  payload: unknown = PAYLOAD,
+  headers: Headers = { origin: ORIGIN },
+) => {
+  const response = await collect.collectOne(
+    new Request(`http://t.example/t/r?${query}`, {
+      method: 'POST',
+      headers: { 'content-type': 'text/plain', ...headers },
+      body: JSON.stringify(payload),
+    }),
+    '203.0.113.9',
+  )
+  return { status: response.status, body: await response.json(), headers: response.headers }
+}
+const postBatch = async (body: unknown, query = 'k=SHOPKEY1') => {
+  const response = await collect.collectBatch(
+    new Request(`http://t.example/t/batch?${query}`, {
+      method: 'POST',
+      headers: { origin: ORIGIN },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    }),
+    '203.0.113.9',
+  )
+  return { status: response.status, body: await response.json() }
+}
+const newest = async () => (await recordsOf({ log })).at(-1)
+const newestPayload = async () => JSON.parse((await newest())?.payload ?? '')
+
+test.each<[string, string, Headers, number]>([
+  ['an allowed Origin', 'k=SHOPKEY1', { origin: ORIGIN }, 200],
+  ['an allowed Origin and an empty api_key', 'k=SHOPKEY1&api_key=', { origin: ORIGIN }, 200],
+  ['another Origin', 'k=SHOPKEY1', { origin: 'https://evil.example' }, 403],
+  ['the Origin over http', 'k=SHOPKEY1', { origin: 'http://shop.example' }, 403],
+  ['the Origin on another port', 'k=SHOPKEY1', { origin: 'https://shop.example:8443' }, 403],
+  ['an opaque Origin', 'k=SHOPKEY1', { origin: 'null' }, 403],
+  ['a loopback Origin where it is not allowed', 'k=SHOPKEY1', { origin: 'http://localhost' }, 403],
+  ['a loopback Origin where it is', 'k=PREFIXED', { origin: 'http://localhost:3000' }, 200],
+  [
+    'a name that only looks like loopback',
+    'k=PREFIXED',
+    { origin: 'http://localhost.evil.example' },
+    403,
+  ],
+  ['neither Origin nor api_key', 'k=SHOPKEY1', {}, 401],
+  ['no tracking key', '', { origin: ORIGIN }, 401],
+  ['an empty tracking key', 'k=', { origin: ORIGIN }, 401],
+  ['a tracking key in a list', 'k[]=SHOPKEY1', { origin: ORIGIN }, 401],
+  ['two tracking keys, the first good', 'k=SHOPKEY1&k=NOTHING1', { origin: ORIGIN }, 200],
+  ['two tracking keys, the first unknown', 'k=NOTHING1&k=SHOPKEY1', { origin: ORIGIN }, 404],
+  ['an unknown tracking key', 'k=NOTHING1', { origin: ORIGIN }, 404],
+  ['a wrong api_key', 'k=SHOPKEY1&api_key=wrong', {}, 401],
+  ['a wrong api_key beside a good Origin', 'k=SHOPKEY1&api_key=wrong', { origin: ORIGIN }, 401],
+])('who may send: %s', async (_, query, headers, status) => {
+  const answer = await post(query, PAYLOAD, headers)
+  expect(answer.status).toBe(status)
+  expect(answer.headers.get('access-control-allow-origin')).toBe('*')
+  expect(answer.body).toHaveProperty(status === 200 ? 'id' : 'message')
+})
+
+test('a server with the restKey needs no Origin, and is believed about its visitor', async () => {
+  const payload = { ...PAYLOAD, remote_addr: '198.51.100.77', http_user_agent: 'Visitor/1' }
+  expect((await post(`k=SHOPKEY1&api_key=${restKey}`, payload, {})).status).toBe(200)
+  expect(await newestPayload()).toEqual(payload)
+})
+
+test('what a page claims as its address is replaced', async () => {
+  await post('k=SHOPKEY1', { ...PAYLOAD, remote_addr: '198.51.100.77' })
+  expect((await newestPayload()).remote_addr).toBe('203.0.113.9')
+})
+
+test.each([[undefined], [null], [''], [' ']])(
+  'a missing agent is the header’s: %j',
+  async (agent) => {
+    const headers = { origin: ORIGIN, 'user-agent': 'Header/1' }
+    await post('k=SHOPKEY1', { ...PAYLOAD, http_user_agent: agent }, headers)
+    expect((await newestPayload()).http_user_agent).toBe('Header/1')
+  },
+)
+
+test('without any agent the event is invalid, and says where', async () => {
+  const { status, body } = await post('k=SHOPKEY1', { ...PAYLOAD, http_user_agent: undefined })
+  expect(status).toBe(422)
+  expect(body.issues[0].path).toBe('http_user_agent')
+})
+
+test('bots are marked, not dropped', async () => {
+  await post('k=SHOPKEY1')
+  expect((await newest())?.bot).toBe(false)
+  await post('k=SHOPKEY1', {
+    ...PAYLOAD,
+    http_user_agent: 'Googlebot/2.1 (+http://google.example)',
+  })
+  expect((await newest())?.bot).toBe(true)
+})
+
+test.each([
+  ['k=SHOPKEY1', { event: 'initiate_checkout' }, 'initiateCheckout'],
+  ['k=SHOPKEY1', { event: 'own', search_term: 'tea' }, 'search'],
+  ['k=SHOPKEY1', { event: 'view_page' }, 'viewHomepage'],
+  ['k=PREFIXED', { event: 'x_initiate_checkout' }, 'initiateCheckout'],
+  [
+    'k=PREFIXED',
+    { event: 'x_liked', product_id: '7', quantity: 1, variation: { id: 'a', sku: 'b' } },
+    'addToWishlist',
+  ],
+])('the operation, %s %j: %s', async (query, fields, operation) => {
+  expect((await post(query, { ...PAYLOAD, ...fields })).status).toBe(200)
+  expect(await newest()).toMatchObject({ operation, event: fields.event })
+})
+
+test('only what the contract names is stored, converted', async () => {
+  const line = {
+    product_id: '007',
+    quantity: 2,
+    variation: { id: 'v', sku: 's', more: 1 },
+    extra: 1,
+  }
+  await post('k=SHOPKEY1', { ...PAYLOAD, ...line, event: 'add_to_cart', source: null })
+  expect(await newestPayload()).toEqual({
+    ...PAYLOAD,
+    event: 'add_to_cart',
+    product_id: 7,
+    quantity: 2,
+    variation: { id: 'v', sku: 's' },
+    remote_addr: '203.0.113.9',
+  })
+})
+
+test('an id is stored once and answered every time; two customers may use the same', async () => {
+  const before = (await recordsOf({ log })).length
+  for (let i = 0; i < 3; i++) expect((await post(`k=SHOPKEY1&id=${ID}`)).body).toEqual({ id: ID })
+  expect((await post(`k=PREFIXED&id=${ID}`)).body).toEqual({ id: ID })
+  expect(await recordsOf({ log })).toHaveLength(before + 2)
+})
+
+test.each(['x', '', `${ID}0`, '0190f3a27c417d119a3e5f2b8c6d4e10'])(
+  'an id that is none: %s',
+  async (id) => {
+    const { status, body } = await post(`k=SHOPKEY1&id=${id}`)
+    expect(status).toBe(422)
+    expect(body.issues).toEqual([{ path: 'id', message: 'Expected a UUID' }])
+  },
+)
+
+test('an id of ours is a UUID of version 7 that begins with the moment of arrival', async () => {
+  const { body } = await post('k=SHOPKEY1')
+  expect(body.id).toMatch(/^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/)
+  expect(Number.parseInt(body.id.replaceAll('-', '').slice(0, 12), 16)).toBe(NOW)
+})
+
+test('the moment is corrected by the clock that sent it', async () => {
+  await post(`k=SHOPKEY1&at=1000000000000&sent=1000000060000`)
+  expect(await newest()).toMatchObject({ at: NOW - 60_000, receivedAt: NOW })
+})
+
+test('a batch gives each event its own verdict, in order', async () => {
+  const good = { id: '0190f3a2-7c41-7d11-9a3e-5f2b8c6d4e11', at: 1_000, payload: PAYLOAD }
+  const { status, body } = await postBatch({
+    sent: 61_000,
+    events: [
+      good,
+      { id: '0190f3a2-7c41-7d11-9a3e-5f2b8c6d4e12', at: 1, payload: { ...PAYLOAD, url: 'nope' } },
+      good,
+      { id: 'no uuid', payload: PAYLOAD },
+      null,
+      { id: '0190f3a2-7c41-7d11-9a3e-5f2b8c6d4e13', payload: [] },
+      {
+        id: '0190f3a2-7c41-7d11-9a3e-5f2b8c6d4e14',
+        payload: { ...PAYLOAD, source: 'x'.repeat(131_072) },
+      },
+      { payload: PAYLOAD },
+    ],
+  })
+  expect(status).toBe(200)
+  expect(body.results.map((one: { status: number }) => one.status)).toEqual([
+    200, 422, 200, 422, 422, 422, 413, 200,
+  ])
+  expect(body.results[0]).toEqual({ id: good.id, status: 200 })
+  expect(body.results[1].issues[0].path).toBe('url')
+  expect(body.results[1].id).toBe('0190f3a2-7c41-7d11-9a3e-5f2b8c6d4e12')
+  expect(body.results[3].id).toBe('')
+  const records = (await recordsOf({ log })).filter(({ id }) => id === good.id)
+  expect(records).toMatchObject([{ at: NOW - 60_000 }])
+})
+
+test.each([
+  ['no list', { sent: 1, events: {} }, 422],
+  ['a list alone', [], 422],
+  ['nothing', null, 422],
+  ['no JSON', '{', 400],
+  ['500 events', { events: Array(500).fill(null) }, 200],
+  ['501 events', { events: Array(501).fill(null) }, 413],
+  ['above a mebibyte', `{"events":[],"x":"${'x'.repeat(2 ** 20)}"}`, 413],
+  ['none at all', { events: [] }, 200],
+])('a batch of %s', async (_, body, status) => {
+  expect((await postBatch(body)).status).toBe(status)
+})
+
+test('a batch needs the same rights', async () => {
+  expect((await postBatch({ events: [] }, 'k=NOTHING1')).status).toBe(404)
+})

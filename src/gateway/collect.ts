@@ -1,0 +1,228 @@
+import { isbot } from 'isbot'
+import { findOperation, MAX_EVENT_BYTES, UUID, type Verdict, validate } from '../contract/index.ts'
+import type { Addresses } from './address.ts'
+import { answer, OPEN_HEADERS, type Refusal, refuse } from './answers.ts'
+import { readJson } from './body.ts'
+import { type Customer, type Customers, hasRestKey } from './customers.ts'
+import { makeEventId } from './eventId.ts'
+import type { EventLog, LogEvent } from './eventLog.ts'
+import type { Metrics } from './metrics.ts'
+import { correctedAt } from './moment.ts'
+import { allowsOrigin } from './origins.ts'
+
+/** The largest body of POST /t/batch, bytes of UTF-8: above it 413, and the page splits the batch. */
+export const MAX_BATCH_BYTES = 2 ** 20
+/** The most events in a batch: above it 413. */
+export const MAX_BATCH_EVENTS = 500
+
+/** What collecting needs of the rest of the gateway. */
+export type CollectParts = {
+  readonly customers: Customers
+  readonly log: EventLog
+  readonly addresses: Addresses
+  readonly metrics: Metrics
+  /** The clock, ms since 1970. */
+  readonly now: () => number
+}
+
+/** Who sends: a page of the customer's, or with the restKey a server that speaks for its visitor. */
+type Sender = { readonly ok: true; readonly customer: Customer; readonly isServer: boolean }
+
+/** What completes and dates the events of one request. */
+type Arrival = {
+  readonly sender: Sender
+  readonly address: string
+  readonly userAgent: string
+  readonly sent: unknown
+  readonly receivedAt: number
+}
+
+type Judged = { readonly ok: true; readonly event: LogEvent; readonly id: string } | Refusal
+
+/**
+ * Takes events: POST /t/r one, POST /t/batch several. Each is completed with what only the gateway can
+ * know, checked against the full contract, stored, and only then acknowledged.
+ *
+ * Rejects with Unavailable where the log does; the caller answers 503.
+ */
+export function createCollect(parts: CollectParts) {
+  const { customers, log, metrics } = parts
+  const isBot = rememberBots()
+
+  /** POST /t/r: the body is one payload; `id`, `at` and `sent` travel in the query. */
+  async function collectOne(request: Request, peer: string): Promise<Response> {
+    const query = queryOf(request)
+    const sender = identify(query, request)
+    if (!sender.ok) return refused(sender)
+    const body = await readJson(request, MAX_EVENT_BYTES)
+    if (!body.ok) return refused(body)
+    const arrival = arrive(request, peer, sender, numberOf(query.get('sent')))
+    const judged = judge(
+      query.get('id') ?? undefined,
+      numberOf(query.get('at')),
+      body.json,
+      arrival,
+    )
+    if (!judged.ok) return refused(judged)
+    const [outcome] = await log.append([judged.event])
+    if (outcome) metrics.event(outcome, judged.event.bot)
+    return answer(200, { id: judged.id }, OPEN_HEADERS)
+  }
+
+  /** POST /t/batch: `{"sent", "events": [{"id", "at", "payload"}]}`; a verdict an event, in order. */
+  async function collectBatch(request: Request, peer: string): Promise<Response> {
+    const sender = identify(queryOf(request), request)
+    if (!sender.ok) return refused(sender)
+    const body = await readJson(request, MAX_BATCH_BYTES)
+    if (!body.ok) return refused(body)
+    const { sent, events } = asObject(body.json) ?? {}
+    if (!Array.isArray(events))
+      return refused(refusal(422, 'The batch is invalid', 'events', 'Expected a list of events'))
+    if (events.length > MAX_BATCH_EVENTS)
+      return refused({
+        ok: false,
+        status: 413,
+        message: `Expected a batch of at most ${MAX_BATCH_EVENTS} events`,
+      })
+    const arrival = arrive(request, peer, sender, sent)
+    const mayBeTooLarge = body.bytes > MAX_EVENT_BYTES
+    const judged = events.map((envelope) => judgeEnvelope(envelope, arrival, mayBeTooLarge))
+    const good = judged.flatMap((one) => (one.ok ? [one.event] : []))
+    const outcomes = good.length > 0 ? await log.append(good) : []
+    outcomes.forEach((outcome, i) => {
+      metrics.event(outcome, good[i]?.bot ?? false)
+    })
+    const results = judged.map((one, i): Verdict => {
+      if (one.ok) return { id: one.id, status: 200 }
+      metrics.refused(one.status)
+      const { status, message, issues } = one
+      return { id: idOf(events[i]), status, message, ...(issues && { issues }) }
+    })
+    return answer(200, { results }, OPEN_HEADERS)
+  }
+
+  /** decisions.md, "Who carries what": the restKey of a server, or an Origin that the customer allows. */
+  function identify(query: URLSearchParams, request: Request): Sender | Refusal {
+    const trackingKey = query.get('k')
+    if (!trackingKey) return { ok: false, status: 401, message: 'The tracking key (k) is missing' }
+    const customer = customers.findByTrackingKey(trackingKey)
+    if (!customer) return { ok: false, status: 404, message: 'No customer has this tracking key' }
+    const restKey = query.get('api_key')
+    if (restKey)
+      return hasRestKey(customer, restKey)
+        ? { ok: true, customer, isServer: true }
+        : { ok: false, status: 401, message: 'The REST key (api_key) is wrong' }
+    const origin = request.headers.get('origin')
+    if (!origin)
+      return {
+        ok: false,
+        status: 401,
+        message: 'Expected an Origin, or the REST key (api_key) of a server',
+      }
+    return allowsOrigin(customer.origins, origin)
+      ? { ok: true, customer, isServer: false }
+      : { ok: false, status: 403, message: 'This Origin is not one that the customer allows' }
+  }
+
+  const arrive = (request: Request, peer: string, sender: Sender, sent: unknown): Arrival => ({
+    sender,
+    address: parts.addresses.visitor(request, peer),
+    userAgent: request.headers.get('user-agent') ?? '',
+    sent,
+    receivedAt: parts.now(),
+  })
+
+  function judgeEnvelope(envelope: unknown, arrival: Arrival, mayBeTooLarge: boolean): Judged {
+    const given = asObject(envelope)
+    if (!given) return refusal(422, 'The event is invalid', '', 'Expected {id, at, payload}')
+    if (mayBeTooLarge && Buffer.byteLength(JSON.stringify(given.payload ?? null)) > MAX_EVENT_BYTES)
+      return {
+        ok: false,
+        status: 413,
+        message: `Expected an event of at most ${MAX_EVENT_BYTES} bytes`,
+      }
+    return judge(given.id ?? undefined, given.at, given.payload, arrival)
+  }
+
+  /** Completes one payload, checks it, and makes of it what the log keeps. */
+  function judge(id: unknown, at: unknown, payload: unknown, arrival: Arrival): Judged {
+    const { sender, address, userAgent, sent, receivedAt } = arrival
+    const { customer, isServer } = sender
+    if (id !== undefined && !(typeof id === 'string' && UUID.test(id)))
+      return refusal(422, 'The event is invalid', 'id', 'Expected a UUID')
+    const given = asObject(payload)
+    if (!given)
+      return refusal(422, 'The event is invalid', '', 'Expected an object with the event’s fields')
+    if (!isServer || isMissing(given.remote_addr)) given.remote_addr = address
+    if (isMissing(given.http_user_agent)) given.http_user_agent = userAgent
+    const operation = findOperation(given, customer.operations, customer.config.eventPrefix)
+    const checked = validate(operation, given)
+    if (!checked.ok)
+      return {
+        ok: false,
+        status: 422,
+        message: 'The event is invalid',
+        issues: checked.error.issues,
+      }
+    const event = {
+      customer: customer.customerId,
+      id: id ?? makeEventId(receivedAt),
+      at: correctedAt(at, sent, receivedAt),
+      receivedAt,
+      operation,
+      event: checked.payload.event,
+      did: checked.payload.did,
+      bot: isBot(checked.payload.http_user_agent),
+      payload: JSON.stringify(checked.payload),
+    }
+    return { ok: true, event, id: event.id }
+  }
+
+  function refused(refusal: Refusal): Response {
+    metrics.refused(refusal.status)
+    return refuse(refusal, OPEN_HEADERS)
+  }
+
+  return { collectOne, collectBatch }
+}
+
+const refusal = (status: number, message: string, path: string, fault: string): Refusal => ({
+  ok: false,
+  status,
+  message,
+  issues: [{ path, message: fault }],
+})
+
+const queryOf = ({ url }: Request): URLSearchParams => {
+  const start = url.indexOf('?')
+  return new URLSearchParams(start < 0 ? '' : url.slice(start))
+}
+
+const numberOf = (text: string | null): number => (text ? Number(text) : Number.NaN)
+
+const asObject = (value: unknown): Record<string, unknown> | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined
+
+const isMissing = (value: unknown): boolean =>
+  value === undefined || value === null || (typeof value === 'string' && !value.trim())
+
+/** The id by which a refused event's sender knows it; what is none is not repeated to it. */
+function idOf(envelope: unknown): string {
+  const id = asObject(envelope)?.id
+  return typeof id === 'string' && UUID.test(id) ? id : ''
+}
+
+/** isbot runs a large expression; a shop's visitors share a few hundred user agents. */
+function rememberBots(max = 1_000): (userAgent: string) => boolean {
+  const known = new Map<string, boolean>()
+  return (userAgent) => {
+    const before = known.get(userAgent)
+    if (before !== undefined) return before
+    if (known.size >= max) known.clear()
+    const bot = isbot(userAgent)
+    known.set(userAgent, bot)
+    return bot
+  }
+}

@@ -1,0 +1,116 @@
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { makeFolder } from '../test/gateway.ts'
+import { createCustomers, hasRestKey } from './customers.ts'
+import { addDemoCustomer, DEMO_CUSTOMER_ID } from './demo.ts'
+
+const folder = makeFolder()
+afterAll(() => rmSync(folder, { recursive: true }))
+
+let files = 0
+const nextFile = () => join(folder, `${++files}.db`)
+
+test('a customer gets keys of its own, and is found by id and by tracking key', () => {
+  const customers = createCustomers(nextFile(), () => 42)
+  const { customer, restKey } = customers.add({ name: 'Shop', origins: ['https://shop.example'] })
+  expect(customer.trackingKey).toMatch(/^[A-Z\d]{8}$/)
+  expect(restKey.length).toBeGreaterThanOrEqual(32)
+  expect(customer).toMatchObject({ name: 'Shop', origins: ['https://shop.example'], createdAt: 42 })
+  expect(customers.find(customer.customerId)).toEqual(customer)
+  expect(customers.findByTrackingKey(customer.trackingKey)).toEqual(customer)
+  expect(customers.findByTrackingKey('NOTHING1')).toBeUndefined()
+  expect(customers.list()).toEqual([customer])
+  customers.close()
+})
+
+test('the restKey is recognised, and not in the file', () => {
+  const file = nextFile()
+  const customers = createCustomers(file)
+  const { customer, restKey } = customers.add()
+  expect(hasRestKey(customer, restKey)).toBe(true)
+  expect(hasRestKey(customer, `${restKey}x`)).toBe(false)
+  expect(hasRestKey(customer, '')).toBe(false)
+  customers.close()
+  expect(readFileSync(file).includes(restKey)).toBe(false)
+})
+
+test('an id or a tracking key is taken once', () => {
+  const customers = createCustomers(nextFile())
+  customers.add({ customerId: 'a', trackingKey: 'TAKEN123' })
+  expect(() => customers.add({ customerId: 'a' })).toThrow('exists')
+  expect(() => customers.add({ trackingKey: 'TAKEN123' })).toThrow('taken')
+  customers.close()
+})
+
+test('a new key ends the old one at once', () => {
+  const customers = createCustomers(nextFile())
+  const { customer, restKey } = customers.add()
+  const { customerId, trackingKey } = customer
+  customers.findByTrackingKey(trackingKey)
+  const nextTracking = customers.rotate(customerId, 'tracking') as string
+  expect(customers.findByTrackingKey(trackingKey)).toBeUndefined()
+  expect(customers.findByTrackingKey(nextTracking)?.customerId).toBe(customerId)
+  const nextRest = customers.rotate(customerId, 'rest') as string
+  const now = customers.findByTrackingKey(nextTracking)
+  expect(now && hasRestKey(now, restKey)).toBe(false)
+  expect(now && hasRestKey(now, nextRest)).toBe(true)
+  expect(customers.rotate('nobody', 'rest')).toBeUndefined()
+  customers.close()
+})
+
+test('a change leaves the rest as it is', () => {
+  const customers = createCustomers(nextFile())
+  const { customer } = customers.add({ name: 'Before', origins: ['https://a.example'] })
+  const config = { events: { addToCart: 'basket' } }
+  const changed = customers.change(customer.customerId, { config })
+  expect(changed).toMatchObject({ name: 'Before', origins: ['https://a.example'], config })
+  expect([...(changed?.operations ?? [])]).toEqual([['basket', 'addToCart']])
+  expect(customers.change('nobody', { name: 'x' })).toBeUndefined()
+  customers.close()
+})
+
+test('a removed customer is gone', () => {
+  const customers = createCustomers(nextFile())
+  const { customer } = customers.add()
+  customers.findByTrackingKey(customer.trackingKey)
+  expect(customers.remove(customer.customerId)).toBe(true)
+  expect(customers.remove(customer.customerId)).toBe(false)
+  expect(customers.findByTrackingKey(customer.trackingKey)).toBeUndefined()
+  customers.close()
+})
+
+test('what another process changes is seen within half a second', () => {
+  const file = nextFile()
+  let clock = 0
+  const gateway = createCustomers(file, () => clock)
+  const command = createCustomers(file)
+  const { customer } = command.add({ name: 'Before' })
+  expect(gateway.findByTrackingKey(customer.trackingKey)?.name).toBe('Before')
+  command.change(customer.customerId, { name: 'After' })
+  expect(gateway.findByTrackingKey(customer.trackingKey)?.name).toBe('Before')
+  clock += 500
+  expect(gateway.findByTrackingKey(customer.trackingKey)?.name).toBe('After')
+  command.remove(customer.customerId)
+  clock += 500
+  expect(gateway.findByTrackingKey(customer.trackingKey)).toBeUndefined()
+  gateway.close()
+  command.close()
+})
+
+test('the same customer is the same object until something changes', () => {
+  const customers = createCustomers(nextFile())
+  const { trackingKey } = customers.add().customer
+  expect(customers.findByTrackingKey(trackingKey)).toBe(customers.findByTrackingKey(trackingKey))
+  customers.close()
+})
+
+test('the demo customer is made once', () => {
+  const customers = createCustomers(nextFile())
+  const restKey = addDemoCustomer(customers)
+  const demo = customers.find(DEMO_CUSTOMER_ID)
+  expect(demo).toMatchObject({ trackingKey: 'DEMOSHOP', origins: ['loopback'] })
+  expect(demo && restKey && hasRestKey(demo, restKey)).toBe(true)
+  expect(addDemoCustomer(customers)).toBeUndefined()
+  customers.close()
+})

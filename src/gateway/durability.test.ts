@@ -1,0 +1,124 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { bundleGateway, COMMAND, type GatewayProcess, startProcess } from '../test/gateway.ts'
+import { openDatabase } from './sqlite/database.ts'
+
+/** Acknowledged means durable: shown on the real process, killed while it is busy. */
+let folder: string
+
+beforeAll(async () => {
+  folder = await bundleGateway(COMMAND)
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const BODY = JSON.stringify({
+  did: 'd-1',
+  event: 'view_homepage',
+  url: 'https://shop.example/',
+  http_user_agent: 'Agent/1',
+})
+
+/** Resolves with whether the event was acknowledged; a connection that breaks is no acknowledgement. */
+async function post({ url }: GatewayProcess, id: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${url}/t/r?k=DEMOSHOP&id=${id}`, {
+      method: 'POST',
+      headers: { origin: url, 'content-type': 'text/plain' },
+      body: BODY,
+    })
+    return response.ok && (await response.json()).id === id
+  } catch {
+    return false
+  }
+}
+
+/** Posts from several senders until `count` events are acknowledged and the process is killed. */
+async function load(gateway: GatewayProcess, count: number) {
+  const acknowledged: string[] = []
+  const unanswered: string[] = []
+  let killed: Promise<unknown> | undefined
+  const sender = async () => {
+    while (!killed) {
+      const id = randomUUID()
+      const good = await post(gateway, id)
+      ;(good ? acknowledged : unanswered).push(id)
+      if (acknowledged.length >= count) killed ??= gateway.end('SIGKILL')
+    }
+  }
+  await Promise.all(Array.from({ length: 32 }, sender))
+  await killed
+  return { acknowledged, unanswered }
+}
+
+function storedIds(dataDir: string): string[] {
+  const database = openDatabase(join(dataDir, 'events.db'))
+  const ids = database.prepare<[], string>('SELECT lower(hex(id)) FROM events').pluck().all()
+  expect(database.pragma('integrity_check', { simple: true })).toBe('ok')
+  database.close()
+  return ids
+}
+
+const bare = (id: string) => id.replaceAll('-', '')
+
+test('kill -9 under load loses nothing that was acknowledged, and a resend stores nothing twice', async () => {
+  const dataDir = join(folder, 'killed')
+  const acknowledged: string[] = []
+  for (const count of [150, 300, 600]) {
+    const round = await load(await startProcess(folder, { DATA_DIR: dataDir }), count)
+    acknowledged.push(...round.acknowledged)
+    const stored = new Set(storedIds(dataDir))
+    expect(acknowledged.filter((id) => !stored.has(bare(id)))).toEqual([])
+
+    // The senders of what was cut off can not know whether it was stored: they send it again.
+    const restarted = await startProcess(folder, { DATA_DIR: dataDir })
+    for (const id of [...round.unanswered, ...round.acknowledged.slice(-20)])
+      expect(await post(restarted, id)).toBe(true)
+    acknowledged.push(...round.unanswered)
+    expect(await restarted.end('SIGTERM')).toBe(0)
+    const ids = storedIds(dataDir)
+    expect(new Set(ids).size).toBe(ids.length)
+    expect(ids).toHaveLength(acknowledged.length)
+  }
+}, 60_000)
+
+// kill -9 can not tell FULL from NORMAL, since the page cache survives it; the order of system calls can.
+const canTrace = spawnSync('strace', ['-V']).status === 0
+test.runIf(canTrace)(
+  'the log is flushed to the disk before the answer leaves',
+  async () => {
+    const gateway = await startProcess(folder, { DATA_DIR: join(folder, 'traced') })
+    const file = join(folder, 'trace')
+    const tracer = spawn('strace', [
+      ...['-f', '-tt', '-y', '-s', '40', '-e', 'trace=write,writev,pwrite64,fsync,fdatasync'],
+      ...['-o', file, '-p', `${gateway.process.pid}`],
+    ])
+    await new Promise<void>((resolve) => {
+      tracer.stderr.on('data', (text) => /attached/.test(String(text)) && resolve())
+    })
+    for (let i = 0; i < 5; i++) expect(await post(gateway, randomUUID())).toBe(true)
+    const detached = new Promise((resolve) => tracer.once('exit', resolve))
+    tracer.kill('SIGINT')
+    await detached
+    await gateway.end('SIGKILL')
+
+    const steps = readFileSync(file, 'utf8')
+      .split('\n')
+      .flatMap((line) =>
+        /pwrite64\(\d+<[^>]*events\.db-wal>/.test(line)
+          ? ['write']
+          : /f(data)?sync\(\d+<[^>]*events\.db-wal>/.test(line)
+            ? ['sync']
+            : /HTTP\/1\.1 200/.test(line)
+              ? ['answer']
+              : [],
+      )
+      .join(' ')
+    expect(steps).toMatch(/^((write )+sync (sync )*answer ?){5}$/)
+  },
+  30_000,
+)
+
+if (!canTrace) console.warn('strace is missing: the order of fsync and answer was not looked at')

@@ -1,0 +1,75 @@
+/** One event as the log keeps it: validated, completed, its moment corrected. */
+export type LogEvent = {
+  /** The customer it belongs to; an event is unique by customer and id. */
+  readonly customer: string
+  /** A UUID in its usual text form. */
+  readonly id: string
+  /** When it happened, ms since 1970, corrected for the clock of the sender. */
+  readonly at: number
+  /** When it arrived, ms since 1970 by the gateway's clock. */
+  readonly receivedAt: number
+  /** Name of the operation, as the specification has it. */
+  readonly operation: string
+  /** The event name as it was sent, prefix and all. */
+  readonly event: string
+  /** The device; null for an event without one (sendCustomApi). */
+  readonly did: string | null
+  /** Whether the user agent says that it is a bot. Marked, never dropped. */
+  readonly bot: boolean
+  /** The validated payload, JSON. */
+  readonly payload: string
+}
+
+/** A stored event and its position: the order of arrival, from 1, never used twice. */
+export type LogRecord = LogEvent & { readonly seq: number }
+
+/** What became of an event: a row of its own, or its id had one before. */
+export type Outcome = 'stored' | 'duplicate'
+
+/** What to read. */
+export type Range = {
+  /** Only records behind this position. Default 0, the beginning. */
+  readonly after?: number
+  /** At most so many records, from 1. */
+  readonly max: number
+  /** Only this customer's records. Default everyone's. */
+  readonly customer?: string
+}
+
+/** Whether the log can be written, and if not, why. */
+export type Health = { readonly writable: boolean; readonly reason?: string }
+
+/**
+ * The promise of the log: what it acknowledged is durable and is there once.
+ *
+ * An engine behind it may be anything that keeps this; nothing else in the gateway knows which.
+ */
+export type EventLog = {
+  /**
+   * Resolves when every event is durable (a crash of the machine loses none), one outcome an event, in
+   * order. An id that the customer already has is `duplicate`: no error and no second record. All of a
+   * call or an error, never a part. Rejects with Unavailable: then the outcome is unknown, and the
+   * sender repeats the same ids.
+   */
+  append(events: readonly LogEvent[]): Promise<readonly Outcome[]>
+  /** Records in order of arrival, from a position on. Fewer than `max` means: no more for now. */
+  read(range: Range): Promise<readonly LogRecord[]>
+  /** The newest `max` records of a customer, in order of arrival. */
+  last(customer: string, max: number): Promise<readonly LogRecord[]>
+  /** Calls the listener after records were added; what they are is read. Answers its undo. */
+  subscribe(listener: () => void): () => void
+  health(): Health
+  /** Finishes what was begun, then lets go of the files. Appends fail from then on. */
+  close(): Promise<void>
+}
+
+/** The log can not take events now. Whether an event was stored is unknown. */
+export class Unavailable extends Error {
+  override readonly name = 'Unavailable'
+  /** When to try again, seconds. */
+  readonly retryAfterSeconds: number
+  constructor(message: string, retryAfterSeconds = 1, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+}

@@ -1,0 +1,91 @@
+import { pino } from 'pino'
+import { DEMO_TRACKING_KEY } from './demo.ts'
+import { type Gateway, startGateway } from './server.ts'
+import type { Settings } from './settings.ts'
+import { version } from './version.ts'
+
+/** A stop that takes longer than this is cut off, ms. */
+const HARD_EXIT_MS = 15_000
+/** Lines about errors in a second; a full disk fails every request. */
+const MAX_ERROR_LINES = 10
+
+/**
+ * Runs a gateway as this process, until SIGTERM or SIGINT.
+ *
+ * @returns Exit code: 0 after a clean stop, 1 where it could not start.
+ */
+export async function runGateway(settings: Settings): Promise<number> {
+  const log = pino({ level: settings.logLevel })
+  const mayLog = createLineLimit(MAX_ERROR_LINES)
+  // Before the start, since a signal may come during it; `on`, not `once`, since a terminal and npm both
+  // send Ctrl-C, and the second one must not cut the stop off.
+  const stop = new Promise<string>((resolve) => {
+    process.on('SIGTERM', resolve)
+    process.on('SIGINT', resolve)
+  })
+  const { logLevel: _, ...options } = settings
+  let gateway: Gateway
+  try {
+    gateway = await startGateway({
+      ...options,
+      // The route's pattern, never the address: keys stand in addresses.
+      onError: (error, route) => {
+        if (mayLog()) log.error({ err: error, route }, 'A request failed')
+      },
+    })
+  } catch (error) {
+    console.error(explain(error, settings))
+    return 1
+  }
+  if (settings.demo) console.log(welcome(gateway, settings))
+  else log.info({ url: gateway.url, version }, 'Listening')
+
+  const signal = await stop
+  setTimeout(() => {
+    log.fatal('The stop took too long')
+    process.exit(1)
+  }, HARD_EXIT_MS).unref()
+  if (!settings.demo) log.info({ signal }, 'Stopping')
+  await gateway.close()
+  return 0
+}
+
+function explain(error: unknown, { port, host }: Settings): string {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code === 'EADDRINUSE')
+    return `Port ${port} of ${host} is taken. Choose another one: PORT=${port + 1} npm start`
+  if (code === 'EACCES' && port < 1024)
+    return `Port ${port} needs more rights than this process has. Choose another one: PORT=8787 npm start`
+  return `The gateway can not start. ${message}`
+}
+
+function welcome(gateway: Gateway, { dataDir, publicUrl }: Settings): string {
+  const base = publicUrl ?? gateway.url.replace('//127.0.0.1:', '//localhost:')
+  return [
+    `shoptrail ${version}`,
+    '',
+    `  Demo shop    ${base}/shop/`,
+    `  Live view    ${base}/live/`,
+    `  Script tag   <script async src="${base}/t/j/${DEMO_TRACKING_KEY}"></script>`,
+    ...(gateway.demoRestKey
+      ? [`  REST key     ${gateway.demoRestKey} (of the customer demo; shown this once)`]
+      : []),
+    '',
+    `Events are kept in ${dataDir}. Ctrl-C ends the gateway.`,
+    '',
+  ].join('\n')
+}
+
+function createLineLimit(maxInSecond: number): () => boolean {
+  let second = 0
+  let lines = 0
+  return () => {
+    const now = Math.floor(performance.now() / 1000)
+    if (now !== second) {
+      second = now
+      lines = 0
+    }
+    lines++
+    return lines <= maxInSecond
+  }
+}

@@ -1,0 +1,74 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Outcome } from './eventLog.ts'
+
+/** What the gateway counts; a line in the log an event would cost more than the event. */
+export type Metrics = {
+  event(outcome: Outcome, bot: boolean): void
+  /** An event, or a whole request, that was not taken, by the status of its answer. */
+  refused(status: number): void
+  commit(events: number, seconds: number): void
+  /** The text that a Prometheus server reads, and its content type. */
+  render(): Promise<{ readonly text: string; readonly type: string }>
+}
+
+/** @param depth How many events wait to be stored. */
+export function createMetrics(depth: () => number): Metrics {
+  const registers = [new Registry()]
+  const register = registers[0] as Registry
+  collectDefaultMetrics({ register })
+  const stored = new Counter({
+    name: 'events_total',
+    help: 'Events acknowledged, by whether they were new',
+    labelNames: ['outcome'],
+    registers,
+  })
+  const bots = new Counter({
+    name: 'events_of_bots_total',
+    help: 'Events acknowledged whose user agent is a bot (they are stored, with a mark)',
+    registers,
+  })
+  const refused = new Counter({
+    name: 'events_refused_total',
+    help: 'Events and requests refused, by status',
+    labelNames: ['status'],
+    registers,
+  })
+  const seconds = new Histogram({
+    name: 'commit_seconds',
+    help: 'Duration of a commit of the event log',
+    buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1, 5],
+    registers,
+  })
+  const size = new Histogram({
+    name: 'commit_events',
+    help: 'Events that shared a commit',
+    buckets: [1, 2, 5, 10, 20, 50, 100, 200, 512],
+    registers,
+  })
+  new Gauge({
+    name: 'events_waiting',
+    help: 'Events that wait to be stored',
+    registers,
+    collect() {
+      this.set(depth())
+    },
+  })
+  // Looking a label up costs more than counting.
+  const byOutcome = {
+    stored: stored.labels('stored'),
+    duplicate: stored.labels('duplicate'),
+  }
+
+  return {
+    event(outcome, bot) {
+      byOutcome[outcome].inc()
+      if (bot) bots.inc()
+    },
+    refused: (status) => refused.labels(String(status)).inc(),
+    commit(events, took) {
+      seconds.observe(took)
+      size.observe(events)
+    },
+    render: async () => ({ text: await register.metrics(), type: register.contentType }),
+  }
+}

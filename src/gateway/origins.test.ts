@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { readOrigin } from './origins.ts'
+
+test.each([
+  ['https://shop.example', 'https://shop.example'],
+  ['HTTPS://Shop.Example/', 'https://shop.example'],
+  ['https://shop.example:443', 'https://shop.example'],
+  ['http://shop.example:8080', 'http://shop.example:8080'],
+  ['https://bücher.example', 'https://xn--bcher-kva.example'],
+  ['loopback', 'loopback'],
+  ['shop.example', undefined],
+  ['https://shop.example/path', undefined],
+  ['https://shop.example/?a', undefined],
+  ['https://me@shop.example', undefined],
+  ['ftp://shop.example', undefined],
+  ['*', undefined],
+  ['null', undefined],
+  ['', undefined],
+])('%s is the origin %s', (text, origin) => {
+  expect(readOrigin(text)).toBe(origin)
+})

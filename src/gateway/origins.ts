@@ -1,0 +1,35 @@
+/** In a customer's list of origins: every origin of the machine that the page itself runs on. */
+export const LOOPBACK_ORIGINS = 'loopback'
+
+/** Whether a host name always means the machine itself: localhost, 127.0.0.0/8, [::1]. */
+export const isLoopbackHost = (hostname: string): boolean =>
+  /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname)
+
+/**
+ * An origin as browsers write it, from what a person types: `HTTPS://Shop.example/` is
+ * `https://shop.example`.
+ *
+ * @returns undefined where it is none: another scheme, or a path behind it.
+ */
+export function readOrigin(text: string): string | undefined {
+  if (text === LOOPBACK_ORIGINS) return text
+  try {
+    const { origin, protocol, pathname, search, hash, username } = new URL(text)
+    const bare = pathname === '/' && !search && !hash && !username
+    return bare && /^https?:$/.test(protocol) ? origin : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether a customer's list of origins allows the Origin header of a request. */
+export function allowsOrigin(allowed: readonly string[], origin: string): boolean {
+  if (allowed.includes(origin)) return true
+  if (!allowed.includes(LOOPBACK_ORIGINS)) return false
+  try {
+    const { protocol, hostname } = new URL(origin)
+    return /^https?:$/.test(protocol) && isLoopbackHost(hostname)
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import { readPublicConfig } from './publicConfig.ts'
+
+test.each([
+  [{}],
+  [{ batch: false, anyOk: true, eventPrefix: 'x_', source: 'shop', remoteAddr: '203.0.113.1' }],
+  [{ events: { addToCart: 'basket', sendCustom: 'own' } }],
+  [{ pageViews: 'load', pageViewEvent: 'seen', pageViewQuery: true, pageViewHash: true }],
+  [{ mask: ['session'], maxAgeDays: 1, duplicateWindowMs: 0 }],
+  [{ dataLayer: false, dataLayerName: 'layer', dataLayerPrefix: '' }],
+  [{ ga4: true, schemaOrg: false }],
+  [{ ga4: { names: { deep: ['x'] } } }],
+])('a good configuration: %j', (config) => {
+  expect(readPublicConfig(config)).toEqual({ ok: true, config })
+})
+
+test.each<[unknown, string]>([
+  [{ gaa4: true }, 'gaa4'],
+  [{ key: 'ABC123' }, 'key'],
+  [{ base: 'https://t.example' }, 'base'],
+  [{ restKey: 'secret' }, 'restKey'],
+  [{ events: { viewCart: 'x' } }, 'events.viewCart'],
+  [{ events: { addToCart: '' } }, 'events.addToCart'],
+  [{ pageViews: 'never' }, 'pageViews'],
+  [{ maxAgeDays: 0 }, 'maxAgeDays'],
+  [{ maxAgeDays: 1.5 }, 'maxAgeDays'],
+  [{ duplicateWindowMs: 60_001 }, 'duplicateWindowMs'],
+  [{ mask: 'session' }, 'mask'],
+  [{ mask: [1] }, 'mask.0'],
+  [{ batch: 'yes' }, 'batch'],
+  [{ ga4: 1 }, 'ga4'],
+  [{ ga4: null }, 'ga4'],
+  [null, ''],
+  ['{}', ''],
+])('%j is wrong at %s', (config, path) => {
+  const read = readPublicConfig(config)
+  expect(read.ok).toBe(false)
+  if (!read.ok) expect(read.issues.map((issue) => issue.path)).toEqual([path])
+})
+
+test('an unknown setting is named as such', () => {
+  const read = readPublicConfig({ gaa4: true, batch: 1 })
+  expect(read).toMatchObject({
+    issues: expect.arrayContaining([{ path: 'gaa4', message: 'There is no such setting' }]),
+  })
+})

@@ -1,0 +1,169 @@
+import { existsSync } from 'node:fs'
+import { serveStatic } from '@hono/node-server/serve-static'
+import { type Context, Hono } from 'hono'
+import { type Addresses, isLocal } from './address.ts'
+import { answer, headersFor, JSON_HEADERS, refuse } from './answers.ts'
+import { type CollectParts, createCollect } from './collect.ts'
+import { Unavailable } from './eventLog.ts'
+import { createLive } from './live.ts'
+import { createServeScript, type ScriptFiles } from './serveScript.ts'
+import { version } from './version.ts'
+
+/** What the routes need to know of the world. */
+export type RouteParts = CollectParts & {
+  readonly addresses: Addresses
+  readonly script: ScriptFiles
+  /** Folder with `live` and `shop`. */
+  readonly publicFolder: string
+  /** Whether the demo shop is served. */
+  readonly demo: boolean
+  /** False from the moment the gateway stops. */
+  readonly isReady: () => boolean
+  /** Told of each error that nobody expected. */
+  readonly onError: (error: unknown, route: string) => void
+}
+
+/** What the server tells of a request beside itself: the address of the other end. */
+export type Env = { Bindings: { readonly peer: string } }
+
+type Handler = (
+  request: Request,
+  peer: string,
+  context: Context<Env>,
+) => Response | Promise<Response>
+type Method = 'GET' | 'POST'
+
+/** Preflights are kept for a day (Chromium: two hours), so that pages ask once. */
+const PREFLIGHT_MAX_AGE_SECONDS = '86400'
+
+/**
+ * Every address of the gateway, one line each. Each answers any method: the ones it does not take with
+ * 405 and Allow, OPTIONS with what it takes.
+ *
+ * @returns The app, and what ends the live views that are open.
+ */
+export function createRoutes(parts: RouteParts) {
+  const { demo, isReady, metrics, publicFolder } = parts
+  const collect = createCollect(parts)
+  const serveScript = createServeScript(parts.customers, parts.script, parts.addresses, version)
+  const live = createLive(parts)
+  const app = new Hono<Env>()
+
+  route('/t/r', { POST: collect.collectOne })
+  route('/t/batch', { POST: collect.collectBatch })
+  route('/t/j/:key', {
+    GET: (request, peer, context) => serveScript(request, peer, context.req.param('key') ?? ''),
+  })
+  route('/live/events', { GET: live.events })
+  route('/live/customers', { GET: live.customers })
+  route('/live/login', { POST: live.login })
+  route('/live/logout', { POST: live.logout })
+  route('/livez', { GET: () => answer(200, { status: 'alive' }) })
+  route('/readyz', { GET: ready })
+  route('/metrics', { GET: showMetrics })
+  route('/', { GET: home })
+  folder('/live', live.pageHeaders)
+  if (demo) folder('/shop', {})
+
+  app.notFound(({ req }) =>
+    refuse({ status: 404, message: 'There is nothing at this address' }, headersFor(req.path)),
+  )
+  // The one place where what nobody expected becomes an answer.
+  app.onError((error, { req }) => {
+    const headers = headersFor(req.path)
+    if (error instanceof Unavailable) {
+      metrics.refused(503)
+      const { message, retryAfterSeconds } = error
+      if (error.cause) parts.onError(error, req.routePath)
+      return refuse({ status: 503, message }, { ...headers, 'retry-after': `${retryAfterSeconds}` })
+    }
+    if (req.raw.signal.aborted)
+      return refuse({ status: 400, message: 'The request was given up' }, headers)
+    parts.onError(error, req.routePath)
+    return refuse({ status: 500, message: 'Something went wrong here' }, headers)
+  })
+
+  /** One handler a path: with a second one for the other methods hono composes a chain each time. */
+  function route(path: string, handlers: Partial<Record<Method, Handler>>): void {
+    const methods = [...Object.keys(handlers), ...(handlers.GET ? ['HEAD'] : []), 'OPTIONS']
+    const allow = methods.join(', ')
+    const { GET, POST } = handlers
+    app.all(path, (context) => {
+      const { raw } = context.req
+      const handler = raw.method === 'POST' ? POST : /^(GET|HEAD)$/.test(raw.method) && GET
+      if (handler) return handler(raw, context.env.peer, context)
+      return raw.method === 'OPTIONS' ? tellMethods(path, allow) : refuseMethod(path, allow)
+    })
+  }
+
+  function refuseMethod(path: string, allow: string): Response {
+    const headers = { ...headersFor(path), allow }
+    return refuse({ status: 405, message: `Expected one of ${allow}` }, headers)
+  }
+
+  /** What a path takes; under /t also for the preflights of other pages. */
+  function tellMethods(path: string, allow: string): Response {
+    const isOpen = 'access-control-allow-origin' in headersFor(path)
+    const headers = isOpen
+      ? {
+          allow,
+          'access-control-allow-origin': '*',
+          'access-control-allow-methods': allow,
+          'access-control-allow-headers': 'content-type',
+          'access-control-max-age': PREFLIGHT_MAX_AGE_SECONDS,
+        }
+      : { allow }
+    return new Response(null, { status: 204, headers })
+  }
+
+  /** Files as they are. A browser asks again each time: they change while a shop is being wired. */
+  function folder(path: string, headers: Record<string, string>): void {
+    if (!existsSync(publicFolder + path))
+      throw new Error(`The pages are missing: ${publicFolder + path}`)
+    app.get(path, (context) => context.redirect(`${path}/`))
+    app.get(
+      `${path}/*`,
+      serveStatic({
+        root: publicFolder,
+        onFound(_, context) {
+          context.header('cache-control', 'no-cache')
+          context.header('x-content-type-options', 'nosniff')
+          for (const [name, value] of Object.entries(headers)) context.header(name, value)
+        },
+      }),
+    )
+    app.all(`${path}/*`, (context) =>
+      /^(GET|HEAD)$/.test(context.req.method)
+        ? context.notFound()
+        : refuseMethod(path, 'GET, HEAD'),
+    )
+  }
+
+  function ready(): Response {
+    const { writable, reason } = isReady()
+      ? parts.log.health()
+      : { writable: false, reason: 'stopping' }
+    return writable
+      ? answer(200, { status: 'ready' })
+      : refuse(
+          { status: 503, message: reason ?? 'not ready' },
+          { ...JSON_HEADERS, 'retry-after': '1' },
+        )
+  }
+
+  /** Rates and volumes are the operator's business: only from the machine itself. */
+  async function showMetrics(request: Request, peer: string): Promise<Response> {
+    if (!isLocal(request, peer))
+      return refuse({ status: 403, message: 'Metrics are answered on localhost only' })
+    const { text, type } = await metrics.render()
+    return new Response(text, { headers: { 'content-type': type, 'cache-control': 'no-store' } })
+  }
+
+  function home(): Response {
+    return demo
+      ? new Response(null, { status: 302, headers: { location: '/shop/' } })
+      : answer(200, { name: 'shoptrail', version })
+  }
+
+  return { fetch: app.fetch, close: live.close }
+}

@@ -1,0 +1,162 @@
+import { createHash } from 'node:crypto'
+import { createContext, runInContext } from 'node:vm'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Answer, makeFolder, prepareGateway, send } from '../test/gateway.ts'
+import type { Gateway } from './index.ts'
+import { readScriptFiles, toSource } from './serveScript.ts'
+
+let prepared: Awaited<ReturnType<typeof prepareGateway>>
+let gateway: Gateway
+
+beforeAll(async () => {
+  prepared = await prepareGateway()
+  gateway = await prepared.start()
+  gateway.customers.add({ trackingKey: 'PLAIN123', origins: [] })
+  gateway.customers.add({
+    trackingKey: 'PARTS123',
+    config: { ga4: { list: '</script>\u2028' }, schemaOrg: true, eventPrefix: 'x_' },
+  })
+})
+afterAll(() => prepared.end())
+
+const get = (key: string, headers: Record<string, string> = {}, method = 'GET') =>
+  send(gateway.url, `/t/j/${key}`, { headers, method })
+
+/** What the stand-in of the script was called with. */
+function run(script: string): [Record<string, unknown>, unknown[]] {
+  const page: { served?: [Record<string, unknown>, unknown[]] } = {}
+  runInContext(script, createContext(page))
+  return page.served ?? [{}, []]
+}
+
+const decoded = ({ headers, bytes }: Answer) =>
+  headers['content-encoding'] === 'br'
+    ? brotliDecompressSync(bytes)
+    : headers['content-encoding'] === 'gzip'
+      ? gunzipSync(bytes)
+      : bytes
+
+test('the script carries its configuration and the address it came from', async () => {
+  const [config, parts] = run((await get('PLAIN123')).text)
+  expect(config).toEqual({ key: 'PLAIN123', base: gateway.url, batch: true })
+  expect(parts).toEqual([])
+})
+
+test('settings switch parts on; a part that was not built is left out', async () => {
+  const { text } = await get('PARTS123')
+  const [config, parts] = run(text)
+  expect(config).toMatchObject({ ga4: { list: '</script>\u2028' }, eventPrefix: 'x_' })
+  expect(parts).toEqual(['ga4 is here'])
+  expect(text).not.toContain('</script>')
+})
+
+test('the headers let every page load it and caches keep it for a while', async () => {
+  const { headers, bytes } = await get('PLAIN123')
+  expect(headers).toMatchObject({
+    'content-type': 'text/javascript; charset=utf-8',
+    'content-length': `${bytes.length}`,
+    'cache-control': 'public, max-age=300, stale-while-revalidate=86400',
+    vary: 'Accept, Accept-Encoding',
+    'x-content-type-options': 'nosniff',
+    'cross-origin-resource-policy': 'cross-origin',
+    'access-control-allow-origin': '*',
+  })
+})
+
+test.each([
+  ['gzip, deflate, br, zstd', 'br'],
+  ['gzip, deflate', 'gzip'],
+  ['gzip;q=1.0, br;q=0.1', 'gzip'],
+  ['br;q=0, gzip', 'gzip'],
+  ['BR', 'br'],
+  ['br;q=0, gzip;q=0', undefined],
+  ['identity', undefined],
+  ['', undefined],
+])('Accept-Encoding %s is answered with %s', async (accepted, encoding) => {
+  const plain = await get('PLAIN123')
+  const answer = await get('PLAIN123', { 'accept-encoding': accepted })
+  expect(answer.headers['content-encoding']).toBe(encoding)
+  expect(decoded(answer).equals(plain.bytes)).toBe(true)
+})
+
+test('each encoding has an ETag of its own, and 304 for it', async () => {
+  const tags = new Set<string>()
+  for (const encoding of ['br', 'gzip', 'identity']) {
+    const { headers } = await get('PLAIN123', { 'accept-encoding': encoding })
+    const etag = headers.etag as string
+    tags.add(etag)
+    expect(etag).toMatch(/^"[^"]+"$/)
+    for (const tag of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
+      const again = await get('PLAIN123', { 'accept-encoding': encoding, 'if-none-match': tag })
+      expect(again.status).toBe(304)
+      expect(again.bytes).toHaveLength(0)
+      expect(again.headers).toMatchObject({ etag, vary: 'Accept, Accept-Encoding' })
+      expect(again.headers).toHaveProperty('cache-control')
+    }
+  }
+  expect(tags.size).toBe(3)
+  expect((await get('PLAIN123', { 'if-none-match': '"other"' })).status).toBe(200)
+})
+
+test('HEAD answers what GET would, without the body', async () => {
+  const full = await get('PLAIN123', { 'accept-encoding': 'br' })
+  const head = await get('PLAIN123', { 'accept-encoding': 'br' }, 'HEAD')
+  expect(head.status).toBe(200)
+  expect(head.bytes).toHaveLength(0)
+  for (const name of ['etag', 'content-length', 'content-encoding', 'content-type'])
+    expect(head.headers[name]).toBe(full.headers[name])
+})
+
+test('a caller that asks for JSON gets the script in it', async () => {
+  const script = (await get('PLAIN123')).text
+  for (const accept of ['application/json', 'application/json, text/plain, */*']) {
+    const answer = await get('PLAIN123', { accept })
+    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
+    const body = JSON.parse(answer.text)
+    expect(body).toMatchObject({ trackingKey: 'PLAIN123', config: { key: 'PLAIN123' }, script })
+    expect(body.version).toMatch(/^\d+\.\d+\.\d+/)
+    const hash = createHash('sha384').update(body.script).digest('base64')
+    expect(body.integrity).toBe(`sha384-${hash}`)
+  }
+})
+
+test.each([
+  ['*/*', 'text/javascript; charset=utf-8'],
+  ['text/html,application/xhtml+xml,*/*;q=0.8', 'text/javascript; charset=utf-8'],
+  ['application/json;q=0', 'text/javascript; charset=utf-8'],
+  ['application/json', 'application/json; charset=utf-8'],
+])('an unknown key is 404 in the form of Accept %s', async (accept, type) => {
+  const answer = await get('NOTHING1', { accept })
+  expect(answer.status).toBe(404)
+  expect(answer.headers['content-type']).toBe(type)
+  if (type.startsWith('text')) run(answer.text)
+  else expect(JSON.parse(answer.text)).toHaveProperty('message')
+})
+
+test('a new configuration is served at once, the old one is not kept', async () => {
+  const { customer } = gateway.customers.add({ trackingKey: 'CHANGES1' })
+  const before = await get('CHANGES1')
+  gateway.customers.change(customer.customerId, { config: { source: 'new' } })
+  const after = await get('CHANGES1', { 'if-none-match': before.headers.etag as string })
+  expect(after.status).toBe(200)
+  expect(run(after.text)[0]).toMatchObject({ source: 'new' })
+})
+
+test('a public address stands in the script in place of the Host', async () => {
+  const set = await prepared.start({ publicUrl: 'https://t.shop.example' })
+  const { text } = await send(set.url, '/t/j/PLAIN123')
+  expect(run(text)[0]).toMatchObject({ base: 'https://t.shop.example' })
+})
+
+test('__proto__ in a configuration is no prototype in the page', () => {
+  const config = JSON.parse('{"ga4":{"__proto__":{"polluted":1},"a":1}}')
+  const value = runInContext(`(${toSource(config)})`, createContext({}))
+  expect(value.ga4.polluted).toBeUndefined()
+  expect(value.ga4.a).toBe(1)
+})
+
+test('a script that was not built stops the start', () => {
+  const folder = makeFolder()
+  expect(() => readScriptFiles(folder)).toThrow('Build it first')
+})

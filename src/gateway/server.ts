@@ -1,0 +1,194 @@
+import { mkdirSync } from 'node:fs'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { getRequestListener, type HttpBindings } from '@hono/node-server'
+import { createAddresses } from './address.ts'
+import { OPEN_HEADERS, refuse } from './answers.ts'
+import { type Customers, createCustomers } from './customers.ts'
+import { addDemoCustomer } from './demo.ts'
+import type { EventLog } from './eventLog.ts'
+import { createGroupCommit, type QueueLimits } from './groupCommit.ts'
+import { createMetrics } from './metrics.ts'
+import { createRoutes, type Env } from './routes.ts'
+import { readScriptFiles } from './serveScript.ts'
+import { createSqliteLog } from './sqlite/eventLog.ts'
+
+/** How to start a gateway. Everything has a default but the folder of its data. */
+export type GatewayOptions = {
+  /** Folder of the databases, made where it is missing. */
+  readonly dataDir: string
+  /** Port; 0 is any that is free. Default 0. */
+  readonly port?: number
+  /** Address to listen on. Default 127.0.0.1. */
+  readonly host?: string
+  /** Whether to make the demo customer and serve the demo shop. Default false. */
+  readonly demo?: boolean
+  /** The gateway's address as the world sees it, without a slash at its end. Default: what requests say. */
+  readonly publicUrl?: string | undefined
+  /** Addresses and networks of the proxies in front. Default none. */
+  readonly trustedProxies?: readonly string[]
+  /** Folder of `track.js` and `parts`. Default: where this bundle is. */
+  readonly scriptFolder?: string
+  /** Folder of `live` and `shop`. Default: `public` beside the folder of this bundle. */
+  readonly publicFolder?: string
+  /** Bundle of sqlite/worker.ts. Default: beside this bundle. */
+  readonly workerFile?: URL
+  /** Bounds of the queue in front of the log. */
+  readonly queue?: QueueLimits
+  /** A request must have arrived whole within this, ms. Default 10,000. */
+  readonly requestTimeoutMs?: number
+  /** The clock, ms since 1970. Default Date.now. */
+  readonly now?: () => number
+  /** Told of each error that nobody expected. Default: nobody. */
+  readonly onError?: (error: unknown, route: string) => void
+}
+
+/** A gateway that listens. */
+export type Gateway = {
+  readonly port: number
+  /** Its address on this machine, without a slash at its end. */
+  readonly url: string
+  readonly customers: Customers
+  readonly log: EventLog
+  /** The restKey of the demo customer, if this start made it. */
+  readonly demoRestKey: string | undefined
+  /** Takes no more requests, answers those that are there, stores what was accepted, lets go. */
+  close(): Promise<void>
+}
+
+/** Longer than the idle time of common load balancers (60 s), which else see resets. */
+const KEEP_ALIVE_MS = 72_000
+/** How often node looks for senders that are too slow, ms (its default is 30 s). */
+const SLOW_SENDER_CHECK_MS = 1_000
+
+/**
+ * Starts a gateway.
+ *
+ * @throws Error when the port is taken (`code` is EADDRINUSE), the data can not be opened, or the
+ * script has not been built.
+ */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const {
+    dataDir,
+    port = 0,
+    host = '127.0.0.1',
+    demo = false,
+    scriptFolder = fileURLToPath(new URL('.', import.meta.url)),
+    publicFolder = fileURLToPath(new URL('../public', import.meta.url)),
+    workerFile = new URL('./sqlite-worker.js', import.meta.url),
+    now = Date.now,
+    onError = () => {},
+  } = options
+  const script = readScriptFiles(scriptFolder)
+  const addresses = createAddresses(options.trustedProxies, options.publicUrl)
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const customers = createCustomers(join(dataDir, 'customers.db'), now)
+  let log: ReturnType<typeof createGroupCommit> | undefined
+  try {
+    const demoRestKey = demo ? addDemoCustomer(customers) : undefined
+    log = createGroupCommit(
+      await createSqliteLog(join(dataDir, 'events.db'), workerFile),
+      options.queue,
+      (events, seconds) => metrics.commit(events, seconds),
+    )
+    const metrics = createMetrics(log.depth)
+    let isReady = true
+    const routes = createRoutes({
+      ...{ customers, log, addresses, metrics, script, publicFolder, demo, now, onError },
+      isReady: () => isReady,
+    })
+    const server = createHttpServer(routes.fetch, options.requestTimeoutMs)
+    const bound = await listen(server, port, host)
+    const { close: closeLog } = log
+
+    const stop = async (): Promise<void> => {
+      isReady = false
+      routes.close()
+      await closeServer(server)
+      await closeLog()
+      customers.close()
+    }
+    let stopped: Promise<void> | undefined
+    return {
+      port: bound.port,
+      url: `http://${urlHost(bound)}:${bound.port}`,
+      customers,
+      log,
+      demoRestKey,
+      close: () => {
+        stopped ??= stop()
+        return stopped
+      },
+    }
+  } catch (error) {
+    await log?.close()
+    customers.close()
+    throw error
+  }
+}
+
+function createHttpServer(
+  fetch: (request: Request, env: Env['Bindings']) => Response | Promise<Response>,
+  requestTimeout = 10_000,
+): Server {
+  const listener = getRequestListener(
+    (request, env) =>
+      fetch(request, { peer: (env as HttpBindings).incoming.socket.remoteAddress ?? '' }),
+    // What can not become a Request: a Host or an address that is no URL.
+    { errorHandler: () => refuse({ status: 400, message: 'The address is invalid' }, OPEN_HEADERS) },
+  )
+  const server = createServer(
+    {
+      requestTimeout,
+      headersTimeout: Math.min(requestTimeout, 5_000),
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      connectionsCheckingInterval: SLOW_SENDER_CHECK_MS,
+    },
+    listener,
+  )
+  server.on('clientError', refuseMalformed)
+  server.on('checkExpectation', (request: IncomingMessage, response) =>
+    server.emit('request', request, response),
+  )
+  return server
+}
+
+async function closeServer(server: Server): Promise<void> {
+  // A connection that is kept alive becomes idle only after its answer.
+  const idle = setInterval(() => server.closeIdleConnections(), 50)
+  await new Promise<void>((resolve) => server.close(() => resolve()))
+  clearInterval(idle)
+}
+
+function listen(server: Server, port: number, host: string): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => resolve(server.address() as AddressInfo))
+  })
+}
+
+/** An address that a browser on this machine can open: "every interface" is none. */
+function urlHost({ address, family }: AddressInfo): string {
+  if (address === '0.0.0.0' || address === '::') return 'localhost'
+  return family === 'IPv6' ? `[${address}]` : address
+}
+
+/** What node's parser refuses never becomes a Request; it gets a JSON answer all the same. */
+function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy()
+    return
+  }
+  const [status, message] =
+    error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+      ? ['408 Request Timeout', 'The request took too long to arrive']
+      : error.code === 'HPE_HEADER_OVERFLOW'
+        ? ['431 Request Header Fields Too Large', 'The headers are too large']
+        : ['400 Bad Request', 'This is no HTTP request']
+  const body = JSON.stringify({ message })
+  const headers = { ...OPEN_HEADERS, connection: 'close', 'content-length': `${body.length}` }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  socket.end(`HTTP/1.1 ${status}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
+}

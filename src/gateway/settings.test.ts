@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { readSettings } from './settings.ts'
+
+const DEFAULTS = {
+  port: 8787,
+  host: '127.0.0.1',
+  dataDir: './data',
+  publicUrl: undefined,
+  trustedProxies: [],
+  demo: false,
+  logLevel: 'info',
+}
+
+test.each([
+  [{}, {}],
+  [{ PORT: '', HOST: ' ', DEMO: '' }, {}],
+  [
+    { PORT: '0', HOST: '::' },
+    { port: 0, host: '::' },
+  ],
+  [{ DATA_DIR: '/var/lib/shoptrail' }, { dataDir: '/var/lib/shoptrail' }],
+  [{ PUBLIC_URL: 'https://t.shop.example/' }, { publicUrl: 'https://t.shop.example' }],
+  [{ PUBLIC_URL: 'https://shop.example/in/' }, { publicUrl: 'https://shop.example/in' }],
+  [{ TRUSTED_PROXIES: '10.0.0.2, fd00::/8,' }, { trustedProxies: ['10.0.0.2', 'fd00::/8'] }],
+  [{ DEMO: '1' }, { demo: true }],
+  [{ DEMO: 'off' }, {}],
+  [{ LOG_LEVEL: 'warn', SOMETHING_ELSE: 'x' }, { logLevel: 'warn' }],
+])('%j', (env, changed) => {
+  expect(readSettings(env)).toEqual({ ok: true, settings: { ...DEFAULTS, ...changed } })
+})
+
+test('every fault is in one message', () => {
+  const read = readSettings({
+    PORT: '65536',
+    PUBLIC_URL: 't.shop.example',
+    TRUSTED_PROXIES: 'nginx',
+    DEMO: 'yes',
+    LOG_LEVEL: 'loud',
+  })
+  expect(read.ok).toBe(false)
+  if (!read.ok)
+    expect(read.message.split('\n').slice(1)).toEqual([
+      '  PORT: Expected a port, 0 to 65535',
+      '  PUBLIC_URL: Expected an http or https address',
+      '  TRUSTED_PROXIES: Expected addresses or networks, separated by commas',
+      '  DEMO: Expected on or off',
+      '  LOG_LEVEL: Expected fatal, error, warn, info, debug, trace or silent',
+    ])
+})

@@ -1,0 +1,111 @@
+import proxyAddr from 'proxy-addr'
+import { check, object, optional, picklist, pipe, safeParse, string, transform } from 'valibot'
+
+/** The environment that the gateway reads. An empty variable is as good as none. */
+const schema = object({
+  /** Port to listen on, 0 to 65,535; 0 is any that is free. Default 8787. */
+  PORT: optional(
+    pipe(
+      string(),
+      check(
+        (text) => /^\d{1,5}$/.test(text) && Number(text) <= 65_535,
+        'Expected a port, 0 to 65535',
+      ),
+      transform(Number),
+    ),
+    '8787',
+  ),
+  /** Address to listen on. Default 127.0.0.1, this machine only; 0.0.0.0 or :: is every interface. */
+  HOST: optional(string(), '127.0.0.1'),
+  /** Folder of the databases. Default ./data. */
+  DATA_DIR: optional(string(), './data'),
+  /** The gateway's address as the world sees it, such as https://t.shop.example. Default: as requests say. */
+  PUBLIC_URL: optional(
+    pipe(
+      string(),
+      check((text) => {
+        try {
+          const { protocol, search, hash } = new URL(text)
+          return /^https?:$/.test(protocol) && !search && !hash
+        } catch {
+          return false
+        }
+      }, 'Expected an http or https address'),
+      transform((text) => text.replace(/\/+$/, '')),
+    ),
+  ),
+  /** Addresses and networks of the proxies in front, `10.0.0.2, 10.1.0.0/16`. Default none. */
+  TRUSTED_PROXIES: optional(
+    pipe(
+      string(),
+      transform((text) =>
+        text
+          .split(',')
+          .map((item) => item.trim())
+          .filter(Boolean),
+      ),
+      check((list) => {
+        try {
+          return list.length === 0 || !!proxyAddr.compile(list)
+        } catch {
+          return false
+        }
+      }, 'Expected addresses or networks, separated by commas'),
+    ),
+    '',
+  ),
+  /** Whether to make the demo customer and serve the demo shop. Default off. */
+  DEMO: optional(
+    pipe(
+      picklist(['on', 'off', 'true', 'false', '1', '0'], 'Expected on or off'),
+      transform((word) => ['on', 'true', '1'].includes(word)),
+    ),
+    'off',
+  ),
+  /** Least important lines that are logged. Default info. */
+  LOG_LEVEL: optional(
+    picklist(
+      ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
+      'Expected fatal, error, warn, info, debug, trace or silent',
+    ),
+    'info',
+  ),
+})
+
+/** What the gateway is set to. */
+export type Settings = {
+  readonly port: number
+  readonly host: string
+  readonly dataDir: string
+  readonly publicUrl: string | undefined
+  readonly trustedProxies: readonly string[]
+  readonly demo: boolean
+  readonly logLevel: string
+}
+
+/** Every fault of the environment, a line each. */
+export type SettingsFault = { readonly ok: false; readonly message: string }
+
+/** @param env Such as process.env. */
+export function readSettings(
+  env: Readonly<Record<string, string | undefined>>,
+): { readonly ok: true; readonly settings: Settings } | SettingsFault {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value?.trim()))
+  const { success, output, issues } = safeParse(schema, given)
+  if (!success) {
+    const lines = issues.map(({ path, message }) => `  ${path?.[0]?.key}: ${message}`)
+    return { ok: false, message: `The settings are invalid:\n${lines.join('\n')}` }
+  }
+  return {
+    ok: true,
+    settings: {
+      port: output.PORT,
+      host: output.HOST,
+      dataDir: output.DATA_DIR,
+      publicUrl: output.PUBLIC_URL,
+      trustedProxies: output.TRUSTED_PROXIES,
+      demo: output.DEMO,
+      logLevel: output.LOG_LEVEL,
+    },
+  }
+}

@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { bundleWorker, makeFolder } from '../../test/gateway.ts'
+import { type EventLog, type LogEvent, Unavailable } from '../eventLog.ts'
+import { createGroupCommit } from '../groupCommit.ts'
+import { openDatabase } from './database.ts'
+import { createSqliteLog } from './eventLog.ts'
+
+/** The promise of eventLog.ts, kept by the engine alone and behind the queue that shares commits. */
+let worker: Awaited<ReturnType<typeof bundleWorker>>
+const folder = makeFolder()
+let files = 0
+
+beforeAll(async () => {
+  worker = await bundleWorker()
+})
+afterAll(() => {
+  worker.end()
+  rmSync(folder, { recursive: true })
+})
+
+const nextFile = () => join(folder, `${++files}.db`)
+const engine = (file = nextFile()) => createSqliteLog(file, worker.workerFile)
+const open: [string, (file?: string) => Promise<EventLog>][] = [
+  ['SQLite', engine],
+  ['SQLite behind the queue', async (file) => createGroupCommit(await engine(file))],
+]
+
+const makeEvent = (given: Partial<LogEvent> = {}): LogEvent => ({
+  customer: 'demo',
+  id: randomUUID(),
+  at: 1_700_000_000_000,
+  receivedAt: 1_700_000_000_500,
+  operation: 'search',
+  event: 'search',
+  did: 'd-1',
+  bot: false,
+  payload: '{"search_term":"lămpi 漢 \\u0000"}',
+  ...given,
+})
+
+test.each(open)(
+  '%s: what was appended is read back, in order, each with a position',
+  async (_, open) => {
+    const log = await open()
+    const events = [
+      makeEvent(),
+      makeEvent({ did: null, bot: true }),
+      makeEvent({ did: 'nul \0 inside' }),
+    ]
+    expect(await log.append(events)).toEqual(['stored', 'stored', 'stored'])
+    expect(await log.read({ max: 10 })).toEqual(
+      events.map((event, i) => ({ ...event, seq: i + 1 })),
+    )
+    await log.close()
+  },
+)
+
+test.each(open)('%s: an id is stored once a customer, whoever sends it when', async (_, open) => {
+  const file = nextFile()
+  const log = await open(file)
+  const event = makeEvent()
+  const again = { ...event, id: event.id.toUpperCase(), payload: '{"other":true}' }
+  expect(await log.append([event, event])).toEqual(['stored', 'duplicate'])
+  expect(await log.append([again])).toEqual(['duplicate'])
+  expect(await log.append([{ ...event, customer: 'another' }])).toEqual(['stored'])
+  const outcomes = await Promise.all(
+    Array.from({ length: 20 }, () => log.append([makeEvent({ id: event.id }), makeEvent()])),
+  )
+  expect(outcomes.every(([first, second]) => first === 'duplicate' && second === 'stored')).toBe(
+    true,
+  )
+  await log.close()
+
+  const reopened = await open(file)
+  expect(await reopened.append([event])).toEqual(['duplicate'])
+  expect(await reopened.read({ max: 100 })).toHaveLength(22)
+  expect((await reopened.read({ max: 1 }))[0]?.payload).toBe(event.payload)
+  await reopened.close()
+})
+
+test.each(open)('%s: reads go on behind a position, of all or of one customer', async (_, open) => {
+  const log = await open()
+  for (let i = 0; i < 5; i++)
+    await log.append([makeEvent({ customer: i % 2 ? 'b' : 'a', event: `e${i}` })])
+  const names = async (read: ReturnType<EventLog['read']>) => (await read).map(({ event }) => event)
+  expect(await names(log.read({ max: 2 }))).toEqual(['e0', 'e1'])
+  expect(await names(log.read({ after: 2, max: 2 }))).toEqual(['e2', 'e3'])
+  expect(await names(log.read({ after: 1, max: 9, customer: 'a' }))).toEqual(['e2', 'e4'])
+  expect(await names(log.read({ after: 5, max: 9 }))).toEqual([])
+  expect(await names(log.last('a', 2))).toEqual(['e2', 'e4'])
+  expect(await names(log.last('nobody', 2))).toEqual([])
+  await log.close()
+})
+
+test.each(open)('%s: news is told until it is not wanted any more', async (_, open) => {
+  const log = await open()
+  let told = 0
+  const event = makeEvent()
+  const undo = log.subscribe(() => told++)
+  await log.append([event])
+  expect(told).toBe(1)
+  await log.append([event])
+  expect(told).toBe(1)
+  undo()
+  await log.append([makeEvent()])
+  expect(told).toBe(1)
+  await log.close()
+})
+
+test.each(open)('%s: a log that is closed takes nothing, and says so', async (_, open) => {
+  const log = await open()
+  const pending = log.append([makeEvent()])
+  await log.close()
+  expect(await pending).toEqual(['stored'])
+  await expect(log.append([makeEvent()])).rejects.toBeInstanceOf(Unavailable)
+  expect(log.health().writable).toBe(false)
+  await log.close()
+})
+
+test('a commit that fails is Unavailable, stores no part, and the next one works', async () => {
+  const log = await engine()
+  const impossible = { ...makeEvent(), payload: null as unknown as string }
+  await expect(log.append([makeEvent(), impossible])).rejects.toBeInstanceOf(Unavailable)
+  expect(await log.read({ max: 9 })).toEqual([])
+  expect(await log.append([makeEvent()])).toEqual(['stored'])
+  await log.close()
+})
+
+test('a file that is no database is refused at the start', async () => {
+  await expect(createSqliteLog(folder, worker.workerFile)).rejects.toThrow()
+})
+
+test('a database opens with synchronous FULL in WAL mode', () => {
+  const database = openDatabase(nextFile())
+  expect(database.pragma('synchronous', { simple: true })).toBe(2)
+  expect(database.pragma('journal_mode', { simple: true })).toBe('wal')
+  database.close()
+})
+
+test('a database that can not be written ahead is refused', () => {
+  expect(() => openDatabase(':memory:')).toThrow(/journal_mode memory/)
+})

@@ -1,0 +1,89 @@
+import type { LogRecord, Range } from '../eventLog.ts'
+import { CELLS_PER_EVENT, type Cell } from './cells.ts'
+import { openDatabase } from './database.ts'
+
+/** Rows of one SQLite file. Everything here is synchronous; the worker is where that hurts nobody. */
+export type Store = {
+  /**
+   * One transaction, durable when it returns: the position of each event, 0 where its id was there.
+   *
+   * @param cells Of `toCells`.
+   */
+  append(cells: readonly Cell[]): number[]
+  read(range: Range): LogRecord[]
+  last(customer: string, max: number): LogRecord[]
+  close(): void
+}
+
+/**
+ * AUTOINCREMENT: a position is never given twice, not even after a deletion, so that readers may keep it.
+ * The second index answers "what of this customer comes behind this position" (it ends in the rowid).
+ */
+const TABLES = `
+  CREATE TABLE IF NOT EXISTS events (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    customer TEXT NOT NULL,
+    id BLOB NOT NULL,
+    received_at INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    operation TEXT NOT NULL,
+    event TEXT NOT NULL,
+    did TEXT,
+    bot INTEGER NOT NULL,
+    payload TEXT NOT NULL,
+    UNIQUE (customer, id)
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS events_by_customer ON events (customer);
+`
+
+type Row = Omit<LogRecord, 'id' | 'bot'> & { readonly id: Buffer; readonly bot: number }
+
+/** @param file Path of the database, made where it is missing; its folder must be there. */
+export function openStore(file: string): Store {
+  const database = openDatabase(file)
+  database.exec(TABLES)
+  const insert = database.prepare(
+    `INSERT INTO events (customer, id, received_at, at, operation, event, did, bot, payload)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (customer, id) DO NOTHING`,
+  )
+  const columns =
+    'seq, customer, id, received_at AS receivedAt, at, operation, event, did, bot, payload'
+  const all = database.prepare<[number, number], Row>(
+    `SELECT ${columns} FROM events WHERE seq > ? ORDER BY seq LIMIT ?`,
+  )
+  const ofCustomer = database.prepare<[string, number, number], Row>(
+    `SELECT ${columns} FROM events INDEXED BY events_by_customer
+     WHERE customer = ? AND seq > ? ORDER BY seq LIMIT ?`,
+  )
+  const newest = database.prepare<[string, number], Row>(
+    `SELECT ${columns} FROM events INDEXED BY events_by_customer
+     WHERE customer = ? ORDER BY seq DESC LIMIT ?`,
+  )
+  const append = database.transaction((cells: readonly Cell[]) => {
+    const positions: number[] = []
+    for (let at = 0; at < cells.length; at += CELLS_PER_EVENT) {
+      const row: (Cell | Buffer)[] = cells.slice(at, at + CELLS_PER_EVENT)
+      row[1] = Buffer.from(String(row[1]).replaceAll('-', ''), 'hex')
+      const { changes, lastInsertRowid } = insert.run(row)
+      positions.push(changes > 0 ? Number(lastInsertRowid) : 0)
+    }
+    return positions
+  })
+
+  return {
+    append: (cells) => append.immediate(cells),
+    read: ({ after = 0, max, customer }) =>
+      (customer === undefined ? all.all(after, max) : ofCustomer.all(customer, after, max)).map(
+        toRecord,
+      ),
+    last: (customer, max) => newest.all(customer, max).reverse().map(toRecord),
+    close: () => database.close(),
+  }
+}
+
+const toRecord = (row: Row): LogRecord => ({ ...row, id: uuidOf(row.id), bot: row.bot === 1 })
+
+function uuidOf(bytes: Buffer): string {
+  const hex = bytes.toString('hex')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+}

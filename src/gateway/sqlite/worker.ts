@@ -1,0 +1,30 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import type { Question, Reply } from './eventLog.ts'
+import { openStore } from './store.ts'
+
+/**
+ * The thread in which the store lives: a commit that waits for a slow disk, a checkpoint or a long read
+ * stops no connection. It answers one question after the other.
+ */
+const store = openStore(workerData as string)
+
+const answer = (question: Question): unknown => {
+  if (question.kind === 'append') return store.append(question.cells)
+  if (question.kind === 'read') return store.read(question.range)
+  if (question.kind === 'last') return store.last(question.customer, question.max)
+  return store.close()
+}
+
+parentPort?.on('message', (question: Question) => {
+  let reply: Reply
+  try {
+    reply = { number: question.number, value: answer(question) }
+  } catch (error) {
+    reply = {
+      number: question.number,
+      error: error instanceof Error ? error.message : String(error),
+    }
+  }
+  parentPort?.postMessage(reply)
+})
+parentPort?.postMessage({ number: 0, value: undefined } satisfies Reply)

@@ -1,0 +1,32 @@
+/**
+ * A Storage as browsers have it: names are its own keys, calls stand on the prototype. Two pages of one
+ * origin share one.
+ *
+ * @param maxCharacters Of names and values together; above it `setItem` throws. Default no bound.
+ */
+export function createMemoryStorage(maxCharacters = Number.POSITIVE_INFINITY): Storage {
+  const values = new Map<string, string>()
+  const used = () => [...values].reduce((sum, [name, value]) => sum + name.length + value.length, 0)
+  const calls: Storage = {
+    get length() {
+      return values.size
+    },
+    key: (index) => [...values.keys()][index] ?? null,
+    getItem: (name) => values.get(name) ?? null,
+    setItem(name, value) {
+      const before = name.length + (values.get(name)?.length ?? -name.length)
+      if (used() - before + name.length + `${value}`.length > maxCharacters)
+        throw new DOMException('The quota has been exceeded', 'QuotaExceededError')
+      values.set(name, `${value}`)
+    },
+    removeItem: (name) => void values.delete(name),
+    clear: () => values.clear(),
+  }
+  return new Proxy(calls, {
+    ownKeys: () => [...values.keys()],
+    getOwnPropertyDescriptor: (_, name) =>
+      values.has(`${String(name)}`)
+        ? { value: values.get(`${String(name)}`), enumerable: true, configurable: true }
+        : undefined,
+  })
+}

@@ -1,0 +1,268 @@
+// @vitest-environment happy-dom
+
+import { readFileSync } from 'node:fs'
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { startAttributes } from './attributes.ts'
+import type { Notice } from './notices.ts'
+import type { Sighting, Track } from './track.ts'
+
+const vectors: { id: string; kind: string; input: { html?: string } }[] = JSON.parse(
+  readFileSync(`${import.meta.dirname}/fixtures/tracker.json`, 'utf8'),
+)
+
+type Seen = { op: string; payload: Record<string, unknown>; sighting: Sighting | undefined }
+let seen: Seen[] = []
+let told: Notice[] = []
+
+const track: Track = (operation, payload, sighting) => {
+  seen.push({ op: operation, payload: JSON.parse(JSON.stringify(payload)), sighting })
+  return { ok: true, id: '' }
+}
+
+beforeAll(() =>
+  startAttributes(track, { tell: (_kind, notice) => told.push(notice), on: () => () => {} }),
+)
+beforeEach(() => {
+  seen = []
+  told = []
+})
+afterEach(() => {
+  document.body.innerHTML = ''
+})
+
+const show = (html: string) => {
+  document.body.innerHTML = html
+}
+const $ = (selector: string) => document.querySelector(selector) as HTMLElement
+const ops = () => seen.map(({ op }) => op)
+const task = () => new Promise((done) => setTimeout(done))
+const LINE = 'data-track="addToCart" data-track-product-id="7"'
+
+test.each(vectors.filter(({ kind, input }) => kind.startsWith('attribute is') && input.html))(
+  '$id: says a number as it was written, for the contract to refuse',
+  ({ input }) => {
+    show(input.html as string)
+    $('#c').click()
+    const { product_id, quantity } = (seen[0] as Seen).payload
+    expect([product_id, quantity]).toEqual([
+      $('#c').dataset.trackProductId?.trim(),
+      /^\d+$/.test(`${$('#c').dataset.trackQuantity}`)
+        ? Number($('#c').dataset.trackQuantity)
+        : $('#c').dataset.trackQuantity,
+    ])
+  },
+)
+
+test('a click on what is inside counts, also when the theme stops it, and names its element', () => {
+  show(`<button ${LINE}><b><i>Add</i></b></button>`)
+  $('button').addEventListener('click', (event) => event.stopPropagation())
+  $('i').click()
+  expect(seen).toMatchObject([
+    {
+      op: 'addToCart',
+      payload: { product_id: '7', quantity: 1, variation: { id: '7', sku: '7' } },
+      sighting: { from: 'attribute', where: $('button') },
+    },
+  ])
+})
+
+test('two clicks are two events', () => {
+  show(`<button ${LINE}>Add</button>`)
+  $('button').click()
+  $('button').click()
+  expect(ops()).toEqual(['addToCart', 'addToCart'])
+})
+
+test('values come from the nearest around, over the border of a shadow root', () => {
+  show('<div data-track-product-id="7" data-track-source=" card "><x-buy></x-buy></div>')
+  const root = $('x-buy').attachShadow({ mode: 'open' })
+  root.innerHTML =
+    '<input id="qty" value=" 3 "><button data-track="addToCart" data-track-quantity-from="#qty">Add</button>'
+  root.querySelector('button')?.click()
+  expect(seen).toMatchObject([{ payload: { product_id: '7', source: 'card', quantity: 3 } }])
+})
+
+test('a field is looked for in the same card first', () => {
+  const card = (id: number) =>
+    `<li data-track-product-id="${id}"><input class="qty" value="${id}"><button id="b${id}" data-track="addToCart" data-track-quantity-from=".qty">Add</button></li>`
+  show(`<ul>${card(1)}${card(2)}</ul>`)
+  $('#b2').click()
+  expect(seen).toMatchObject([{ payload: { product_id: '2', quantity: 2 } }])
+})
+
+test.each([
+  [
+    'a chosen radio button',
+    '<input type=radio name=v value=a><input type=radio name=v value=b checked>',
+    'b',
+  ],
+  ['a hidden field that was asked for', '<input type=hidden name=v value=h>', 'h'],
+  ['never a password', '<input type=password name=v value=s3cret>', undefined],
+  ['never a card number', '<input autocomplete=cc-number name=v value=4111>', undefined],
+])('reads %s', (_what, fields, id) => {
+  show(
+    `<div>${fields}<button ${LINE} data-track-variation-sku=S data-track-variation-id-from="[name=v]">Add</button></div>`,
+  )
+  $('button').click()
+  expect(seen[0]?.payload.variation).toEqual({ ...(id && { id }), sku: 'S' })
+})
+
+test('a selector that is none leaves the value out and the page alone', () => {
+  show(`<button ${LINE} data-track-source-from="#[">Add</button>`)
+  $('button').click()
+  expect(seen).toMatchObject([{ op: 'addToCart' }])
+})
+
+test.each([
+  ['the button', `<button disabled ${LINE}><i>Add</i></button>`],
+  ['said in words', `<a aria-disabled="true" ${LINE}><i>Add</i></a>`],
+  ['around the element', `<button disabled><i ${LINE}>Add</i></button>`],
+])('nothing for what is disabled: %s', (_where, html) => {
+  show(html)
+  $('i').dispatchEvent(new MouseEvent('click', { bubbles: true, composed: true }))
+  expect(ops()).toEqual([])
+})
+
+test.each([
+  ['auxclick', 1, '<a href="#x" data-track="viewProduct"><i>x</i></a>', 1],
+  ['auxclick', 2, '<a href="#x" data-track="viewProduct"><i>x</i></a>', 0],
+  ['auxclick', 1, `<button ${LINE}><i>x</i></button>`, 0],
+  ['contextmenu', 2, '<a href="#x" data-track="viewProduct"><i>x</i></a>', 0],
+])('%s with button %i', (type, button, html, times) => {
+  show(html)
+  $('i').dispatchEvent(new MouseEvent(type, { button, bubbles: true, composed: true }))
+  expect(seen).toHaveLength(times)
+})
+
+test('of nested elements the innermost counts', () => {
+  show(
+    `<div data-track="viewProduct" data-track-product-id="7"><button ${LINE}>Add</button><i>x</i></div>`,
+  )
+  $('button').click()
+  expect(ops()).toEqual(['addToCart'])
+  $('i').click()
+  expect(ops()).toEqual(['addToCart', 'viewProduct'])
+})
+
+test('a click that a listener of the click makes counts only for another helper', () => {
+  show(
+    '<div id="card" data-track="viewProduct"><a id="same" data-track="viewProduct">x</a></div><a id="other" data-track="initiateCheckout">y</a>',
+  )
+  $('#card').addEventListener('click', ({ target }) => {
+    if (target !== $('#card')) return
+    $('#same').click()
+    $('#other').click()
+  })
+  $('#card').click()
+  expect(ops()).toEqual(['viewProduct', 'initiateCheckout'])
+})
+
+test('a label and its control are one action', () => {
+  show(
+    '<label data-track="addToWishlist" data-track-product-id="7"><i>Save</i><input type="checkbox"></label>',
+  )
+  $('i').click()
+  expect(ops()).toEqual(['addToWishlist'])
+})
+
+test('a select counts at change and not at click', () => {
+  show(`<select ${LINE}><option>1</option></select>`)
+  $('select').click()
+  expect(ops()).toEqual([])
+  $('select').dispatchEvent(new Event('change', { bubbles: true }))
+  expect(ops()).toEqual(['addToCart'])
+})
+
+const submit = async (form: HTMLElement, submitter?: HTMLElement) => {
+  form.dispatchEvent(
+    new SubmitEvent('submit', { bubbles: true, cancelable: true, submitter: submitter ?? null }),
+  )
+  await task()
+}
+
+test('a form reads its own e-mail field and nothing else', async () => {
+  show(
+    '<form data-track="setEmail"><input type=hidden name=email value=h@shop.test><input type=email value=" a@shop.test "><input type=password value=s3cret><input type=hidden name=csrf value=t></form>',
+  )
+  await submit($('form'))
+  expect(seen).toMatchObject([{ op: 'setEmail', payload: { email_address: 'a@shop.test' } }])
+  expect(JSON.stringify(seen[0]?.payload)).not.toMatch(/s3cret|csrf|h@shop/)
+})
+
+test('a search form reads its search field as it was when it was submitted', async () => {
+  show('<form data-track="search"><input name="q" value=" mug "></form>')
+  $('form').addEventListener('submit', () => {
+    ;($('input') as HTMLInputElement).value = ''
+  })
+  await submit($('form'))
+  expect(seen).toMatchObject([{ payload: { search_term: 'mug' } }])
+})
+
+test('a submit that the page prevents is told, and counts only where the form says so', async () => {
+  show('<form data-track="search"><input type="search" value="mug"></form>')
+  $('form').addEventListener('submit', (event) => event.preventDefault())
+  await submit($('form'))
+  expect(ops()).toEqual([])
+  expect(told).toMatchObject([{ code: 'prevented', operation: 'search', where: $('form') }])
+  $('form').dataset.trackPrevented = 'count'
+  await submit($('form'))
+  expect(ops()).toEqual(['search'])
+})
+
+test('a submit counts when the page is left before the next task', () => {
+  show('<form data-track="search"><input type="search" value="mug"></form>')
+  submit($('form'))
+  window.dispatchEvent(new Event('pagehide'))
+  expect(ops()).toEqual(['search'])
+})
+
+test.each([
+  ['search', ['search']],
+  ['initiateCheckout', ['initiateCheckout', 'search']],
+])('a marked button (%s) in a marked form', async (helper, expected) => {
+  show(
+    `<form data-track="search"><input type="search" value="mug"><button data-track="${helper}">Go</button></form>`,
+  )
+  const button = $('button')
+  button.addEventListener('click', (event) => event.preventDefault())
+  button.click()
+  await submit($('form'), button)
+  expect(ops()).toEqual(expected)
+})
+
+test('a submit inside a shadow root counts once the visitor was in it', async () => {
+  show('<x-news></x-news>')
+  const root = $('x-news').attachShadow({ mode: 'open' })
+  root.innerHTML = '<form data-track="setEmail"><input type="email" value="a@shop.test"></form>'
+  const form = root.querySelector('form') as HTMLFormElement
+  root
+    .querySelector('input')
+    ?.dispatchEvent(new FocusEvent('focusin', { bubbles: true, composed: true }))
+  await submit(form)
+  await submit(form)
+  expect(ops()).toEqual(['setEmail', 'setEmail'])
+})
+
+test('elements that say something at load do so once a page, also when they come late or change', async () => {
+  const html = (id: number) =>
+    `<main data-track="viewProduct" data-track-on="load" data-track-product-id="${id}"></main>`
+  show(html(1) + html(1))
+  await task()
+  show(html(1))
+  await task()
+  expect(seen.map(({ payload }) => payload.product_id)).toEqual(['1'])
+  $('main').setAttribute('data-track-product-id', '2')
+  await task()
+  expect(seen.map(({ payload }) => payload.product_id)).toEqual(['1', '2'])
+  history.pushState({}, '', '/p/1')
+  show(html(1))
+  await task()
+  expect(seen.map(({ payload }) => payload.product_id)).toEqual(['1', '2', '1'])
+})
+
+test('strange targets and strange helpers do no harm', () => {
+  document.dispatchEvent(new MouseEvent('click', { bubbles: true }))
+  window.dispatchEvent(new MouseEvent('click'))
+  show('<b data-track="toString">x</b><div id="matches"></div>')
+  expect(() => $('b').click()).not.toThrow()
+})

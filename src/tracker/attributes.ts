@@ -1,0 +1,216 @@
+import { createEventSchemas } from '../contract/events.ts'
+import { optionalText } from '../contract/fields.ts'
+import { listen } from './lib/listen.ts'
+import type { Notices } from './notices.ts'
+import type { Track } from './track.ts'
+
+/** Which fields each helper has. */
+const schemas = createEventSchemas(optionalText)
+type Helper = keyof typeof schemas
+
+/** Elements that wait for an action of the visitor; the others say something by being there. */
+const WAITING = '[data-track]:not([data-track-on=load],[data-track-on=visible])'
+/** Fields act at `change`, unless they say otherwise. */
+const FIELD = 'select,textarea,input:not([type=submit],[type=button],[type=image])'
+/** The fields that are read unasked: of a form that is marked, these. */
+const EMAIL_FIELD = '[type=email],[name=email]:not([type=hidden])'
+const FORM_FIELDS: { readonly [name: string]: string } = {
+  search_term: '[type=search],[name=q]:not([type=hidden]),[name=s]:not([type=hidden])',
+  email_address: EMAIL_FIELD,
+  email: EMAIL_FIELD,
+}
+/** What is never read, asked or not: nobody's business, and choices that were not made. */
+const UNREAD = '[type=password],[autocomplete^=cc-],[type=radio]:not(:checked)'
+/** An element of which half is on screen for so long was seen, ms. */
+const SEEN_MS = 1000
+
+/** A node and what is around it, innermost first, over the borders of open shadow roots. */
+type Path = readonly Element[]
+
+/**
+ * Reports what attributes say: `data-track` names the helper, `data-track-…` of the element or of the
+ * nearest around it the fields of its payload, and `data-track-on` says when.
+ *
+ * One action of a visitor is one event: of marked elements in one another the innermost counts, and
+ * what an action sets off in turn (a click made by a click's listener, the submit of a clicked button)
+ * counts only for another helper. Nothing is prevented, delayed or repeated.
+ *
+ * Codes of what was seen and not sent: `disabled` (a control), `prevented` (a submit). What is wrong in
+ * the attributes, a helper that there is none of or a value, `track` tells.
+ */
+export function startAttributes(track: Track, notices: Notices): void {
+  /** The last action that became an event. */
+  let last: Event | undefined
+  let lastPath: Path = []
+  let lastHelper = ''
+  /** Submits whose dispatch is not over. */
+  const submits: (() => void)[] = []
+  const roots = new WeakSet<Node>()
+
+  const drop = (where: Element, code: string) =>
+    notices.tell('dropped', { operation: helperOf(where), reason: 'invalid', code, where })
+
+  const report = (where: Element, payload: object) =>
+    track(helperOf(where), payload, { from: 'attribute', where })
+
+  const act = (event: Event) => {
+    const { type, button, submitter } = event as MouseEvent & SubmitEvent
+    const around = complete(event.composedPath().filter((node) => node !== window) as Element[])
+    const find = (selector: string) => around.findIndex((node) => node.matches?.(selector))
+    // Submit and change do not leave a shadow root, so they are listened to inside, from the first
+    // event on that does: to submit or change something a visitor has to click or focus it.
+    for (const root of around)
+      if (root instanceof ShadowRoot && !roots.has(root)) {
+        roots.add(root)
+        listen(root, 'submit change', act, true)
+      }
+
+    const start = find(WAITING)
+    const path = around.slice(start)
+    const [element] = path
+    const label = around[find('label')] as HTMLLabelElement | undefined
+    if (
+      !element ||
+      start < 0 ||
+      triggerOf(element) !== type.replace('aux', '') ||
+      // The middle button opens links and does nothing else, those after it do not activate.
+      button > 1 ||
+      (button && find('[href]') < 0) ||
+      // A label's click is followed by one of its control, and that one counts.
+      (label?.control && element.contains(label) && !around.includes(label.control))
+    )
+      return
+    if (find(':disabled:not(fieldset),[aria-disabled=true]') >= 0) return drop(element, 'disabled')
+    const helper = helperOf(element)
+    if (helper === lastHelper && (last?.eventPhase || lastPath.includes(submitter as Element)))
+      return
+
+    const payload = readPayload(path)
+    if (type === 'submit' && read(path, 'prevented') !== 'count') {
+      submits.push(() =>
+        event.defaultPrevented ? drop(element, 'prevented') : report(element, payload),
+      )
+      setTimeout(settle)
+    } else if (report(element, payload).ok) {
+      last = event
+      lastPath = around
+      lastHelper = helper
+    }
+  }
+
+  const settle = () => {
+    for (const submit of submits.splice(0)) submit()
+  }
+
+  listen(window, 'click auxclick submit change focusin', act, true)
+  listen(window, 'pagehide', settle)
+  startTelling(report)
+}
+
+/**
+ * Elements that say something by being there: `data-track-on="load"` as soon as they are, `visible`
+ * once half of one was on screen for a second. Also those that come later or say something else later,
+ * but the same thing once a page, however often a framework or a carousel makes it anew. Those inside
+ * shadow roots are not found.
+ */
+function startTelling(report: (element: Element, payload: object) => void): void {
+  const told = new Set<string>()
+  const timers = new WeakMap<Element, number>()
+  let page = ''
+
+  const tell = (element: Element) => {
+    const { pathname, hash } = location
+    if (page !== pathname + hash) told.clear()
+    page = pathname + hash
+    const payload = readPayload(complete([element]))
+    const text = helperOf(element) + Object.values(payload)
+    if (!told.has(text)) report(element, payload)
+    told.add(text)
+  }
+
+  const screen = new IntersectionObserver(
+    (entries) => {
+      for (const { target, intersectionRatio } of entries) {
+        clearTimeout(timers.get(target))
+        if (intersectionRatio >= 0.5)
+          timers.set(
+            target,
+            setTimeout(() => tell(target), SEEN_MS),
+          )
+      }
+    },
+    { threshold: 0.5 },
+  )
+
+  const look = () => {
+    for (const element of document.querySelectorAll('[data-track-on=load]')) tell(element)
+    for (const element of document.querySelectorAll('[data-track-on=visible]'))
+      screen.observe(element)
+  }
+  new MutationObserver(look).observe(document, {
+    childList: true,
+    subtree: true,
+    attributeFilter: ['data-track', 'data-track-product-id', 'data-track-search-term'],
+  })
+  listen(window, 'pageshow', (event) => {
+    if (!(event as PageTransitionEvent).persisted) return
+    told.clear()
+    look()
+  })
+  look()
+}
+
+const helperOf = (element: Element) => element.getAttribute('data-track') as Helper
+
+const triggerOf = (element: Element) =>
+  element.getAttribute('data-track-on') ??
+  (element.matches('form') ? 'submit' : element.matches(FIELD) ? 'change' : 'click')
+
+/** The path, on to the document. */
+function complete(path: Element[]): Path {
+  const outer = (node?: Node) => node?.parentNode ?? (node as ShadowRoot | undefined)?.host
+  for (let node = outer(path[path.length - 1]); node; node = outer(node)) path.push(node as Element)
+  return path
+}
+
+/** What is said of a field: by the nearest attribute, or in the form field it names. */
+function read(path: Path, name: string): string | undefined {
+  const attribute = `data-track-${name.replace('_', '-')}`
+  for (const node of path) {
+    const selector = node.getAttribute?.(`${attribute}-from`)
+    const value = (selector && readField(path, selector)) ?? node.getAttribute?.(attribute)
+    if (value != null) return value.trim()
+  }
+  return
+}
+
+/** The value of the nearest field of that name: of the one in the same card, before those elsewhere. */
+function readField(scopes: Path, selector: string): string | undefined {
+  try {
+    for (const scope of scopes)
+      for (const field of scope.querySelectorAll<HTMLInputElement>(selector))
+        if (!field.matches(UNREAD)) return field.value
+  } catch {
+    // No selector: the field is missing.
+  }
+  return
+}
+
+/** The payload of the element's helper. A product without variations is its own. */
+function readPayload(path: Path): { readonly [name: string]: unknown } {
+  const [element] = path as [Element]
+  const payload: { [name: string]: unknown } = {}
+  for (const name in schemas[helperOf(element)]?.entries) {
+    const selector = triggerOf(element) === 'submit' && FORM_FIELDS[name]
+    payload[name] =
+      read(path, name) ?? (selector ? readField([element], selector)?.trim() : undefined)
+  }
+  const { product_id, quantity = 1 } = payload
+  const id = read(path, 'variation-id')
+  const sku = read(path, 'variation-sku')
+  return {
+    ...payload,
+    quantity: /\D/.test(`${quantity}`) ? quantity : +`${quantity}`,
+    variation: (id ?? sku) == null ? { id: product_id, sku: product_id } : { id, sku },
+  }
+}

@@ -1,0 +1,87 @@
+// @vitest-environment happy-dom
+import { afterEach, expect, test } from 'vitest'
+import { type Config, readConfig } from './config.ts'
+
+const served: Config = {
+  key: 'DEMOSHOP',
+  base: 'https://served.example',
+  batch: true,
+  source: 'web',
+}
+
+afterEach(() => {
+  document.head.innerHTML = ''
+  Reflect.deleteProperty(document, 'currentScript')
+})
+
+/** A tag that is not loaded: only its attributes matter. */
+function addTag(src: string, data: { [name: string]: string } = {}, isCurrent = true) {
+  const tag = document.createElement('script')
+  tag.type = 'none'
+  tag.setAttribute('src', src)
+  Object.assign(tag.dataset, data)
+  document.head.append(tag)
+  if (isCurrent) setCurrent(tag)
+}
+
+const setCurrent = (value: unknown) =>
+  Object.defineProperty(document, 'currentScript', { value, configurable: true })
+
+test.each([
+  ['https://gw.example/t/j/DEMOSHOP', 'https://gw.example'],
+  ['https://gw.example/t/j/DEMOSHOP?v=2&next=/t/x', 'https://gw.example'],
+  ['https://shop.example/proxy/track/t/j/DEMOSHOP', 'https://shop.example/proxy/track'],
+  ['http://127.0.0.1:8787/t/j/DEMOSHOP#x', 'http://127.0.0.1:8787'],
+  ['https://cdn.example/copied.js', 'https://served.example'],
+])('the base is where the script came from: %s', (src, base) => {
+  addTag(src)
+  expect(readConfig(served, document)).toEqual({ ...served, base })
+})
+
+test('an async or module script is found by its address', () => {
+  setCurrent(null)
+  addTag('https://other.example/t/j/OTHERKEY', { source: 'other' }, false)
+  addTag('https://gw.example/t/j/DEMOSHOP?x=1', { source: 'mine' }, false)
+  expect(readConfig(served, document)).toEqual({
+    ...served,
+    base: 'https://gw.example',
+    source: 'mine',
+  })
+})
+
+test('no tag at all: what was served', () => {
+  setCurrent(null)
+  expect(readConfig(served, document)).toEqual(served)
+})
+
+test('an inline script: what was served, and its attributes', () => {
+  const tag = document.createElement('script')
+  tag.type = 'none'
+  tag.dataset.remoteAddr = '203.0.113.7'
+  setCurrent(tag)
+  expect(readConfig(served, document)).toEqual({ ...served, remoteAddr: '203.0.113.7' })
+})
+
+test('attributes override what was served, by their names; not the key', () => {
+  addTag('https://gw.example/t/j/DEMOSHOP', {
+    eventPrefix: 'eu_',
+    source: 'kiosk',
+    base: 'https://elsewhere.example',
+    key: 'STOLEN',
+    mine: 'of the shop',
+  })
+  expect(readConfig(served, document)).toMatchObject({
+    eventPrefix: 'eu_',
+    source: 'kiosk',
+    base: 'https://elsewhere.example',
+    key: 'DEMOSHOP',
+    batch: true,
+  })
+})
+
+test('what is served is not changed', () => {
+  const before = { ...served }
+  addTag('https://gw.example/t/j/DEMOSHOP', { source: 'kiosk' })
+  readConfig(served, document)
+  expect(served).toEqual(before)
+})

@@ -1,0 +1,172 @@
+import { EVENT_NAMES, type TrackingOperation } from '../contract/events.ts'
+import type { Config } from './config.ts'
+import { decodeEntities } from './lib/decodeEntities.ts'
+import { isOn } from './lib/isOn.ts'
+import { listen } from './lib/listen.ts'
+import type { Notices } from './notices.ts'
+import type { Track } from './track.ts'
+
+/**
+ * Reads one push. May throw: what can not be read is ignored.
+ *
+ * @param push As pushed; the page may change it later.
+ * @param before What this reader answered when the same object was last pushed.
+ * @returns What the push says, as text; empty where it is none of the reader's. An object that says
+ * what it said before is not reported again.
+ */
+export type Reader = (push: object, before: string | undefined) => string
+
+/** The readers of a page, each with the objects it has read. */
+export type Readers = Map<Reader, WeakMap<object, string>>
+
+/** Whether a key wants what plugins push. */
+const wantsPlugins = ({ dataLayer = true }: Config) => isOn(dataLayer)
+
+/**
+ * The bridge to what is pushed into `dataLayer`: by shop plugins, and for other readers by anybody.
+ *
+ * The page's array is made where there is none, and never replaced; its `push` is wrapped, and others
+ * may wrap it before or after. There is no cursor into the array, since tag managers cut it: each
+ * object is known by itself. An array that the page puts in its place is followed at once, by an
+ * accessor. Where the page declared its array with `var` there can be none, and the new array is found
+ * when the page has loaded, at a click, and when the page is left.
+ *
+ * The array's name and the prefix of its events are facts of the page: the first key that wants the
+ * bridge says them. Whether a key wants the plugins' events is a setting of each key.
+ *
+ * @param readers Read every push.
+ * @returns To be called for each key, once its readers are in the list: reads what was pushed before,
+ * in order, for readers that have not read it, and from then on what comes.
+ */
+export function createDataLayer(
+  track: Track,
+  notices: Notices,
+  readers: Readers,
+): (config: Config) => void {
+  const page = window as unknown as { [name: string]: unknown }
+  let name = ''
+  let layer: unknown
+  let wrapped: unknown
+
+  /** @param again It lies in the array, and may have been read when it was pushed. */
+  const read = (push: object, again?: boolean) => {
+    for (const [reader, known] of readers)
+      try {
+        const before = known.get(push)
+        if (!again || before === undefined) known.set(push, reader(push, before))
+      } catch {
+        // No object, or one whose getters throw: it tells nothing.
+      }
+  }
+
+  const follow = () => {
+    try {
+      // What has the name and is no array, such as an element, is the page's own business.
+      layer = page[name] ??= []
+      if (!Array.isArray(layer)) return
+      for (const push of layer) read(push, true)
+      if (layer === wrapped) return
+      wrapped = layer
+      const { push } = layer
+      layer.push = function (...pushes) {
+        for (const pushed of pushes) read(pushed)
+        return push.apply(this, pushes)
+      }
+      Object.defineProperty(page, name, {
+        configurable: true,
+        enumerable: true,
+        get: () => layer,
+        set(next) {
+          layer = next
+          follow()
+        },
+      })
+    } catch {
+      // Frozen, or declared with `var`: what was in it has been read.
+    }
+  }
+
+  return (config) => {
+    if (!name && (wantsPlugins(config) || config.ga4)) {
+      name = config.dataLayerName ?? 'dataLayer'
+      readers.set(createPluginReader(track, notices, config), new WeakMap())
+      listen(window, 'load click pagehide', follow, true)
+    }
+    if (name) follow()
+  }
+}
+
+type Fields = { [name: string]: unknown }
+
+/** Fields that some operation takes, and what some platforms call two of them. */
+const FIELDS =
+  'product_id quantity qty search_term email_address firstname lastname phone tmphone'.split(' ')
+
+/** Text without white space at its ends, a number as text; what is empty, or 0, or neither is absent. */
+const clean = (value: unknown): unknown =>
+  (typeof value === 'string' && value.trim()) ||
+  (typeof value === 'number' && value && `${value}`) ||
+  undefined
+
+/**
+ * Reads the events of shop plugins: the helpers' usual names behind a prefix, and four of their own
+ * (decisions.md, "What pages push that no operation takes").
+ */
+function createPluginReader(
+  track: Track,
+  notices: Notices,
+  { dataLayerPrefix = '__sm__', eventPrefix = '' }: Config,
+): Reader {
+  /** The page's last set_email, and a phone number that waits for the next. */
+  let email: Fields | undefined
+  let phone: unknown
+
+  return (push, before) => {
+    const { event } = push as Fields
+    if (typeof event !== 'string' || !event.startsWith(dataLayerPrefix)) return ''
+    let name = event.slice(dataLayerPrefix.length)
+
+    // Copies without a prototype: what the page put into Object.prototype is no field of a push.
+    const given: Fields = { __proto__: null, ...push }
+    const { id, sku }: Fields = { __proto__: null, ...(given.variation as object) }
+    let fields: Fields = {
+      __proto__: null,
+      variation: { __proto__: null, id: clean(id), sku: clean(sku) },
+    }
+    for (const field of FIELDS) fields[field] = clean(given[field])
+    const said = name + JSON.stringify(fields)
+    if (said === before) return said
+
+    // No platform gives a wishlist's line a quantity.
+    fields.quantity = +((fields.quantity ?? fields.qty ?? /wish/.test(name)) as string)
+    fields.search_term = decodeEntities(`${fields.search_term ?? ''}`)
+    fields.phone ??= fields.tmphone
+
+    if (name === 'set_phone') {
+      phone = fields.phone ?? phone
+      if (email && phone) {
+        name = 'set_email'
+        fields = { ...email, phone }
+      }
+    }
+    let operation = (Object.keys(EVENT_NAMES) as TrackingOperation[]).find(
+      (named) => EVENT_NAMES[named] === name,
+    )
+    if (/^view_(category|brand)$/.test(name)) {
+      operation = 'viewHomepage'
+      fields.event = eventPrefix + name
+    }
+    const isEmail = operation === 'setEmail'
+    if (isEmail) fields.phone ??= phone
+    if (operation) {
+      const sighting = { from: 'dataLayer', where: push, only: wantsPlugins } as const
+      const outcome = track(operation, fields, sighting)
+      if (isEmail && (outcome.ok || outcome.error === 'duplicate')) {
+        email = fields
+        phone = undefined
+      }
+    } else if (/^(order|set_phone)$/.test(name))
+      notices.tell('dropped', { operation: name, code: name, where: push, reason: 'invalid' })
+    return said
+  }
+}

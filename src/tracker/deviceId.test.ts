@@ -1,0 +1,168 @@
+import { expect, test } from 'vitest'
+import { createMemoryStorage } from '../test/storage.ts'
+import { createDeviceId } from './deviceId.ts'
+import { createStore } from './lib/storage.ts'
+
+const UUID4 = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/
+const KEPT = '11111111-2222-4333-8444-555555555555'
+const nowhere = createStore(() => null as never)
+
+/** A document's cookie: what is set is added by its name, attributes are only looked at. */
+function createPage(cookies = '') {
+  const kept = new Map(
+    cookies.split('; ').flatMap((text) => (text ? [text.split('=')] : []) as never),
+  )
+  const written: string[] = []
+  return {
+    written,
+    get cookie() {
+      return [...kept].map((pair) => pair.join('=')).join('; ')
+    },
+    set cookie(text: string) {
+      written.push(text)
+      const [pair = ''] = text.split(';')
+      kept.set(...(pair.split('=') as [never, never]))
+    },
+  }
+}
+
+const sandboxed = {
+  get cookie(): string {
+    throw new DOMException('denied', 'SecurityError')
+  },
+  set cookie(_: string) {
+    throw new DOMException('denied', 'SecurityError')
+  },
+}
+
+test('made once, kept in storage, read by the next page and by another tab', () => {
+  const storage = createMemoryStorage()
+  const store = createStore(() => storage)
+  const page = createPage()
+  const did = createDeviceId(store, page).get()
+  expect(did).toMatch(UUID4)
+  expect(storage.getItem('track.did')).toBe(did)
+  expect(Object.keys(storage)).toEqual(['track.did'])
+  expect(page.written).toEqual([])
+  expect(createDeviceId(store, page).get()).toBe(did)
+})
+
+test('nothing is made before it is asked for', () => {
+  const storage = createMemoryStorage()
+  createDeviceId(
+    createStore(() => storage),
+    createPage(),
+  )
+  expect(storage).toHaveLength(0)
+})
+
+test.each([
+  'undefined',
+  'null',
+  '[object Object]',
+  '',
+  '  ',
+  '1',
+  `${KEPT}x`,
+  ` ${KEPT}`,
+  `{${KEPT}}`,
+])('junk in storage is replaced: %j', (junk) => {
+  const storage = createMemoryStorage()
+  storage.setItem('track.did', junk)
+  const did = createDeviceId(
+    createStore(() => storage),
+    createPage(),
+  ).get()
+  expect(did).toMatch(UUID4)
+  expect(storage.getItem('track.did')).toBe(did)
+})
+
+test('an id kept by an earlier version is kept, whatever its version or case', () => {
+  const storage = createMemoryStorage()
+  for (const id of [KEPT, KEPT.replace('-4', '-1'), '0189ABCD-2222-7333-8444-555555555555']) {
+    storage.setItem('track.did', id)
+    expect(
+      createDeviceId(
+        createStore(() => storage),
+        createPage(),
+      ).get(),
+    ).toBe(id)
+  }
+})
+
+test('without storage it is a cookie: 400 days, first party, the whole site', () => {
+  const page = createPage('a=1; b=2')
+  const did = createDeviceId(nowhere, page).get()
+  expect(did).toMatch(UUID4)
+  expect(page.written).toEqual([`track.did=${did};path=/;max-age=34560000;samesite=lax`])
+  expect(createDeviceId(nowhere, page).get()).toBe(did)
+  expect(page.written).toHaveLength(1)
+})
+
+test.each(['track.did=undefined', 'track.did=', `track.didx=${KEPT}`, 'x=track.did'])(
+  'junk in the cookie is replaced: %s',
+  (cookies) => {
+    const page = createPage(cookies)
+    const did = createDeviceId(nowhere, page).get()
+    expect(did).not.toBe(KEPT)
+    expect(page.cookie).toContain(`track.did=${did}`)
+  },
+)
+
+test('the cookie is found among others', () => {
+  expect(createDeviceId(nowhere, createPage(`a=1; track.did=${KEPT}; z=2`)).get()).toBe(KEPT)
+})
+
+test('storage full: the cookie', () => {
+  const storage = createMemoryStorage(10)
+  const page = createPage()
+  const did = createDeviceId(
+    createStore(() => storage),
+    page,
+  ).get()
+  expect(page.cookie).toBe(`track.did=${did}`)
+})
+
+test('a cookie that can not even be read: storage all the same', () => {
+  const storage = createMemoryStorage()
+  storage.setItem('track.did', KEPT)
+  expect(
+    createDeviceId(
+      createStore(() => storage),
+      sandboxed,
+    ).get(),
+  ).toBe(KEPT)
+})
+
+test('neither storage nor cookie: one id for the life of the page', () => {
+  const deviceId = createDeviceId(nowhere, sandboxed)
+  const did = deviceId.get()
+  expect(did).toMatch(UUID4)
+  expect(deviceId.get()).toBe(did)
+  expect(createDeviceId(nowhere, sandboxed).get()).not.toBe(did)
+})
+
+test('one id for the life of the page, whatever the shop does to storage', () => {
+  const storage = createMemoryStorage()
+  const deviceId = createDeviceId(
+    createStore(() => storage),
+    createPage(),
+  )
+  const did = deviceId.get()
+  storage.clear()
+  expect(deviceId.get()).toBe(did)
+  storage.setItem('track.did', KEPT)
+  expect(deviceId.get()).toBe(did)
+})
+
+test('reset makes another and keeps it', () => {
+  const storage = createMemoryStorage()
+  const store = createStore(() => storage)
+  const deviceId = createDeviceId(store, createPage())
+  const did = deviceId.get()
+  const next = deviceId.reset()
+  expect(next).toMatch(UUID4)
+  expect(next).not.toBe(did)
+  expect(deviceId.get()).toBe(next)
+  expect(createDeviceId(store, createPage()).get()).toBe(next)
+})

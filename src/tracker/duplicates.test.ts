@@ -1,0 +1,204 @@
+// @vitest-environment happy-dom
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { Config } from './config.ts'
+import { createIsDuplicate, type Reports } from './duplicates.ts'
+import type { Origin } from './track.ts'
+
+const config: Config = { key: 'ABC123', base: 'http://gateway.example' }
+const line = {
+  event: 'add_to_cart',
+  product_id: 42,
+  quantity: 1,
+  variation: { id: '57', sku: 'TEE' },
+  url: 'https://shop.example/',
+}
+const email = {
+  event: 'set_email',
+  email_address: 'ana@shop.example',
+  firstname: '',
+  lastname: '',
+  phone: '',
+}
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
+afterEach(() => void vi.useRealTimers())
+
+const pass = (ms: number) => vi.setSystemTime(+new Date() + ms)
+const create = (reports: Reports = new Map()) => createIsDuplicate(reports)
+
+test('the same from another reporter within the window is a duplicate', () => {
+  const isDuplicate = create()
+  expect(isDuplicate(config, line, 'attribute')).toBe(false)
+  pass(4999)
+  expect(isDuplicate(config, { ...line, url: 'https://shop.example/#x' }, 'dataLayer')).toBe(true)
+})
+
+test('after the window it is another action', () => {
+  const isDuplicate = create()
+  isDuplicate(config, line, 'attribute')
+  pass(5000)
+  expect(isDuplicate(config, line, 'dataLayer')).toBe(false)
+})
+
+test.each([
+  [0, 0, false],
+  ['0', 0, false],
+  [100, 99, true],
+  ['100', 100, false],
+  [60_000, 59_999, true],
+])('window %o, %i ms later: %s', (duplicateWindowMs, ms, expected) => {
+  const isDuplicate = create()
+  const own = { ...config, duplicateWindowMs }
+  isDuplicate(own, line, 'call')
+  pass(ms)
+  expect(isDuplicate(own, line, 'dataLayer')).toBe(expected)
+})
+
+test.each<[string, [Origin, boolean][]]>([
+  [
+    'two clicks, each reported in two ways',
+    [
+      ['attribute', false],
+      ['dataLayer', true],
+      ['attribute', false],
+      ['dataLayer', true],
+    ],
+  ],
+  [
+    'two clicks, the reports of the second way later',
+    [
+      ['attribute', false],
+      ['attribute', false],
+      ['dataLayer', true],
+      ['dataLayer', true],
+    ],
+  ],
+  [
+    'one click and one more, which only the second way knows',
+    [
+      ['attribute', false],
+      ['dataLayer', true],
+      ['dataLayer', false],
+    ],
+  ],
+  [
+    'one click reported in three ways',
+    [
+      ['attribute', false],
+      ['dataLayer', true],
+      ['call', true],
+    ],
+  ],
+  [
+    'one way that repeats itself',
+    [
+      ['call', false],
+      ['call', false],
+      ['call', false],
+    ],
+  ],
+])('%s', (_name, reports) => {
+  const isDuplicate = create()
+  for (const [from, expected] of reports) expect(isDuplicate(config, line, from)).toBe(expected)
+})
+
+test.each([
+  ['product', { product_id: 43 }],
+  ['quantity', { quantity: 2 }],
+  ['variation', { variation: { id: '58', sku: 'TEE' } }],
+  ['event name', { event: 'remove_from_cart' }],
+])('another %s is another action', (_name, fields) => {
+  const isDuplicate = create()
+  isDuplicate(config, line, 'attribute')
+  expect(isDuplicate(config, { ...line, ...fields }, 'dataLayer')).toBe(false)
+})
+
+test('the SKU does not tell actions apart', () => {
+  const isDuplicate = create()
+  isDuplicate(config, line, 'attribute')
+  const push = { ...line, variation: { id: '57', sku: 'another' } }
+  expect(isDuplicate(config, push, 'dataLayer')).toBe(true)
+})
+
+test.each([
+  ['search term', { event: 'search', search_term: 'mug' }, { search_term: 'cup' }],
+  ['address', email, { email_address: 'bob@shop.example' }],
+  ['phone', email, { phone: '0722' }],
+  ['name', email, { firstname: 'Ana' }],
+])('by %s', (_name, payload, fields) => {
+  const isDuplicate = create()
+  isDuplicate(config, payload, 'attribute')
+  expect(isDuplicate(config, { ...payload, ...fields }, 'dataLayer')).toBe(false)
+  expect(isDuplicate(config, payload, 'dataLayer')).toBe(true)
+})
+
+test('each key has its own', () => {
+  const isDuplicate = create()
+  isDuplicate(config, line, 'attribute')
+  expect(isDuplicate({ ...config, key: 'OTHER1' }, line, 'dataLayer')).toBe(false)
+})
+
+describe('GA4', () => {
+  const ga4 = { ...line, quantity: 3, variation: { id: '42', sku: '42' } }
+  test.each<[string, Origin, Origin]>([
+    ['first', 'ga4', 'dataLayer'],
+    ['second', 'dataLayer', 'ga4'],
+  ])('%s: the name and the product decide', (_name, first, second) => {
+    const isDuplicate = create()
+    expect(isDuplicate(config, first === 'ga4' ? ga4 : line, first)).toBe(false)
+    expect(isDuplicate(config, second === 'ga4' ? ga4 : line, second)).toBe(true)
+    expect(isDuplicate(config, { ...line, product_id: 43 }, second)).toBe(false)
+  })
+
+  test('two lines of one product in one push stay two', () => {
+    const isDuplicate = create()
+    expect(isDuplicate(config, ga4, 'ga4')).toBe(false)
+    expect(isDuplicate(config, { ...ga4, variation: { id: '43', sku: '42' } }, 'ga4')).toBe(false)
+  })
+})
+
+describe('the same reporter', () => {
+  const during = (act: () => void) => {
+    // happy-dom has no `window.event`, which browsers set while they dispatch one.
+    Object.defineProperty(window, 'event', { value: new Event('click'), configurable: true })
+    act()
+    Object.defineProperty(window, 'event', { value: undefined, configurable: true })
+  }
+
+  test('twice during one DOM event is a theme that runs its code twice', () => {
+    const isDuplicate = create()
+    const seen: boolean[] = []
+    const run = () => void seen.push(isDuplicate(config, line, 'call'))
+    during(() => {
+      run()
+      run()
+    })
+    during(run)
+    run()
+    run()
+    expect(seen).toEqual([false, true, false, false, false])
+  })
+
+  test('with another quantity during one DOM event means both', () => {
+    const isDuplicate = create()
+    during(() => {
+      expect(isDuplicate(config, line)).toBe(false)
+      expect(isDuplicate(config, { ...line, quantity: 2 })).toBe(false)
+    })
+  })
+})
+
+test('reports of the page before count', () => {
+  const reports: Reports = new Map()
+  create(reports)(config, line, 'ga4')
+  const carried: Reports = new Map(JSON.parse(JSON.stringify([...reports])))
+  expect(create(carried)(config, line, 'dataLayer')).toBe(true)
+})
+
+test('a page that reports for hours does not remember everything', () => {
+  const reports: Reports = new Map()
+  const isDuplicate = create(reports)
+  for (let product_id = 1; product_id <= 5000; product_id++)
+    isDuplicate(config, { ...line, product_id }, 'call')
+  expect(reports.size).toBeLessThan(1100)
+})

@@ -1,0 +1,113 @@
+import type { TrackNotice } from '../global.d.ts'
+
+/** Why something was not sent, and what fixes it. The keys are the codes that the script tells. */
+const BY_CODE: { readonly [code: string]: readonly [why: string, fix: string] } = {
+  order: [
+    'Shops report orders from their server, so an order that a page pushes is not sent.',
+    'Nothing to do, unless the shop does not report its orders itself.',
+  ],
+  set_phone: [
+    'There was no number in it, or no valid e-mail address has been pushed on this page yet. A number is kept and completes the next set_email of the page.',
+    'Push the number as `phone`, and `set_email` on the same page.',
+  ],
+  'ga4-item-id': [
+    'The product id of this item is not a positive integer, so no product line was sent.',
+    'Set ga4.productId (for example {"from": "product_id"}, or a pattern) to where an item holds the shop\'s numeric product id.',
+  ],
+  'ga4-no-id': [
+    'The item has no id; its name can not tell the product.',
+    'Push `item_id`, or set ga4.productId.from to the parameter that holds the id.',
+  ],
+  'ga4-quantity': [
+    'The quantity is not a positive integer, so no product line was sent.',
+    'Push whole quantities, or set ga4.quantity to "up" to round up.',
+  ],
+  'ga4-variant': [
+    'item_variant is a label and not an id. The line was sent with the product id as its variation.',
+    'Set ga4.variationId to the parameter that holds the id of the variation.',
+  ],
+  'ga4-split-push': [
+    'The event came without items. What other pushes said before is not merged into it.',
+    'Send event and items in one push.',
+  ],
+  'ga4-too-many': ['Only the first 20 items of one push are sent.', 'Push fewer items at a time.'],
+  'ga4-search-term': [
+    'The search has no term that is text.',
+    'Push `search_term` beside the event.',
+  ],
+  'ga4-user-data': [
+    'user_data holds no plain e-mail address. Hashed ones (sha256_…) can not be turned back.',
+    'Push `email` in plain text, or report set_email in another way.',
+  ],
+  'ga4-purchase': [
+    'Shops report orders from their server, so purchases and refunds are not read.',
+    'Nothing to do, unless the shop does not report its orders itself.',
+  ],
+  'schema-json': [
+    'A script of type application/ld+json on this page is not JSON.',
+    'Correct the JSON; a validator for structured data shows where it breaks.',
+  ],
+  'schema-many': [
+    'The page describes several products, and not one of them has the address of the page.',
+    'Give the page\'s own product its `url`, or report the view with data-track="viewProduct".',
+  ],
+  'schema-no-id': [
+    'The product that the page describes has no productID, sku, @id or url.',
+    'Add `productID` (or `sku`) to the description.',
+  ],
+}
+
+/** Why an event was dropped. The keys are the drop reasons. */
+const BY_REASON: { readonly [reason: string]: readonly [why: string, fix: string] } = {
+  invalid: ['The event breaks a rule of its operation.', 'Correct the fields named here.'],
+  duplicate: [
+    'The same action was reported in another way within the window, or twice by the same code during one DOM event.',
+    'Nothing to do. If these are two actions, lower duplicateWindowMs, or report each in one way only.',
+  ],
+  no_consent: ['The visitor has not consented.', 'Nothing to do: it is not to be sent.'],
+  too_old: [
+    'It could not be delivered for so long that it is of no use.',
+    'See why the gateway was not reached; maxAgeDays says how long events are kept.',
+  ],
+  outbox_full: [
+    'Too many events wait for delivery: storage and memory are full.',
+    'See why the gateway is not reached.',
+  ],
+  refused: [
+    'The gateway has refused it for good.',
+    'Its words say why. Is this address among the allowed origins, and the tracking key right?',
+  ],
+}
+
+/** An element as it would be selected, or a value as it would be written, at most 200 characters. */
+function inWords(where: unknown): string {
+  if (typeof Element === 'function' && where instanceof Element) {
+    const { id, localName } = where
+    return `<${localName}${id && ` id="${id}"`}>`
+  }
+  try {
+    return (JSON.stringify(where) ?? `${where}`).slice(0, 200)
+  } catch {
+    return Object.prototype.toString.call(where)
+  }
+}
+
+/**
+ * What was seen and not sent, for a developer's console: what, where, why, and what would fix it, a
+ * line each. A code that nobody has explained stands as it is.
+ */
+export function explain(notice: TrackNotice): string {
+  const { operation = 'event', code, reason, error, status, message, where } = notice
+  const [why, fix] = BY_CODE[code ?? ''] ?? BY_REASON[reason ?? ''] ?? []
+  const isSent = code && !reason
+  return [
+    `track: ${operation} ${isSent ? 'was sent, but not all of it' : 'was not sent'} (${code ?? reason})`,
+    where === undefined ? '' : `  at: ${inWords(where)}`,
+    why && `  why: ${why}`,
+    ...(error?.issues ?? []).map((issue) => `  ${issue.path || 'payload'}: ${issue.message}`),
+    message && `  seen: ${status ? `${status} ` : ''}${message}`,
+    fix && `  fix: ${fix}`,
+  ]
+    .filter(Boolean)
+    .join('\n')
+}

@@ -1,0 +1,113 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createLocks } from '../../test/locks.ts'
+import { createMemoryStorage } from '../../test/storage.ts'
+import { createInTurn, type Locks } from './inTurn.ts'
+import { createStore } from './storage.ts'
+
+const NAME = 'track.turn'
+const nowhere = createStore(() => null as never)
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+/** A run that lasts until it is told to end. */
+function openRun() {
+  let end = () => {}
+  const ended = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  const run = vi.fn(() => ended)
+  return { run, end: () => end() }
+}
+
+test('under a lock one tab has the turn, the other is told that it has not', async () => {
+  const { openTab, isHeld } = createLocks()
+  const [a, b] = [createInTurn(openTab(), nowhere), createInTurn(openTab(), nowhere)]
+  const { run, end } = openRun()
+  const first = a(run)
+  const other = vi.fn(async () => {})
+  expect(await b(other)).toBe(false)
+  expect(other).not.toHaveBeenCalled()
+  end()
+  expect(await first).toBe(true)
+  expect(isHeld(NAME)).toBe(false)
+  expect(await b(other)).toBe(true)
+  expect(other).toHaveBeenCalledOnce()
+})
+
+test('a tab closed in its turn gives it back', async () => {
+  const { openTab } = createLocks()
+  const tab = openTab()
+  const { run } = openRun()
+  void createInTurn(tab, nowhere)(run)
+  await vi.advanceTimersByTimeAsync(0)
+  expect(run).toHaveBeenCalledOnce()
+  const inTurn = createInTurn(openTab(), nowhere)
+  expect(await inTurn(async () => {})).toBe(false)
+  tab.close()
+  expect(await inTurn(async () => {})).toBe(true)
+})
+
+test.each<[string, unknown]>([
+  ['rejects', { request: () => Promise.reject(new DOMException('denied', 'SecurityError')) }],
+  [
+    'throws',
+    {
+      request() {
+        throw new DOMException('denied', 'SecurityError')
+      },
+    },
+  ],
+  ['is no function', {}],
+  ['is missing', undefined],
+  ['is null', null],
+])('where the lock %s the page goes on under a lease', async (_, locks) => {
+  const store = createStore(() => storage)
+  const storage = createMemoryStorage()
+  const inTurn = createInTurn(locks as Locks | undefined, store)
+  const { run, end } = openRun()
+  const first = inTurn(run)
+  await vi.advanceTimersByTimeAsync(0)
+  expect(run).toHaveBeenCalledOnce()
+  expect(Number(store.get(NAME)) - Date.now()).toBe(40_000)
+  expect(await createInTurn(undefined, store)(async () => {})).toBe(false)
+  end()
+  expect(await first).toBe(true)
+  expect(store.names()).toEqual([])
+})
+
+test('without locks and without storage there is no rival', async () => {
+  const run = vi.fn(async () => {})
+  expect(await createInTurn(undefined, nowhere)(run)).toBe(true)
+  expect(run).toHaveBeenCalledOnce()
+})
+
+test.each([
+  ['held, a ms to go', () => Date.now() + 1, false],
+  ['held, just taken', () => Date.now() + 40_000, false],
+  ['expired', () => Date.now(), true],
+  ['long expired', () => 0, true],
+  ['of a clock that was far ahead', () => Date.now() + 40_001, true],
+  ['of a clock years ahead', () => Date.now() + 1e12, true],
+  ['nonsense', () => 'soon', true],
+  ['empty', () => '', true],
+  ['no number', () => 'NaN', true],
+  ['without end', () => 'Infinity', true],
+])('a lease %s', async (_, until, isFree) => {
+  const storage = createMemoryStorage()
+  const store = createStore(() => storage)
+  store.set(NAME, `${until()}`)
+  const run = vi.fn(async () => {})
+  expect(await createInTurn(undefined, store)(run)).toBe(isFree)
+  expect(run).toHaveBeenCalledTimes(isFree ? 1 : 0)
+})
+
+test('the lease of a crashed tab ends by itself', async () => {
+  const storage = createMemoryStorage()
+  const store = createStore(() => storage)
+  void createInTurn(undefined, store)(openRun().run)
+  const inTurn = createInTurn(undefined, store)
+  expect(await inTurn(async () => {})).toBe(false)
+  vi.advanceTimersByTime(40_000)
+  expect(await inTurn(async () => {})).toBe(true)
+})

@@ -1,0 +1,55 @@
+import { afterEach, expect, test } from 'vitest'
+import { now } from './now.ts'
+
+const original = Date
+const own = Object.getOwnPropertyDescriptors(Date.prototype)
+const originalNow = Date.now
+
+afterEach(() => {
+  globalThis.Date = original
+  Object.defineProperties(Date.prototype, own)
+  Date.now = originalNow
+})
+
+/** Whole ms that lie within a minute of the timeline's clock. */
+const expectNow = () => {
+  const answer = now()
+  expect(Number.isSafeInteger(answer)).toBe(true)
+  expect(Math.abs(answer - (performance.timeOrigin + performance.now()))).toBeLessThan(60_000)
+}
+
+test('the clock', expectNow)
+
+test('Date.now answers text', () => {
+  Date.now = () => 'soon' as never
+  expectNow()
+})
+
+test('Date is a class whose moments are no numbers', () => {
+  globalThis.Date = class {} as never
+  expect(now()).toBe(1)
+})
+
+test('Date can not be made', () => {
+  globalThis.Date = (() => 0) as never
+  expect(now()).toBe(1)
+})
+
+test('the calls of a Date throw', () => {
+  for (const name of [...Object.keys(own), Symbol.toPrimitive])
+    if (name !== 'constructor')
+      Object.defineProperty(Date.prototype, name, {
+        configurable: true,
+        value() {
+          throw new Error('broken')
+        },
+      })
+  expect(now()).toBe(1)
+})
+
+test('only what the clock needs none of throws', () => {
+  Date.prototype.toISOString = Date.prototype.getTime = () => {
+    throw new Error('broken')
+  }
+  expectNow()
+})

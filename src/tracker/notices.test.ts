@@ -1,0 +1,61 @@
+import { expect, test, vi } from 'vitest'
+import { createNotices, type Notice } from './notices.ts'
+
+const settled = () => new Promise((resolve) => setTimeout(resolve))
+
+test('a listener hears its kind only, in order, until it is undone', async () => {
+  const { tell, on } = createNotices()
+  const heard: Notice[] = []
+  const undo = on('accepted', (notice) => heard.push(notice))
+  tell('accepted', { id: '1' })
+  tell('dropped', { id: '2' })
+  tell('accepted', { id: '3' })
+  await settled()
+  undo()
+  tell('accepted', { id: '4' })
+  await settled()
+  expect(heard).toEqual([{ id: '1' }, { id: '3' }])
+})
+
+test('it is told in a task of its own', async () => {
+  const { tell, on } = createNotices()
+  const listener = vi.fn()
+  on('delivered', listener)
+  tell('delivered', { id: '1' })
+  expect(listener).not.toHaveBeenCalled()
+  await settled()
+  expect(listener).toHaveBeenCalledExactlyOnceWith({ id: '1' })
+})
+
+test('what a listener throws or rejects stays here and stops nobody', async () => {
+  const { tell, on } = createNotices()
+  const rejections = vi.fn()
+  process.on('unhandledRejection', rejections)
+  on('dropped', () => {
+    throw new Error('of the shop')
+  })
+  on('dropped', async () => {
+    throw new Error('of the shop')
+  })
+  on('dropped', null as never)
+  const listener = vi.fn()
+  on('dropped', listener)
+  tell('dropped', { reason: 'too_old' })
+  await settled()
+  await settled()
+  process.off('unhandledRejection', rejections)
+  expect(listener).toHaveBeenCalledOnce()
+  expect(rejections).not.toHaveBeenCalled()
+})
+
+test('the same listener twice is two, each with its own undo', async () => {
+  const { tell, on } = createNotices()
+  const listener = vi.fn()
+  const undo = on('accepted', listener)
+  on('accepted', listener)
+  undo()
+  undo()
+  tell('accepted', {})
+  await settled()
+  expect(listener).toHaveBeenCalledOnce()
+})

@@ -1,0 +1,193 @@
+import { expect, test } from 'vitest'
+import { createMemoryStorage } from '../test/storage.ts'
+import { createStore } from './lib/storage.ts'
+import { createOutbox, type Entry, idOf } from './outbox.ts'
+
+const nowhere = createStore(() => null as never)
+
+/** An event of the page; later ones sort behind earlier ones. */
+const entry = (number: number, more: Partial<Entry> = {}): Entry => ({
+  name: `01890000-0000-7000-8000-${`${number}`.padStart(12, '0')}`,
+  at: 1_700_000_000_000 + number,
+  key: 'DEMOSHOP',
+  body: `{"n":${number}}`,
+  ...more,
+})
+
+const open = (storage: Storage) => createOutbox(createStore(() => storage))
+
+test('one storage name an event, removed by that name', () => {
+  const storage = createMemoryStorage()
+  const outbox = open(storage)
+  const [a, b] = [entry(1), entry(2)]
+  expect(outbox.add(a)).toBe(true)
+  expect(outbox.add(b)).toBe(true)
+  expect(storage.getItem(`track.e.${a.name}`)).toBe('1700000000001 DEMOSHOP {"n":1}')
+  expect(Object.keys(storage)).toHaveLength(2)
+  outbox.remove(a.name)
+  expect(Object.keys(storage)).toEqual([`track.e.${b.name}`])
+  expect(outbox.own()).toEqual([b])
+  expect(outbox.all()).toEqual([b])
+})
+
+test('a page that comes later finds it, as it was', () => {
+  const storage = createMemoryStorage()
+  const kept = [
+    entry(1),
+    entry(2, { body: '{"url":"https://a.example/ {} x","text":"ä\\n😀"}' }),
+    entry(3, { name: `${entry(3).name}.OTHERKEY`, key: 'OTHERKEY' }),
+  ]
+  for (const one of kept) open(storage).add(one)
+  const later = open(storage)
+  expect(later.own()).toEqual([])
+  expect(later.all()).toEqual(kept)
+  expect(later.all().map(({ name }) => idOf(name))).toEqual([1, 2, 3].map((n) => entry(n).name))
+})
+
+test('in the order in which it happened, kept or own', () => {
+  const storage = createMemoryStorage()
+  const [a, b] = [open(storage), open(storage)]
+  for (const number of [5, 1, 3]) a.add(entry(number))
+  for (const number of [4, 2]) b.add(entry(number))
+  const all = [1, 2, 3, 4, 5].map((number) => entry(number))
+  expect(a.all()).toEqual(all)
+  expect(b.all()).toEqual(all)
+})
+
+test('two tabs over one storage neither overwrite nor remove each other’s', () => {
+  const storage = createMemoryStorage()
+  const [a, b] = [open(storage), open(storage)]
+  for (let number = 0; number < 100; number++) (number % 2 ? a : b).add(entry(number))
+  expect(a.all()).toHaveLength(100)
+  for (const { name } of a.own()) a.remove(name)
+  expect(a.all()).toEqual(b.own())
+  expect(b.all()).toHaveLength(50)
+})
+
+test('two replays of one call are one event', () => {
+  const storage = createMemoryStorage()
+  const [a, b] = [open(storage), open(storage)]
+  a.add(entry(1))
+  b.add(entry(1))
+  expect(a.all()).toEqual([entry(1)])
+})
+
+test.each([
+  '',
+  'junk',
+  '{"a":',
+  'null',
+  '"text"',
+  '{}',
+  '1 DEMOSHOP',
+  '1 DEMOSHOP {"a":1',
+  '1 DEMOSHOP text',
+  'soon DEMOSHOP {}',
+  '-1 DEMOSHOP {}',
+  '1  {}',
+])('junk in storage is removed: %j', (junk) => {
+  const storage = createMemoryStorage()
+  storage.setItem(`track.e.${entry(1).name}`, junk)
+  storage.setItem(`track.e.${entry(2).name}`, '1 DEMOSHOP {}')
+  storage.setItem('shop', junk)
+  const outbox = open(storage)
+  expect(outbox.all()).toEqual([entry(2, { at: 1, body: '{}' })])
+  expect(Object.keys(storage)).toEqual([`track.e.${entry(2).name}`, 'shop'])
+})
+
+test('names of others are left alone', () => {
+  const storage = createMemoryStorage()
+  for (const name of ['track.did', 'track.turn', 'track.e', 'xtrack.e.1', 'cart'])
+    storage.setItem(name, 'junk')
+  const outbox = open(storage)
+  expect(outbox.all()).toEqual([])
+  expect(outbox.takeCalls()).toEqual([])
+  expect(storage).toHaveLength(5)
+})
+
+test('what a stub kept is no event, and is taken once', () => {
+  const storage = createMemoryStorage()
+  const call = '["search",[{"search_term":"mug"}],"https://a.example/",1,"id"]'
+  storage.setItem(`track.e.${entry(1).name}`, call)
+  const outbox = open(storage)
+  outbox.add(entry(2))
+  expect(outbox.all()).toEqual([entry(2)])
+  expect(storage.getItem(`track.e.${entry(1).name}`)).toBe(call)
+  expect(outbox.takeCalls()).toEqual([call])
+  expect(outbox.takeCalls()).toEqual([])
+  expect(outbox.all()).toEqual([entry(2)])
+})
+
+test('storage keeps at most 262,144 characters; what comes above lives in memory', () => {
+  const storage = createMemoryStorage()
+  const outbox = open(storage)
+  const body = `{"x":"${'x'.repeat(10_000)}"}`
+  for (let number = 0; number < 60; number++) expect(outbox.add(entry(number, { body }))).toBe(true)
+  const stored = Object.keys(storage).reduce(
+    (sum, name) => sum + (storage.getItem(name) ?? '').length,
+    0,
+  )
+  expect(stored).toBeLessThanOrEqual(262_144)
+  expect(stored).toBeGreaterThan(240_000)
+  expect(outbox.all()).toHaveLength(60)
+  expect(open(storage).all().length).toBe(storage.length)
+})
+
+test('the cap is for all tabs, as far as one has looked', () => {
+  const storage = createMemoryStorage()
+  const [a, b] = [open(storage), open(storage)]
+  const body = `{"x":"${'x'.repeat(10_000)}"}`
+  for (let number = 0; number < 60; number++) a.add(entry(number, { body }))
+  const before = storage.length
+  b.all()
+  b.add(entry(100, { body }))
+  expect(storage).toHaveLength(before)
+  for (const { name } of a.own()) a.remove(name)
+  b.all()
+  b.add(entry(101, { body }))
+  expect(Object.keys(storage)).toEqual([`track.e.${entry(101).name}`])
+  expect(b.own()).toHaveLength(2)
+})
+
+test('a page keeps at most 5,000 events', () => {
+  const outbox = createOutbox(nowhere)
+  for (let number = 0; number < 5000; number++) expect(outbox.add(entry(number))).toBe(true)
+  expect(outbox.add(entry(5000))).toBe(false)
+  outbox.remove(entry(7).name)
+  expect(outbox.add(entry(5000))).toBe(true)
+})
+
+test('without storage it lives in memory', () => {
+  const outbox = createOutbox(nowhere)
+  expect(outbox.add(entry(1))).toBe(true)
+  expect(outbox.all()).toEqual([entry(1)])
+  expect(outbox.takeCalls()).toEqual([])
+  outbox.remove(entry(1).name)
+  expect(outbox.all()).toEqual([])
+})
+
+test('a storage that the shop has filled: in memory, and the shop’s data stays', () => {
+  const storage = createMemoryStorage(300)
+  storage.setItem('cart', 'x'.repeat(250))
+  const outbox = open(storage)
+  outbox.add(entry(1))
+  expect(outbox.all()).toEqual([entry(1)])
+  expect(Object.keys(storage)).toEqual(['cart'])
+})
+
+test('storage cleared by the shop: what this page accepted is still there', () => {
+  const storage = createMemoryStorage()
+  open(storage).add(entry(1))
+  const outbox = open(storage)
+  outbox.add(entry(2))
+  storage.clear()
+  expect(outbox.all()).toEqual([entry(2)])
+})
+
+test('what is stored and what is held differ: the page’s own counts', () => {
+  const storage = createMemoryStorage()
+  const outbox = open(storage)
+  outbox.add(entry(1))
+  storage.setItem(`track.e.${entry(1).name}`, '1 OTHERKEY {"forged":true}')
+  expect(outbox.all()).toEqual([entry(1)])
+})

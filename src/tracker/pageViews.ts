@@ -1,0 +1,95 @@
+import type { Config } from './config.ts'
+import { isOn } from './lib/isOn.ts'
+import { listen } from './lib/listen.ts'
+import { now } from './lib/now.ts'
+import type { Track } from './track.ts'
+
+/** A page that a router shows is counted so long after its address came, ms: time for a redirect. */
+const SETTLE_MS = 200
+
+/**
+ * Counts a viewHomepage, under the key's event name for page views, once for each page that is shown:
+ * loaded, shown by a router, or restored from the back/forward cache. A tab opened in the background
+ * counts when it is loaded, a prerendered page when it is shown (`whenShown` of main.ts).
+ *
+ * A page is its path, and where the key says so also its query or its fragment. Of a redirect only the
+ * last address counts: the one that replaced the others shortly after they came. A redirect that pushes
+ * leaves two pages in the history, and both count.
+ *
+ * @returns Counts the page for keys that have not counted it: call it when one has joined.
+ */
+export function startPageViews(track: Track, configs: ReadonlyMap<string, Config>): () => void {
+  /** The page each key counted last; none before its first. */
+  const last = new Map<Config, string>()
+  /** The address that waits, or none, and when it came. */
+  let pending = ''
+  let since = 0
+
+  const count = (url: string, at: number) => {
+    for (const config of configs.values()) {
+      const { pageViews, pageViewEvent = 'view_page', eventPrefix = '' } = config
+      const page = url
+        .replace(isOn(config.pageViewQuery) ? '' : /\?[^#]*/g, '')
+        .replace(isOn(config.pageViewHash) ? '' : /#.*/, '')
+      const before = last.get(config)
+      last.set(config, page)
+      if (pageViews !== 'off' && page !== before && (pageViews !== 'load' || !before))
+        track(
+          'viewHomepage',
+          { event: eventPrefix + pageViewEvent },
+          { from: 'pageView', url, at, only: (other) => other === config },
+        )
+    }
+  }
+  const countHere = () => count(location.href, now())
+
+  const settle = () => {
+    if (pending) count(pending, since)
+    pending = ''
+  }
+
+  const change = (isReplaced: boolean) => {
+    if (!isReplaced) settle()
+    if (!pending) {
+      since = now()
+      setTimeout(settle, SETTLE_MS)
+    }
+    pending = location.href
+  }
+
+  countHere()
+  listen(window, 'pagehide', settle)
+  listen(window, 'pageshow', (event) => {
+    if (!(event as PageTransitionEvent).persisted) return
+    last.clear()
+    countHere()
+  })
+  watchAddress(change)
+  return countHere
+}
+
+/**
+ * Calls after each change of the address without a load. By the Navigation API, which nobody has to
+ * wrap; where there is none (or something of the page's own, an element even, under its name) history
+ * is wrapped, in a way that others may wrap it before and after.
+ *
+ * @param changed Is told whether the entry in the history was replaced.
+ */
+function watchAddress(changed: (isReplaced: boolean) => void): void {
+  const { navigation } = window as { navigation?: EventTarget & { currentEntry?: unknown } }
+  if (navigation?.currentEntry)
+    listen(navigation, 'currententrychange', (event) =>
+      changed((event as Event & { navigationType?: string }).navigationType === 'replace'),
+    )
+  else {
+    listen(window, 'popstate hashchange', () => changed(false))
+    for (const name of ['pushState', 'replaceState'] as const) {
+      const wrapped = history[name]
+      history[name] = function (...all) {
+        const answer = wrapped.apply(this, all)
+        changed(name !== 'pushState')
+        return answer
+      }
+    }
+  }
+}

@@ -1,0 +1,255 @@
+import type { TrackingOperation } from '../../contract/events.ts'
+import type { Config } from '../config.ts'
+import type { Report } from '../duplicates.ts'
+import { isOn } from '../lib/isOn.ts'
+import { listen } from '../lib/listen.ts'
+import { now } from '../lib/now.ts'
+import { createStore } from '../lib/storage.ts'
+import type { Notice } from '../notices.ts'
+import type { PartApi } from '../partApi.ts'
+import type { Origin } from '../track.ts'
+
+/**
+ * How the reader maps a shop's own habits; every field may be left out. Options are facts of the page:
+ * those of the first key that switches the reader on hold for all.
+ */
+export type Ga4Options = {
+  /**
+   * Where an item holds the shop's product id: the parameter's name (default `item_id`, else `id`), a
+   * regular expression whose first group, else whole match, is the id, a table from what was found to
+   * the id; each is applied to what the one before gave.
+   */
+  readonly productId?: {
+    readonly from?: string
+    readonly pattern?: string
+    readonly table?: { readonly [found: string]: string | number }
+  }
+  /** Parameter of an item that holds the variation's id. Default: `item_variant` where it is a number. */
+  readonly variationId?: string
+  /** Parameter of an item that holds the SKU. Default `item_id`. */
+  readonly sku?: string
+  /** `up` rounds the quantity 0.5 to 1. Default: a fraction is refused. */
+  readonly quantity?: 'up'
+  /** Paths that are the home page: a load of them, or a page_view there, is a view_homepage. Default none. */
+  readonly homepage?: readonly string[]
+  /** Whether view_search_results is a search, where a shop pushes no `search`. Default false. */
+  readonly searchResults?: boolean
+  /** Whether the e-mail address in user_data is a set_email; the shop has asked its visitor. Default false. */
+  readonly userData?: boolean
+}
+
+/** Lines taken from one push. */
+const MAX_LINES = 20
+/** Reports younger than this outlive a navigation, ms: the longest window a key may set. */
+const CARRIED_MS = 60_000
+/** Where they do, in sessionStorage. */
+const CARRIED = 'track.ga4'
+
+const DIGITS = /^\d+$/
+
+/** Names of GA4 whose items become events. */
+const BY_NAME: { readonly [name: string]: TrackingOperation } = {
+  view_item: 'viewProduct',
+  add_to_cart: 'addToCart',
+  remove_from_cart: 'removeFromCart',
+  add_to_wishlist: 'addToWishlist',
+  remove_from_wishlist: 'removeFromWishlist',
+}
+/** Keys of Universal Analytics below `ecommerce` whose products become events. */
+const BY_KEY: { readonly [key: string]: TrackingOperation } = {
+  detail: 'viewProduct',
+  add: 'addToCart',
+  remove: 'removeFromCart',
+}
+
+/** A page's own field; what it put into Object.prototype is none. */
+const field = (value: unknown, name: string): unknown =>
+  value && Object.hasOwn(value, name) ? (value as { [name: string]: unknown })[name] : undefined
+
+/** Text that says something, or a number as text. */
+const textOf = (value: unknown): string | undefined =>
+  (typeof value === 'string' && value.trim()) ||
+  (typeof value === 'number' && Number.isFinite(value) && `${value}`) ||
+  undefined
+
+/** What an event says. By hand: old frameworks give arrays a toJSON that calls JSON.stringify again. */
+const say = (value: unknown): string =>
+  value && typeof value === 'object' ? Object.values(value).map(say).join('|') : `${value}`
+
+const first = (value: unknown): unknown => (Array.isArray(value) ? value[0] : value)
+
+/** Reads what shops push for GA4 and Universal Analytics, and their gtag calls. */
+export function ga4(api: PartApi): void {
+  if (api.ga4) return
+  api.ga4 = true
+  const { track, notices, configs, reports } = api
+  const only = ({ ga4: setting }: Config) => typeof setting === 'object' || isOn(setting ?? false)
+  const options = ([...configs.values()].find(only)?.ga4 ?? {}) as Ga4Options
+  const { productId = {}, homepage = [] } = options
+
+  let events: [TrackingOperation, object][]
+  let told: Notice[]
+
+  const tell = (operation: string, code: string, message?: string) =>
+    told.push({ operation, code, message, reason: 'invalid' })
+
+  const addItem = (operation: TrackingOperation, name: string, item: unknown, index: number) => {
+    const refuse = (code: string, what: string) => tell(name, code, `item ${index}: ${what}`)
+    const given = textOf(field(item, 'item_id')) ?? textOf(field(item, 'id'))
+    const { from, pattern, table } = productId
+    const found = from ? textOf(field(item, from)) : given
+    if (!found) return refuse('ga4-no-id', `no ${from ?? 'item_id'}`)
+    const match = pattern ? new RegExp(pattern).exec(found) : [found]
+    const matched = match?.[1] ?? match?.[0]
+    const id = table ? textOf(field(table, matched ?? '')) : matched
+    const isView = operation === 'viewProduct'
+    if (!id || !(isView || (DIGITS.test(id) && +id && Number.isSafeInteger(+id))))
+      return refuse('ga4-item-id', `${from ?? 'item_id'} "${found}"`)
+    if (isView) return events.push([operation, { product_id: id }])
+
+    const amount = field(item, 'quantity') ?? 1
+    const stated = typeof amount === 'string' && amount.trim() ? +amount : amount
+    const quantity = options.quantity ? Math.ceil(stated as number) : (stated as number)
+    if (!Number.isSafeInteger(quantity) || quantity < 1)
+      return refuse('ga4-quantity', `quantity "${amount}"`)
+
+    const label = textOf(field(item, 'item_variant')) ?? textOf(field(item, 'variant'))
+    const own = options.variationId && textOf(field(item, options.variationId))
+    const isId = label && DIGITS.test(label)
+    if (label && !isId && !own) {
+      const message = `item ${index}: item_variant "${label}"`
+      told.push({ operation: name, code: 'ga4-variant', message })
+    }
+    return events.push([
+      operation,
+      {
+        product_id: id,
+        quantity,
+        variation: {
+          id: own || (isId ? label : id),
+          sku: (options.sku && textOf(field(item, options.sku))) || given || id,
+        },
+      },
+    ])
+  }
+
+  const addItems = (operation: TrackingOperation, name: string, items: unknown) => {
+    if (!Array.isArray(items)) return tell(name, 'ga4-split-push')
+    if (items.length > MAX_LINES) tell(name, 'ga4-too-many', `${items.length} items`)
+    return items
+      .slice(0, MAX_LINES)
+      .forEach((item, index) => void addItem(operation, name, item, index))
+  }
+
+  const addUserData = (data: unknown) => {
+    if (!options.userData || !data) return
+    const email_address = textOf(first(field(data, 'email')))
+    if (!email_address) return tell('user_data', 'ga4-user-data')
+    const address = first(field(data, 'address'))
+    return events.push([
+      'setEmail',
+      {
+        email_address,
+        phone: textOf(first(field(data, 'phone_number'))),
+        firstname: textOf(field(address, 'first_name')),
+        lastname: textOf(field(address, 'last_name')),
+      },
+    ])
+  }
+
+  /** The path last looked at, so that a page_view on load does not repeat the load. */
+  let path: string
+  const addHomepage = () => {
+    if (path === location.pathname) return
+    path = location.pathname
+    if (homepage.includes(path)) events.push(['viewHomepage', {}])
+  }
+
+  /** An event by its GA4 name. Answers whether the name is one of them. */
+  const addNamed = (name: string, parameters: unknown): boolean => {
+    const operation = field(BY_NAME, name) as TrackingOperation | undefined
+    if (operation)
+      addItems(
+        operation,
+        name,
+        field(field(parameters, 'ecommerce'), 'items') ?? field(parameters, 'items'),
+      )
+    else if (name === 'begin_checkout') events.push(['initiateCheckout', {}])
+    else if (name === 'search' || (name === 'view_search_results' && options.searchResults)) {
+      const search_term = textOf(field(parameters, 'search_term'))
+      if (search_term) events.push(['search', { search_term }])
+      else tell(name, 'ga4-search-term')
+    } else if (name === 'page_view') addHomepage()
+    else if (/^(purchase|refund)$/.test(name)) tell(name, 'ga4-purchase')
+    else return false
+    return true
+  }
+
+  /** What stands under a key of Universal Analytics. */
+  const addKeyed = (ecommerce: unknown) => {
+    for (const key in BY_KEY) {
+      const products = field(field(ecommerce, key), 'products')
+      if (products) addItems(BY_KEY[key] as TrackingOperation, key, products)
+    }
+    const checkout = field(ecommerce, 'checkout')
+    const step = textOf(field(field(checkout, 'actionField'), 'step')) ?? '1'
+    if (checkout && step === '1') events.push(['initiateCheckout', {}])
+    if (field(ecommerce, 'purchase')) tell('purchase', 'ga4-purchase')
+  }
+
+  /** Reports what was found, unless the same object told the same before. */
+  const report = (by: 'ga4' | 'ga4.gtag' | 'ga4.ua', push: unknown, before?: string) => {
+    const said = say([events, told])
+    if (said === before) return said
+    for (const notice of told) notices.tell('dropped', { ...notice, where: push })
+    for (const [operation, payload] of events)
+      track(operation, payload, { from: by as Origin, where: push, only })
+    return said
+  }
+
+  api.read((push, before) => {
+    events = []
+    told = []
+    // A gtag call. A real array is none: Google's own reader passes it over too.
+    if (Object.prototype.toString.call(push) === '[object Arguments]') {
+      const [command, name, parameters] = push as unknown as unknown[]
+      if (command === 'event') addNamed(`${name}`, parameters)
+      if (command === 'set' && name === 'user_data') addUserData(parameters)
+      return report('ga4.gtag', push, before)
+    }
+    if (Array.isArray(push)) return ''
+    const ecommerce = field(push, 'ecommerce')
+    const name = field(push, 'event')
+    addUserData(field(push, 'user_data'))
+    // Under a GA4 name, but with the products under a key of Universal Analytics: the key tells.
+    const isKeyed = !!ecommerce && !field(ecommerce, 'items')
+    if (isKeyed) addKeyed(ecommerce)
+    if (events.length || told.length) return report(isKeyed ? 'ga4.ua' : 'ga4', push, before)
+    if (typeof name === 'string') addNamed(name, push)
+    return report('ga4', push, before)
+  })
+
+  const session = createStore(() => sessionStorage)
+  try {
+    // One click may be reported by GA4 on its page and by the shop's plugin on the next.
+    for (const [subject, carried] of JSON.parse(session.get(CARRIED) ?? '[]'))
+      if (carried.every(({ by }: Report) => by.includes)) reports.set(subject, carried)
+  } catch {
+    // Somebody else's junk.
+  }
+  session.remove(CARRIED)
+  listen(window, 'pagehide', () => {
+    const carried = [...reports].flatMap(([subject, all]) => {
+      const recent = all.filter(({ at }) => now() - at < CARRIED_MS)
+      // Addresses of persons are not written down.
+      if (!recent.length || subject.includes('@')) return []
+      return [[subject, recent.map(({ at, detail, by }) => ({ at, detail, by }))]]
+    })
+    if (carried.length) session.set(CARRIED, JSON.stringify(carried))
+  })
+
+  events = []
+  told = []
+  addHomepage()
+  report('ga4', undefined)
+}

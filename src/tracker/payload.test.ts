@@ -1,0 +1,140 @@
+// @vitest-environment happy-dom
+import { afterEach, expect, test, vi } from 'vitest'
+import { EVENT_NAMES, type TrackingOperation } from '../contract/events.ts'
+import type { Config } from './config.ts'
+import { completePayload } from './payload.ts'
+
+const config: Config = { key: 'DEMOSHOP', base: 'https://gw.example' }
+const HERE = 'https://shop.example/p/42?color=red'
+const DID = '11111111-2222-4333-8444-555555555555'
+
+const complete = (operation: TrackingOperation, given?: unknown, more: Partial<Config> = {}) =>
+  completePayload(operation, given, HERE, DID, { ...config, ...more })
+
+afterEach(() => void vi.restoreAllMocks())
+
+test('what the page knows is filled in', () => {
+  expect(complete('viewHomepage')).toEqual({
+    did: DID,
+    event: 'view_homepage',
+    url: HERE,
+    http_user_agent: navigator.userAgent,
+    remote_addr: undefined,
+    source: undefined,
+  })
+})
+
+test.each(Object.entries(EVENT_NAMES))('%s is called %j, with the prefix', (operation, name) => {
+  expect(complete(operation as TrackingOperation).event).toBe(name)
+  expect(complete(operation as TrackingOperation, {}, { eventPrefix: 'eu_' }).event).toBe(
+    name && `eu_${name}`,
+  )
+})
+
+test('a name of the key stands in for the usual one, the prefix before it; the caller wins', () => {
+  const names = { events: { search: 'find' }, eventPrefix: 'eu_' }
+  expect(complete('search', {}, names).event).toBe('eu_find')
+  expect(complete('viewProduct', {}, names).event).toBe('eu_view_product')
+  expect(complete('search', { event: 'look' }, names).event).toBe('look')
+  expect(complete('sendCustom', { event: 'quiz' }, names).event).toBe('quiz')
+})
+
+test('what was given wins', () => {
+  const given = {
+    did: 'd',
+    event: 'e',
+    url: 'https://other.example/',
+    http_user_agent: 'A',
+    remote_addr: '::1',
+    source: 's',
+    extra: 1,
+  }
+  expect(complete('viewHomepage', given, { source: 'web', remoteAddr: '::2' })).toEqual(given)
+})
+
+test.each([null, undefined])('a field given as %s was not given', (nothing) => {
+  const given = {
+    did: nothing,
+    event: nothing,
+    url: nothing,
+    source: nothing,
+    remote_addr: nothing,
+  }
+  expect(complete('viewHomepage', given, { source: 'web', remoteAddr: '::2' })).toEqual(
+    complete('viewHomepage', {}, { source: 'web', remoteAddr: '::2' }),
+  )
+  expect(complete('viewHomepage', nothing)).toEqual(complete('viewHomepage'))
+  expect(complete('setEmail', { firstname: nothing, phone: nothing })).toMatchObject({
+    firstname: '',
+    phone: '',
+  })
+})
+
+test('empty text was given: the contract tells what is wrong with it', () => {
+  expect(complete('viewHomepage', { event: '', url: '' })).toMatchObject({ event: '', url: '' })
+})
+
+test('setEmail: the names and the phone may be left out', () => {
+  expect(complete('setEmail', { email_address: 'a@b.example', firstname: 'Ann' })).toMatchObject({
+    email_address: 'a@b.example',
+    firstname: 'Ann',
+    lastname: '',
+    phone: '',
+  })
+  expect(complete('search')).not.toHaveProperty('phone')
+})
+
+test.each([
+  [42, '42'],
+  [0, '0'],
+  ['00042', '00042'],
+  [' x ', ' x '],
+  // A number that does not name a product is left to the contract, which refuses it.
+  [Number.NaN, Number.NaN],
+  [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY],
+  [2 ** 53, 2 ** 53],
+  [1.5, 1.5],
+  [true, true],
+])('product_id %j of viewProduct becomes %j', (given, expected) => {
+  expect(complete('viewProduct', { product_id: given }).product_id).toBe(expected)
+})
+
+test('product_id of a line is left as it is', () => {
+  expect(complete('addToCart', { product_id: 42 }).product_id).toBe(42)
+})
+
+test('addresses are masked, the page’s own and a given one', () => {
+  const masked = 'https://shop.example/?token=***'
+  const own = completePayload('search', {}, 'https://u:p@shop.example/?token=1', DID, config)
+  expect(own.url).toBe(masked)
+  expect(complete('search', { url: 'https://shop.example/?token=2' }).url).toBe(masked)
+  expect(complete('search', { url: 'https://shop.example/?vip=2' }, { mask: ['vip'] }).url).toBe(
+    'https://shop.example/?vip=***',
+  )
+  expect(complete('search', { url: 7 }).url).toBe(7)
+})
+
+test('a long user agent is cut', () => {
+  vi.spyOn(navigator, 'userAgent', 'get').mockReturnValue('x'.repeat(5000))
+  expect(complete('viewHomepage').http_user_agent).toBe('x'.repeat(1024))
+})
+
+test.each([1, 'text', true, [], () => 0, document, new Event('click')])(
+  'given something else than fields: the defaults stand (%s)',
+  (given) => {
+    expect(complete('viewHomepage', given)).toMatchObject({ did: DID, event: 'view_homepage' })
+  },
+)
+
+test('only own fields count, and __proto__ changes nothing', () => {
+  const given = JSON.parse('{"__proto__": {"search_term": "x"}}')
+  expect(Object.hasOwn(complete('search', given), 'search_term')).toBe(false)
+  const inherited = Object.create({ search_term: 'x' })
+  expect(complete('search', inherited).search_term).toBeUndefined()
+})
+
+test('what was given is not changed', () => {
+  const given = Object.freeze({ product_id: 1, url: 'https://shop.example/?token=1' })
+  complete('viewProduct', given)
+  expect(given).toEqual({ product_id: 1, url: 'https://shop.example/?token=1' })
+})

@@ -1,0 +1,96 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { runInNewContext } from 'node:vm'
+import { expect, test } from 'vitest'
+import { UUID } from '../contract/uuid.ts'
+import { KEEPING_STUB, STUB } from './snippet.ts'
+
+const root = new URL('../../', import.meta.url)
+
+/** A page in which the stub has run. */
+function page(stub: string, window: { track?: unknown } = {}) {
+  const stored: Record<string, string> = {}
+  const leaving: (() => void)[] = []
+  const globals = {
+    window,
+    location: { href: 'https://shop.example/p/1' },
+    localStorage: stored,
+    addEventListener: (_: string, listener: () => void) => leaving.push(listener),
+  }
+  runInNewContext(stub, globals)
+  type Stub = { q: unknown[][] } & Record<string, (...given: unknown[]) => Promise<unknown>>
+  return { track: window.track as Stub, globals, stored, leave: () => leaving.map((run) => run()) }
+}
+
+test.each([
+  ['plain', STUB, 400],
+  ['keeping', KEEPING_STUB, 500],
+])('the %s stub is one line of fewer than 500 bytes', (_, stub, most) => {
+  expect(Buffer.byteLength(stub)).toBeLessThan(most)
+  expect(stub).not.toMatch(/\n|<\/script/)
+})
+
+test('a call is recorded with its arguments, address, moment and an id', () => {
+  const { track } = page(STUB)
+  const before = Date.now()
+  const answer = track.search?.({ search_term: 'mug' })
+  track.viewHomepage?.()
+  expect(answer).toHaveProperty('then')
+  expect(track.q.map(([name, given]) => [name, given])).toEqual([
+    ['search', [{ search_term: 'mug' }]],
+    ['viewHomepage', []],
+  ])
+  const [[, , url, at, id], [, , , , next]] = track.q as [unknown[], unknown[]]
+  expect(url).toBe('https://shop.example/p/1')
+  expect(at).toBeGreaterThanOrEqual(before)
+  expect(id).toMatch(UUID)
+  expect(String(id)[14]).toBe('7')
+  expect(String(next) > String(id) || track.q[1]?.[3] !== at).toBe(true)
+})
+
+test('a thousand calls have a thousand ids', () => {
+  const { track } = page(STUB)
+  for (let n = 0; n < 1000; n++) track.search?.({ search_term: 'mug' })
+  expect(new Set(track.q.map((call) => call[4])).size).toBe(1000)
+  for (const call of track.q) expect(call[4]).toMatch(UUID)
+})
+
+test('it takes the place of an element, not of the script or of itself', () => {
+  expect(page(STUB, { track: { tagName: 'DIV' } }).track.q).toEqual([])
+  const script = { version: '1.0.0' }
+  expect(page(STUB, { track: script }).track).toBe(script)
+  const first = page(STUB)
+  first.track.search?.({ search_term: 'mug' })
+  runInNewContext(STUB, first.globals)
+  expect((first.globals.window.track as typeof first.track).q).toHaveLength(1)
+})
+
+test('the keeping stub stores what no script has taken, each call under its id', () => {
+  const { track, stored, leave } = page(KEEPING_STUB)
+  track.search?.({ search_term: 'mug' })
+  track.addToCart?.({ product_id: 1n })
+  leave()
+  const id = track.q[0]?.[4]
+  expect(Object.keys(stored)).toEqual([`track.e.${id}`])
+  expect(JSON.parse(stored[`track.e.${id}`] ?? '')).toEqual(JSON.parse(JSON.stringify(track.q[0])))
+})
+
+test('the plain stub stores nothing, and the keeping one nothing that a script has taken', () => {
+  for (const stub of [STUB, KEEPING_STUB]) {
+    const { track, stored, leave } = page(stub)
+    track.search?.({ search_term: 'mug' })
+    if (stub === KEEPING_STUB) track.q.splice(0)
+    leave()
+    expect(stored).toEqual({})
+  }
+})
+
+test('the README and the demo shop show these very lines', () => {
+  const readme = readFileSync(new URL('README.md', root), 'utf8')
+  expect(readme).toContain(`<script>${STUB}</script>`)
+  expect(readme).toContain(`<script>${KEEPING_STUB}</script>`)
+  const shop = new URL('public/shop/', root)
+  const pages = readdirSync(shop).filter((name) => name.endsWith('.html'))
+  expect(pages).not.toEqual([])
+  for (const name of pages)
+    expect(readFileSync(new URL(name, shop), 'utf8')).toContain(`<script>${STUB}</script>`)
+})

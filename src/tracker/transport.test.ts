@@ -1,0 +1,350 @@
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import type { Config } from './config.ts'
+import type { Entry } from './outbox.ts'
+import { createSend } from './transport.ts'
+
+type Seen = { method: string; url: URL; headers: IncomingHttpHeaders; body: string }
+
+/** What the server answers next, and what it has seen. */
+let reply: (answer: ServerResponse, seen: Seen) => unknown
+let seen: Seen[] = []
+let base = ''
+
+const server = createServer(async (request, response) => {
+  let body = ''
+  for await (const chunk of request) body += chunk
+  const { method = '', url = '', headers } = request
+  const one = { method, url: new URL(url, base), headers, body }
+  seen.push(one)
+  reply(response, one)
+})
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+})
+afterEach(() => {
+  seen = []
+  vi.restoreAllMocks()
+})
+afterAll(() => {
+  server.closeAllConnections()
+  server.close()
+})
+
+const send = createSend(fetch)
+const entry = (number: number, body = `{"n":${number}}`): Entry => ({
+  name: `01890000-0000-7000-8000-${`${number}`.padStart(12, '0')}`,
+  at: 1_700_000_000_000 + number,
+  key: 'DEMOSHOP',
+  body,
+})
+const [A, B, C] = [entry(1), entry(2), entry(3)]
+
+const post = (entries: readonly Entry[], more: Partial<Config> = {}) =>
+  send({ key: 'DEMOSHOP', base, batch: true, ...more }, entries, true)
+
+/** Answers with a status, JSON and headers. */
+const answer =
+  (status: number, body: unknown = {}, headers: { [name: string]: string } = {}) =>
+  (response: ServerResponse) =>
+    response
+      .writeHead(status, { 'content-type': 'application/json', ...headers })
+      .end(typeof body === 'string' ? body : JSON.stringify(body))
+
+/** What became of each event: `taken`, `refused`, `unknown`. */
+const fates = ({ results }: { results: readonly ({ status: number } | undefined)[] }, count = 1) =>
+  Array.from({ length: count }, (_, index) => {
+    const verdict = results[index]
+    if (!verdict) return 'unknown'
+    return verdict.status < 300 ? 'taken' : 'refused'
+  })
+
+test('one event: its payload is the body, what delivery needs is in the query', async () => {
+  reply = answer(200, { id: A.name })
+  const before = Date.now()
+  const got = await post([{ ...A, body: '{"text":"ä 😀 \\u2028"}' }])
+  expect(fates(got)).toEqual(['taken'])
+  const [{ method, url, headers, body }] = seen as [Seen]
+  expect([method, url.pathname, body]).toEqual(['POST', '/t/r', '{"text":"ä 😀 \\u2028"}'])
+  expect([...url.searchParams.keys()]).toEqual(['k', 'id', 'at', 'sent'])
+  expect(url.searchParams.get('k')).toBe('DEMOSHOP')
+  expect(url.searchParams.get('id')).toBe(A.name)
+  expect(url.searchParams.get('at')).toBe(`${A.at}`)
+  expect(Number(url.searchParams.get('sent'))).toBeGreaterThanOrEqual(before)
+  // No preflight: of this type a browser sends at once, and no header is one it would ask about.
+  expect(headers['content-type']).toBe('text/plain;charset=UTF-8')
+  expect(Object.keys(headers).filter((name) => /^x-|authorization|cookie/.test(name))).toEqual([])
+})
+
+test('several: a batch of envelopes', async () => {
+  reply = answer(200, { results: [A, B].map(({ name }) => ({ id: name, status: 200 })) })
+  expect(fates(await post([A, B]), 2)).toEqual(['taken', 'taken'])
+  const [{ url, body }] = seen as [Seen]
+  expect([url.pathname, url.search]).toEqual(['/t/batch', '?k=DEMOSHOP'])
+  const { sent, events } = JSON.parse(body)
+  expect(Number.isSafeInteger(sent)).toBe(true)
+  expect(events).toEqual([
+    { id: A.name, at: A.at, payload: { n: 1 } },
+    { id: B.name, at: B.at, payload: { n: 2 } },
+  ])
+})
+
+test('a second key’s entry bears the event’s id without the key; keys are encoded', async () => {
+  reply = answer(200, { id: A.name })
+  const got = await post([{ ...A, name: `${A.name}.A&B/é` }], { key: 'A&B/é' })
+  expect(fates(got)).toEqual(['taken'])
+  expect(seen[0]?.url.searchParams.get('id')).toBe(A.name)
+  expect(seen[0]?.url.searchParams.get('k')).toBe('A&B/é')
+})
+
+test('how it is sent', async () => {
+  const fake = vi.fn(async (..._: Parameters<typeof fetch>) => Response.json({ id: A.name }))
+  for (const keepalive of [true, false])
+    await createSend(fake)({ key: 'DEMOSHOP', base }, [A], keepalive)
+  expect(fake.mock.calls.map(([, options]) => options)).toMatchObject(
+    [true, false].map((keepalive) => ({
+      method: 'POST',
+      keepalive,
+      credentials: 'omit',
+      referrerPolicy: 'origin',
+      redirect: 'manual',
+    })),
+  )
+  expect(fake.mock.calls[0]?.[1]).not.toHaveProperty('headers')
+})
+
+const why = { message: 'why' }
+test.each<[string, (response: ServerResponse) => unknown, string, number]>([
+  ['200 that names the id', answer(200, { id: A.name }), 'taken', 200],
+  ['201 that names the id', answer(201, { id: A.name }), 'taken', 201],
+  ['200 that names another', answer(200, { id: B.name }), 'unknown', 200],
+  ['200 without an id', answer(200, {}), 'unknown', 200],
+  ['200 null', answer(200, 'null'), 'unknown', 200],
+  ['200 true', answer(200, 'true'), 'unknown', 200],
+  ['200 []', answer(200, '[]'), 'unknown', 200],
+  ['200 text', answer(200, `"${A.name}"`), 'unknown', 200],
+  ['200 empty', answer(200, ''), 'unknown', 200],
+  [
+    '200 HTML, a captive portal',
+    answer(200, '<html>Welcome', { 'content-type': 'text/html' }),
+    'unknown',
+    200,
+  ],
+  ['200 JSON cut off', answer(200, `{"id":"${A.name}"`), 'unknown', 200],
+  ['204', answer(204, ''), 'unknown', 204],
+  ['301', answer(301, '', { location: '/elsewhere' }), 'unknown', 301],
+  ['302', answer(302, '', { location: '/elsewhere' }), 'unknown', 302],
+  ['307', answer(307, '', { location: '/elsewhere' }), 'unknown', 307],
+  ...[400, 401, 403, 404, 405, 413, 415, 422].flatMap(
+    (status): [string, (response: ServerResponse) => unknown, string, number][] => [
+      [`${status} with its reason`, answer(status, why), 'refused', status],
+      [`${status} without a reason`, answer(status, {}), 'unknown', status],
+      [
+        `${status} HTML`,
+        answer(status, '<html>', { 'content-type': 'text/html' }),
+        'unknown',
+        status,
+      ],
+      [`${status} empty`, answer(status, ''), 'unknown', status],
+    ],
+  ),
+  ...[408, 425, 429, 500, 502, 503, 504].map(
+    (status): [string, (response: ServerResponse) => unknown, string, number] => [
+      `${status} with a reason`,
+      answer(status, why),
+      'unknown',
+      status,
+    ],
+  ),
+])('one event, %s: %s', async (_, replies, fate, status) => {
+  reply = replies
+  const got = await post([A])
+  expect([fates(got), got.status]).toEqual([[fate], status])
+  // A redirect is not followed.
+  expect(seen).toHaveLength(1)
+})
+
+test('a refusal tells the gateway’s words', async () => {
+  reply = answer(422, { message: 'The event is invalid', issues: [{ path: 'url', message: 'no' }] })
+  expect((await post([A])).results[0]).toMatchObject({
+    status: 422,
+    message: 'The event is invalid',
+  })
+})
+
+test('a batch: each event has its own verdict', async () => {
+  reply = answer(200, {
+    results: [
+      { id: C.name, status: 503, message: 'later' },
+      { id: B.name, status: 422, message: 'no' },
+      { id: A.name, status: 200 },
+    ],
+  })
+  expect(fates(await post([A, B, C]), 3)).toEqual(['taken', 'refused', 'unknown'])
+})
+
+const taken = (...entries: Entry[]) => entries.map(({ name }) => ({ id: name, status: 200 }))
+test.each<[string, number, unknown, string[]]>([
+  ['without one of them', 200, { results: taken(A, C) }, ['taken', 'unknown', 'taken']],
+  ['with others’', 200, { results: taken(entry(8), entry(9)) }, ['unknown', 'unknown', 'unknown']],
+  [
+    'a 4xx without a reason',
+    200,
+    { results: [{ id: A.name, status: 422 }] },
+    ['unknown', 'unknown', 'unknown'],
+  ],
+  [
+    'a 429 of one',
+    200,
+    { results: [...taken(A), { id: B.name, status: 429, message: 'x' }] },
+    ['taken', 'unknown', 'unknown'],
+  ],
+  ['without results', 200, {}, ['unknown', 'unknown', 'unknown']],
+  ['null', 200, null, ['unknown', 'unknown', 'unknown']],
+  ['results that are none', 200, { results: 'x' }, ['unknown', 'unknown', 'unknown']],
+  ['HTML', 200, '<html>', ['unknown', 'unknown', 'unknown']],
+  ['empty', 200, '', ['unknown', 'unknown', 'unknown']],
+  // Nobody may send anything: final for each.
+  ['401', 401, why, ['refused', 'refused', 'refused']],
+  ['403', 403, why, ['refused', 'refused', 'refused']],
+  ['404', 404, why, ['refused', 'refused', 'refused']],
+  ['404 of a proxy', 404, '<html>', ['unknown', 'unknown', 'unknown']],
+  // The batch is wrong: its events may be right.
+  ['400', 400, why, ['unknown', 'unknown', 'unknown']],
+  ['413', 413, why, ['unknown', 'unknown', 'unknown']],
+  ['422', 422, why, ['unknown', 'unknown', 'unknown']],
+  ['429', 429, why, ['unknown', 'unknown', 'unknown']],
+  ['503', 503, why, ['unknown', 'unknown', 'unknown']],
+])('a batch answered %s', async (_, status, body, expected) => {
+  reply = answer(status, body)
+  const got = await post([A, B, C])
+  expect([fates(got, 3), got.status]).toEqual([expected, status])
+})
+
+test.each<[string, (response: ServerResponse) => unknown, string]>([
+  ['200 HTML', answer(200, '<html>'), 'taken'],
+  ['200 null', answer(200, 'null'), 'taken'],
+  ['204', answer(204, ''), 'taken'],
+  ['302', answer(302, '', { location: '/' }), 'unknown'],
+  ['422', answer(422, why), 'refused'],
+  ['500', answer(500, why), 'unknown'],
+])('another service (anyOk), %s: %s', async (_, replies, fate) => {
+  reply = replies
+  expect(fates(await post([A], { anyOk: true }))).toEqual([fate])
+  expect(fates(await post([A, B], { anyOk: true }), 2)).toEqual(
+    fate === 'refused' ? ['unknown', 'unknown'] : [fate, fate],
+  )
+})
+
+test('switches from the script’s tag are text', async () => {
+  reply = answer(204, '')
+  expect(fates(await post([A], { anyOk: 'true' }))).toEqual(['taken'])
+  expect(fates(await post([A], { anyOk: 'false' }))).toEqual(['unknown'])
+})
+
+test.each([
+  ['120', 120_000],
+  ['0', 0],
+  ['1.5', 1500],
+  ['', 0],
+  ['soon', 0],
+  ['NaN', 0],
+  ['999999999', 3_600_000],
+  ['Infinity', 3_600_000],
+  ['1e99', 3_600_000],
+  ['-5', 0],
+  ['Thu, 01 Jan 1970 00:00:00 GMT', 0],
+  ['Fri, 31 Dec 9999 23:59:59 GMT', 3_600_000],
+])('Retry-After %j', async (header, expected) => {
+  reply = answer(503, why, { 'retry-after': header })
+  expect(Math.max(0, (await post([A])).afterMs)).toBe(expected)
+})
+
+test('Retry-After as a date', async () => {
+  reply = answer(429, why, { 'retry-after': new Date(Date.now() + 90_000).toUTCString() })
+  const { afterMs } = await post([A])
+  expect(afterMs).toBeGreaterThan(60_000)
+  expect(afterMs).toBeLessThanOrEqual(90_000)
+})
+
+test('no Retry-After', async () => {
+  reply = answer(503, why)
+  expect((await post([A])).afterMs).toBeLessThanOrEqual(0)
+})
+
+test.each<[string, (response: ServerResponse) => unknown]>([
+  ['closes the connection', (response) => response.destroy()],
+  [
+    'closes it in the middle of its answer',
+    (response) => {
+      response.writeHead(200, { 'content-length': '100' })
+      response.write(`{"id":"${A.name}"`, () => response.destroy())
+    },
+  ],
+])('a gateway that %s', async (_, replies) => {
+  reply = replies
+  expect(fates(await post([A]))).toEqual(['unknown'])
+})
+
+test('no gateway at all', async () => {
+  const got = await post([A], { base: 'http://127.0.0.1:1' })
+  expect([fates(got), got.status]).toEqual([['unknown'], 0])
+})
+
+test('a gateway that never answers is given up after 30 s', async () => {
+  const giveUp = new AbortController()
+  const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(giveUp.signal)
+  reply = () => giveUp.abort()
+  const got = await post([A])
+  expect(timeout).toHaveBeenCalledExactlyOnceWith(30_000)
+  expect([fates(got), got.status]).toEqual([['unknown'], 0])
+})
+
+test('one that begins to answer and never ends, too', async () => {
+  const giveUp = new AbortController()
+  vi.spyOn(AbortSignal, 'timeout').mockReturnValue(giveUp.signal)
+  reply = (response) => {
+    response.writeHead(200)
+    response.write('{"id":', () => setTimeout(() => giveUp.abort()))
+  }
+  expect(fates(await post([A]))).toEqual(['unknown'])
+})
+
+test('a browser without AbortSignal.timeout', async () => {
+  const own = AbortSignal.timeout
+  Reflect.deleteProperty(AbortSignal, 'timeout')
+  reply = answer(200, { id: A.name })
+  expect(fates(await post([A]))).toEqual(['taken'])
+  AbortSignal.timeout = own
+})
+
+test.each<[string, () => unknown]>([
+  [
+    'throws',
+    () => {
+      throw new TypeError('blocked')
+    },
+  ],
+  ['rejects', () => Promise.reject(new TypeError('blocked'))],
+  ['answers nothing', () => undefined],
+  ['answers junk', async () => ({ ok: true, status: 200 })],
+])('a fetch of the page’s own that %s', async (_, fake) => {
+  const got = await createSend(fake as typeof fetch)({ key: 'DEMOSHOP', base }, [A], true)
+  expect(fates(got)).toEqual(['unknown'])
+})
+
+test('a page that has replaced Date: its events are acknowledged all the same', async () => {
+  const own = Date
+  reply = answer(200, { id: A.name })
+  try {
+    globalThis.Date = class {} as never
+    expect(fates(await post([A]))).toEqual(['taken'])
+  } finally {
+    globalThis.Date = own
+  }
+})

@@ -31,6 +31,7 @@ try {
 
 async function build(stamp, withFeatures) {
   const { buildBundles } = await import('./src/build/bundles.mjs')
+  const { stop } = await import('esbuild')
   const { checkSizes, printFeatureSizes } = await import('./src/build/sizes.mjs')
   const { version, budgetBrotliBytes } = JSON.parse(
     readFileSync(join(root, 'package.json'), 'utf8'),
@@ -38,6 +39,8 @@ async function build(stamp, withFeatures) {
   const files = await buildBundles(version)
   const faults = checkSizes(files, budgetBrotliBytes)
   if (withFeatures) await printFeatureSizes(version)
+  // Its process would stay as long as the gateway runs.
+  await stop()
   if (faults.length) throw new Error(faults.join('\n'))
   mkdirSync(join(root, 'dist'), { recursive: true })
   writeFileSync(STAMP, stamp)

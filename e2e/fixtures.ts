@@ -196,12 +196,13 @@ export function createWatch(): Watch & { check(): void } {
         if (request.isNavigationRequest()) return
         failed++
       }
-      context.on('weberror', (error) => faults.push(`${error.error().stack}`))
-      context.on('console', (message) => {
-        if (message.type() !== 'error') return
-        if (NETWORK_LINE.test(message.text())) lines++
-        else faults.push(message.text())
-      })
+      const see = (text: string) => {
+        if (NETWORK_LINE.test(text)) lines++
+        else faults.push(text)
+      }
+      // Firefox tells its network lines as errors of the page.
+      context.on('weberror', (error) => see(error.error().stack || error.error().message))
+      context.on('console', (message) => message.type() === 'error' && see(message.text()))
       context.on('requestfailed', fail)
       context.on('response', (response) => {
         if (response.status() >= 300) fail(response.request())
@@ -232,3 +233,26 @@ export const search = (page: Page, ...terms: readonly string[]): Promise<void> =
   page.evaluate((all) => {
     for (const search_term of all) track.search({ search_term })
   }, terms)
+
+/**
+ * Lets time pass by the page's own clock, which `page.clock.install` must have taken over: in steps, each
+ * with a real request there and back, so that what a timer began has its answer before the next.
+ */
+export async function passTime(page: Page, ms: number, stepMs: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += stepMs) {
+    await page.clock.runFor(stepMs)
+    await page.evaluate(() => fetch('/nothing').then(() => {}))
+  }
+}
+
+/** From its next page on the clock of what is given is wrong by so much, ms. It runs on. */
+export async function shiftClock(on: Page | BrowserContext, byMs: number): Promise<void> {
+  await on.addInitScript((ms) => {
+    const Real = Date
+    const shifted = () => Real.now() + ms
+    globalThis.Date = new Proxy(Real, {
+      construct: (target, given) => Reflect.construct(target, given.length ? given : [shifted()]),
+      get: (target, name) => (name === 'now' ? shifted : Reflect.get(target, name)),
+    })
+  }, byMs)
+}

@@ -1,4 +1,7 @@
-import { expect, expectNothingKept, keptIn, search, test } from './fixtures.ts'
+import { expect, expectNothingKept, keptIn, search, shiftClock, test } from './fixtures.ts'
+
+const DAYS = 3
+const DAY_MS = 86_400_000
 
 // Issue "Nothing lost, nothing twice", 4: a dead network, and one that only looks alive.
 
@@ -34,20 +37,10 @@ test('tracked offline, tab closed, opened three days later @both', async ({
   await tab.close()
   await context.setOffline(false)
   await wire.up()
-  const DAYS = 3
-  await page.addInitScript((ms) => {
-    const Real = Date
-    const shifted = () => Real.now() + ms
-    // Only what asks for the current moment is days later.
-    globalThis.Date = new Proxy(Real, {
-      construct: (target, args) => Reflect.construct(target, args.length ? args : [shifted()]),
-      get: (target, name) => (name === 'now' ? shifted : Reflect.get(target, name)),
-    })
-  }, DAYS * 86_400_000)
+  await shiftClock(page, DAYS * DAY_MS)
   await page.goto(shop.page('/next'))
   const rows = await expectStored(['one', 'two'])
-  for (const { at, receivedAt } of rows)
-    expect(Math.round((receivedAt - at) / 86_400_000)).toBe(DAYS)
+  for (const { at, receivedAt } of rows) expect(Math.round((receivedAt - at) / DAY_MS)).toBe(DAYS)
 })
 
 test('online and offline, again and again', async ({ context, page, shop, wire, expectStored }) => {

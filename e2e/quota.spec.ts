@@ -109,14 +109,11 @@ test('an event above the limit is refused in the page, with its reason', async (
 }) => {
   await page.goto(shop.page('/a'))
   const outcome = await page.evaluate(async () => {
-    const { ok, error } = (await track.search({ search_term: '漢'.repeat(44_000) })) as {
-      ok: boolean
-      error: { name: string; issues: { message: string }[] }
-    }
-    return { ok, name: error.name, message: error.issues[0]?.message }
+    const answer = await track.search({ search_term: '漢'.repeat(44_000) })
+    if (answer.ok || typeof answer.error === 'string') return answer
+    return [answer.error.name, ...answer.error.issues.map(({ message }) => message)]
   })
-  expect(outcome).toMatchObject({ ok: false, name: 'ValidationException' })
-  expect(outcome.message).toContain('131072')
+  expect(outcome).toEqual(['ValidationException', expect.stringContaining('131072')])
   await search(page, 'next')
   await expectStored(['next'])
   expect(wire.events).toHaveLength(1)

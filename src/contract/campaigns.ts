@@ -8,7 +8,7 @@ import {
   optional,
   picklist,
 } from 'valibot'
-import { converted, count, email, expected, lengthOf, optionalText, text } from './fields.ts'
+import { count, email, expected, lengthOf, rule, text } from './fields.ts'
 import { kindOf } from './kindOf.ts'
 
 /** The longest `content.html`, in characters (code points). */
@@ -26,7 +26,11 @@ const oneOf = <const T extends readonly (string | number)[]>(options: T) =>
   picklist(options, expected(options.join(' or ')))
 
 /** A filter that is empty, blank or null is left out. */
-const filter = converted(optionalText, (given) => (given?.trim() ? given : undefined))
+const filter = rule<string | null | undefined, string | undefined>(
+  (value) => value === null || value === undefined || typeof value === 'string',
+  'text',
+  (given) => (given?.trim() ? given : undefined),
+)
 
 /** Body of list: every filter optional. */
 export const listSchema = object({

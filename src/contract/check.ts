@@ -1,13 +1,11 @@
 import type { GenericSchema, ObjectEntries } from 'valibot'
 import { type Issue, ValidationException } from './errors.ts'
+import { tagOf } from './fields.ts'
 
 /** What a check answers: the clean payload, or every fault. */
 export type Checked<T> =
   | { readonly ok: true; readonly payload: T }
   | { readonly ok: false; readonly error: ValidationException }
-
-/** What kind of value came, without showing it: `Array`, `Null`, `String`. */
-const tagOf = (value: unknown): string => ({}).toString.call(value).slice(8, -1)
 
 /**
  * Checks a value against a schema. It walks the schema's objects itself and leaves their fields to

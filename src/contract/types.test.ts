@@ -168,12 +168,12 @@ test('addToCart, removeFromCart, addToWishlist, removeFromWishlist', () => {
 
 test('list', () => {
   expectTypeOf<Payload<'list'>>().toEqualTypeOf<{
-    filters?: string
-    search?: string
-    type?: string
-    start_date?: string
-    page?: string
-    limit?: string
+    filters?: string | undefined
+    search?: string | undefined
+    type?: string | undefined
+    start_date?: string | undefined
+    page?: string | undefined
+    limit?: string | undefined
   }>()
   expectTypeOf<CampaignFilter['page']>().toEqualTypeOf<Optional>()
   // @ts-expect-error a page is text

@@ -262,7 +262,9 @@ test('a body of 50 MB is cut off while memory stays flat', async () => {
 
 test('a start that fails lets go of everything, and can be tried again', async () => {
   const dataDir = `${prepared.folder}/again`
-  await expect(prepared.start({ dataDir, publicFolder: '/nowhere' })).rejects.toThrow('/nowhere/live')
+  await expect(prepared.start({ dataDir, publicFolder: '/nowhere' })).rejects.toThrow(
+    '/nowhere/live',
+  )
   await expect(prepared.start({ dataDir, port: gateway.port })).rejects.toThrow('EADDRINUSE')
   const again = await prepared.start({ dataDir })
   expect((await send(again.url, '/readyz')).status).toBe(200)

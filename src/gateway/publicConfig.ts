@@ -71,6 +71,8 @@ const publicConfigSchema = strictObject({
   mask: optional(array(name)),
   /** An event older than this is dropped in the page, days, 1 to 365. Default 30. */
   maxAgeDays: optional(whole(1, 365)),
+  /** Whether `data-track` attributes are read. Default true. */
+  attributes: optional(boolean()),
   /** Whether pushes of shop plugins are read. Default true. */
   dataLayer: optional(boolean()),
   /** Name of the global array that plugins push to. Default dataLayer. */

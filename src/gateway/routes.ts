@@ -6,7 +6,7 @@ import { answer, headersFor, JSON_HEADERS, refuse } from './answers.ts'
 import { type CollectParts, createCollect } from './collect.ts'
 import { Unavailable } from './eventLog.ts'
 import { createLive } from './live.ts'
-import { createServeScript, type ScriptFiles } from './serveScript.ts'
+import { createServeScript, type ScriptFiles, serveInspector } from './serveScript.ts'
 import { version } from './version.ts'
 
 /** What the routes need to know of the world. */
@@ -54,6 +54,7 @@ export function createRoutes(parts: RouteParts) {
   route('/t/j/:key', {
     GET: (request, peer, context) => serveScript(request, peer, context.req.param('key') ?? ''),
   })
+  route('/t/i.js', { GET: () => serveInspector(parts.script.inspector) })
   route('/live/events', { GET: live.events })
   route('/live/customers', { GET: live.customers })
   route('/live/login', { POST: live.login })

@@ -40,15 +40,32 @@ const decoded = ({ headers, bytes }: Answer) =>
 test('the script carries its configuration and the address it came from', async () => {
   const [config, parts] = run((await get('PLAIN123')).text)
   expect(config).toEqual({ key: 'PLAIN123', base: gateway.url, batch: true })
-  expect(parts).toEqual([])
+  expect(parts).toEqual(['attributes is here', 'dataLayer is here'])
 })
 
 test('settings switch parts on; a part that was not built is left out', async () => {
   const { text } = await get('PARTS123')
   const [config, parts] = run(text)
   expect(config).toMatchObject({ ga4: { list: '</script>\u2028' }, eventPrefix: 'x_' })
-  expect(parts).toEqual(['ga4 is here'])
+  expect(parts).toEqual(['attributes is here', 'ga4 is here', 'dataLayer is here'])
   expect(text).not.toContain('</script>')
+})
+
+test.each([
+  [{ attributes: false }, ['dataLayer is here']],
+  [{ dataLayer: false }, ['attributes is here']],
+  [{ attributes: false, dataLayer: false, schemaOrg: true }, []],
+  [{ attributes: false, dataLayer: false, ga4: true }, ['ga4 is here', 'dataLayer is here']],
+])('%j: the parts', async (config, expected) => {
+  const { customer } = gateway.customers.add({ config })
+  expect(run((await get(customer.trackingKey)).text)[1]).toEqual(expected)
+})
+
+test('the inspector is a script of its own', async () => {
+  const { status, headers, text } = await send(gateway.url, '/t/i.js')
+  expect(status).toBe(200)
+  expect(headers['content-type']).toBe('text/javascript; charset=utf-8')
+  expect(text).toBe('(function(){})();')
 })
 
 test('the headers let every page load it and caches keep it for a while', async () => {

@@ -6,6 +6,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { Addresses } from './address.ts'
 import { OPEN_HEADERS, refuse } from './answers.ts'
 import type { Customer, Customers } from './customers.ts'
+import type { PublicConfig } from './publicConfig.ts'
 
 /** What the build wrote for pages. */
 export type ScriptFiles = {
@@ -13,12 +14,14 @@ export type ScriptFiles = {
   readonly track: string
   /** The optional parts by name, one expression each. */
   readonly parts: ReadonlyMap<string, string>
+  /** The script that debug mode loads; empty where it was not built. */
+  readonly inspector: string
 }
 
 /**
  * Reads the bundles once.
  *
- * @param folder Where the build wrote them: `track.js` and `parts/{name}.js`.
+ * @param folder Where the build wrote them: `track.js`, `parts/{name}.js` and `inspector.js`.
  * @throws Error where the script has not been built.
  */
 export function readScriptFiles(folder: string): ScriptFiles {
@@ -26,9 +29,11 @@ export function readScriptFiles(folder: string): ScriptFiles {
   if (!existsSync(file))
     throw new Error(`The script is missing: ${file}. Build it first: npm run build`)
   const partsFolder = join(folder, 'parts')
+  const inspector = join(folder, 'inspector.js')
   const names = existsSync(partsFolder) ? readdirSync(partsFolder) : []
   return {
     track: readFileSync(file, 'utf8').trim(),
+    inspector: existsSync(inspector) ? readFileSync(inspector, 'utf8') : '',
     parts: new Map(
       names
         .filter((name) => name.endsWith('.js'))
@@ -40,8 +45,18 @@ export function readScriptFiles(folder: string): ScriptFiles {
   }
 }
 
-/** Settings that add a part of the same name to the script. */
-const PART_SETTINGS = ['ga4', 'schemaOrg'] as const
+/** Which parts a key's configuration adds to the script, in the order in which they start. */
+function partsOf(config: PublicConfig): string[] {
+  const { attributes = true, dataLayer = true, ga4, schemaOrg } = config
+  const wanted = {
+    attributes,
+    ga4,
+    schemaOrg,
+    // The last, since the others read what it reads.
+    dataLayer: dataLayer || ga4,
+  }
+  return Object.entries(wanted).flatMap(([name, isWanted]) => (isWanted ? [name] : []))
+}
 
 /** Scripts kept ready, one a key, form and address, some 30 kB each. */
 const MAX_CACHED = 300
@@ -116,11 +131,11 @@ export function createServeScript(
   ): Promise<Record<Encoding, Encoded>> {
     const { trackingKey } = customer
     const config = { batch: true, base, ...customer.config, key: trackingKey }
-    const parts = PART_SETTINGS.flatMap((name) => {
-      const part = customer.config[name] ? files.parts.get(name) : undefined
-      return part ? [part] : []
+    const parts = partsOf(customer.config).flatMap((name) => {
+      const part = files.parts.get(name)
+      return part ? [`${name}:${part}`] : []
     })
-    const script = `${files.track}(${toSource(config)},[${parts.join()}]);`
+    const script = `${files.track}(${toSource(config)},{${parts.join()}});`
     if (media === 'js') return encode(script, 'text/javascript; charset=utf-8')
     const integrity = `sha384-${createHash('sha384').update(script).digest('base64')}`
     return encode(
@@ -212,5 +227,13 @@ function notFound(media: Media): Response {
       'cross-origin-resource-policy': 'cross-origin',
       vary: 'Accept, Accept-Encoding',
     },
+  })
+}
+
+/** GET /t/i.js: the inspector, the script that debug mode loads. */
+export function serveInspector(source: string): Response {
+  if (!source) return notFound('js')
+  return new Response(source, {
+    headers: { ...CACHE_HEADERS, 'content-type': 'text/javascript; charset=utf-8' },
   })
 }

@@ -137,7 +137,9 @@ function createHttpServer(
     (request, env) =>
       fetch(request, { peer: (env as HttpBindings).incoming.socket.remoteAddress ?? '' }),
     // What can not become a Request: a Host or an address that is no URL.
-    { errorHandler: () => refuse({ status: 400, message: 'The address is invalid' }, OPEN_HEADERS) },
+    {
+      errorHandler: () => refuse({ status: 400, message: 'The address is invalid' }, OPEN_HEADERS),
+    },
   )
   const server = createServer(
     {

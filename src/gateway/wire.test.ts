@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { prepareGateway, recordsOf, send } from '../test/gateway.ts'
 import type { Gateway } from './index.ts'
@@ -14,7 +15,10 @@ type Recorded = {
 const { vectors, headers } = JSON.parse(
   readFileSync(new URL('./fixtures/wire.json', import.meta.url), 'utf8'),
 ) as {
-  readonly vectors: readonly { readonly operation: string; readonly recorded: readonly Recorded[] }[]
+  readonly vectors: readonly {
+    readonly operation: string
+    readonly recorded: readonly Recorded[]
+  }[]
   readonly headers: Record<string, Record<string, Record<string, string>>>
 }
 
@@ -41,13 +45,14 @@ test.each(table)('$operation of the $client client', async ({ operation, client,
   const { method, path, query_raw, body_raw } = request
   const kind = method === 'GET' ? 'GET' : 'POST_with_body'
   const { 'content-length': _, 'Content-Length': __, ...own } = headers[client]?.[kind] ?? {}
-  const answer = await send(
-    gateway.url,
-    `${path}?${query_raw.replace('REST-KEY-1', restKey)}`,
-    { method, headers: own, ...(body_raw && { body: body_raw }) },
-  )
+  const answer = await send(gateway.url, `${path}?${query_raw.replace('REST-KEY-1', restKey)}`, {
+    method,
+    headers: own,
+    ...(body_raw && { body: body_raw }),
+  })
   expect(answer.status).toBe(200)
-  const body = JSON.parse(answer.text)
+  const isZipped = answer.headers['content-encoding'] === 'gzip'
+  const body = JSON.parse((isZipped ? gunzipSync(answer.bytes) : answer.bytes).toString())
   if (operation.startsWith('serveJavascript')) {
     expect(path.endsWith(body.trackingKey)).toBe(true)
     return

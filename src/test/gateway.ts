@@ -49,9 +49,11 @@ function writeScript(folder: string): void {
   mkdirSync(join(folder, 'parts'), { recursive: true })
   writeFileSync(
     join(folder, 'track.js'),
-    '(function(config,parts){globalThis.served=[config,parts.map(part=>part())];/* ăé漢 */})\n',
+    '(function(config,parts){globalThis.served=[config,Object.entries(parts).map(([name,part])=>name+part())];/* ăé漢 */})\n',
   )
-  writeFileSync(join(folder, 'parts/ga4.js'), "(function(){return 'ga4 is here'})\n")
+  for (const name of ['attributes', 'dataLayer', 'ga4'])
+    writeFileSync(join(folder, `parts/${name}.js`), "(function(){return ' is here'})\n")
+  writeFileSync(join(folder, 'inspector.js'), '(function(){})();')
 }
 
 /** Pages for the folders that the gateway serves as they are. */

@@ -1,14 +1,14 @@
 import type { Config } from '../tracker/config.ts'
-import { createDataLayer, type Readers } from '../tracker/dataLayer.ts'
 import { createDeviceId } from '../tracker/deviceId.ts'
 import { createIsDuplicate, type Reports } from '../tracker/duplicates.ts'
 import { createFlush } from '../tracker/flush.ts'
+import { listen } from '../tracker/lib/listen.ts'
 import { createStore } from '../tracker/lib/storage.ts'
 import { createNotices, type Notice } from '../tracker/notices.ts'
 import { createOutbox } from '../tracker/outbox.ts'
-import type { PartApi } from '../tracker/partApi.ts'
-import { completePayload } from '../tracker/payload.ts'
-import { createTrack, type Track } from '../tracker/track.ts'
+import { dataLayer } from '../tracker/parts/dataLayer.ts'
+import type { PartApi } from '../tracker/parts.ts'
+import { createTrack, schemas } from '../tracker/track.ts'
 
 export type Payload = { readonly [name: string]: unknown }
 
@@ -36,29 +36,25 @@ export function watchTrack(...settings: Partial<Config>[]) {
   const outbox = createOutbox(store)
   const send = () => new Promise<never>(() => {})
   const flush = createFlush(outbox, send, configs, notices, async () => false)
-  const accept = createTrack(configs, createDeviceId(store, { cookie: '' }), outbox, flush, notices)
-
   const reports: Reports = new Map()
-  const isDuplicate = createIsDuplicate(reports)
-  const track: Track = (operation, given, sighting = {}) => {
-    const { from, only, where } = sighting
-    const config = [...configs.values()].find((one) => !only || only(one))
-    if (!config) return accept(operation, given, sighting)
-    const payload = completePayload(operation, given, location.href, '', config)
-    if (!isDuplicate(config, payload, from)) return accept(operation, given, sighting)
-    notices.tell('dropped', { operation, payload, reason: 'duplicate', where })
-    return { ok: false, error: 'duplicate' }
-  }
-
-  const readers: Readers = new Map()
+  const track = createTrack(
+    configs,
+    createDeviceId(store, { cookie: '' }),
+    outbox,
+    flush,
+    notices,
+    createIsDuplicate(reports),
+  )
   const api: PartApi = {
     track,
     notices,
     configs,
     reports,
-    read: (reader) => void readers.set(reader, new WeakMap()),
+    listen,
+    schemas,
+    readers: new Map(),
   }
-  const follow = createDataLayer(track, notices, readers)
+  const follow = dataLayer(api)
   return {
     api,
     track,

@@ -79,6 +79,14 @@ test('attributes override what was served, by their names; not the key', () => {
   })
 })
 
+test.each([
+  ['false', false],
+  ['true', 'true'],
+])('a switch that says %j', (said, expected) => {
+  addTag('https://gw.example/t/j/DEMOSHOP', { batch: said, anyOk: said })
+  expect(readConfig(served, document)).toMatchObject({ batch: expected, anyOk: expected })
+})
+
 test('what is served is not changed', () => {
   const before = { ...served }
   addTag('https://gw.example/t/j/DEMOSHOP', { source: 'kiosk' })

@@ -21,8 +21,8 @@ export type Config = {
   readonly source?: string
   /** The visitor's address, where the page knows it and the service wants it. Default none. */
   readonly remoteAddr?: string
-  /** Further parameters whose values are masked in addresses. Default none. */
-  readonly mask?: readonly string[]
+  /** Further parameters whose values are masked in addresses, in an attribute separated by commas. Default none. */
+  readonly mask?: readonly string[] | string
   /** An event older than this is dropped, days. Default 30. */
   readonly maxAgeDays?: number
   /** Which pages are counted: none, those loaded, or also those a router shows. Default `all`. */
@@ -52,11 +52,17 @@ export type Config = {
  * only the page knows the address that leads there (a proxy on the shop's own host); what was served
  * with the script is used where the script was moved, inlined or evaluated.
  *
+ * An attribute of the tag that says `false` switches off; one that says nothing does too.
+ *
  * @param served As the gateway wrote it.
  */
 export function readConfig(served: Config, page: Document): Config {
   const tag = (page.currentScript ??
     page.querySelector(`script[src*="/t/j/${served.key}"]`)) as HTMLScriptElement | null
   const base = tag?.src?.match(/(.*)\/t\/j\//)?.[1]
-  return { ...served, ...(base && { base }), ...tag?.dataset, key: served.key }
+  const said = Object.entries({ ...tag?.dataset }).map(([name, value]) => [
+    name,
+    value !== 'false' && value,
+  ])
+  return { ...served, ...(base && { base }), ...Object.fromEntries(said), key: served.key }
 }

@@ -194,11 +194,3 @@ test('reports of the page before count', () => {
   const carried: Reports = new Map(JSON.parse(JSON.stringify([...reports])))
   expect(create(carried)(config, line, 'dataLayer')).toBe(true)
 })
-
-test('a page that reports for hours does not remember everything', () => {
-  const reports: Reports = new Map()
-  const isDuplicate = create(reports)
-  for (let product_id = 1; product_id <= 5000; product_id++)
-    isDuplicate(config, { ...line, product_id }, 'call')
-  expect(reports.size).toBeLessThan(1100)
-})

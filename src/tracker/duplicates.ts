@@ -4,15 +4,14 @@ import type { Origin } from './track.ts'
 
 /** The same thing reported in two ways within this time is one event, unless the key says otherwise, ms. */
 const WINDOW_MS = 5000
-/** So many different things are remembered; a page that reports more begins anew. */
-const MAX_REMEMBERED = 1000
-
+/** So many subjects are remembered. */
+const MAX_REPORTS = 500
 /** One action of a visitor, as it was first reported. */
 export type Report = {
   /** When it was reported, ms since 1970. */
   readonly at: number
-  /** What the event says beside its name and its subject. */
-  readonly detail: string
+  /** The event without what belongs to visitor and page. */
+  readonly said: string
   /** Who has reported it. */
   readonly by: Origin[]
   /** The DOM event that the page was in then. */
@@ -48,24 +47,25 @@ export type IsDuplicate = (
 export const createIsDuplicate =
   (reports: Reports): IsDuplicate =>
   ({ key, duplicateWindowMs = WINDOW_MS }, payload, from = 'call') => {
-    const { event, product_id, search_term, email_address, firstname, lastname, phone } = payload
-    const subject = `${[key, event, product_id, search_term, email_address, firstname, lastname, phone]}`
-    const variation = payload.variation as { id?: unknown } | undefined
-    const detail = `${[payload.quantity, variation?.id]}`
+    // Without what belongs to visitor and page; without a prototype, whose toJSON would be the page's.
+    const rest = { __proto__: null, ...payload, did: 0, url: 0, http_user_agent: 0, source: 0 }
+    // The contract has put the fields in order: quantity, variation.id and at last the SKU.
+    const [said = ''] = (key + JSON.stringify(rest)).split(',"sku"')
+    const [subject = ''] = said.split(',"quantity"')
     const at = now()
     const during = window.event
     const recent = (reports.get(subject) ?? []).filter(
       (report) => at - report.at < +duplicateWindowMs,
     )
-    const twin = recent.find((report) => {
-      const isSame = report.detail === detail
-      return report.by.includes(from)
-        ? isSame && during && report.during === during
-        : isSame || `${report.by},${from}`.includes('ga4')
-    })
+    const twin = recent.find(({ by, ...report }) =>
+      by.includes(from)
+        ? report.said === said && during && report.during === during
+        : report.said === said || /ga4/.test(`${by}${from}`),
+    )
     if (twin) twin.by.push(from)
-    else recent.push({ at, detail, by: [from], during })
-    if (reports.size > MAX_REMEMBERED) reports.clear()
+    else recent.push({ at, said, by: [from], during })
+    // What a page reports has no end.
+    if (reports.size > MAX_REPORTS) reports.clear()
     reports.set(subject, recent)
     return !!twin
   }

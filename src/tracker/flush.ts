@@ -1,7 +1,6 @@
 import { MAX_KEEPALIVE_BYTES } from '../contract/delivery.ts'
 import type { Config } from './config.ts'
 import { byteLength } from './lib/byteLength.ts'
-import { isOn } from './lib/isOn.ts'
 import { now } from './lib/now.ts'
 import type { Notice, Notices } from './notices.ts'
 import { type Entry, idOf, type Outbox } from './outbox.ts'
@@ -65,14 +64,14 @@ export function createFlush(
   const inHand = new Set<string>()
   const failed = new Set<string>()
   const settled = { delivered: 0, dropped: 0 }
-  /** Bytes that a batch may have, and that all requests with keepalive have now. */
+  /** Bytes that a batch may have, and that requests with keepalive may have on their way besides. */
   let most = MAX_KEEPALIVE_BYTES
-  let keepaliveBytes = 0
+  let room = MAX_KEEPALIVE_BYTES
   /** Attempts failed in a row: while a timer runs after one, nothing leaves. */
   let failures = 0
   let timer = 0
   let leaving = false
-  /** This page's turn at sending again, while it lasts. */
+  /** The last turn at sending again. */
   let turn: Promise<boolean> | undefined
 
   const wait = (ms: number) => {
@@ -90,64 +89,72 @@ export function createFlush(
     notices.tell(kind, { id: idOf(name), key, ...why })
   }
 
-  /** The first events of one key that fit into one request, and how many bytes they are. */
-  const take = (entries: readonly Entry[], room: number) => {
-    const group: Entry[] = []
+  /**
+   * One request, with those of the entries, of the first one's key, that fit. What it does not settle
+   * is sent again after the backoff. Answers whether everything is settled, or at once nothing where
+   * nothing was sent: there are no entries, or the page is left and there is no room.
+   *
+   * @param isFresh With keepalive, so that the request outlives the page, if there is room. That quota
+   * belongs to fresh events: what is sent again is kept anyway.
+   */
+  const attempt = (entries: readonly Entry[], isFresh: boolean): Promise<boolean> | undefined => {
+    const [first] = entries
+    const config = configs.get(first?.key as string)
+    if (!config) return
     let bytes = 0
-    for (const entry of entries) {
-      const { key, body } = entry
-      // Two keys on a page take turns in the outbox: the other's events are for the next request.
-      if (bytes && key !== group[0]?.key) continue
+    const group = entries.filter(({ key, body }) => {
       const size = byteLength(body) + ENVELOPE_BYTES
-      if (bytes && (!isOn(configs.get(key)?.batch) || bytes + size > room)) break
-      group.push(entry)
+      if (
+        bytes &&
+        (key !== config.key ||
+          !config.batch ||
+          bytes + size > Math.min(most, isFresh ? room : most))
+      )
+        return false
       bytes += size
-    }
-    return { group, bytes }
-  }
-
-  /** One request. What it does not settle is sent again after the backoff. */
-  const attempt = async (group: readonly Entry[], bytes: number, keepalive: boolean) => {
-    for (const { name } of group) inHand.add(name)
-    if (keepalive) keepaliveBytes += bytes
-    const request = send(configs.get((group[0] as Entry).key) as Config, group, keepalive)
-    requests.add(request)
-    const { status, results, afterMs } = await request
-    requests.delete(request)
-    if (keepalive) keepaliveBytes -= bytes
-    // Too large as a batch, or one of its events can not be read: each gets its own verdict in the end.
-    if (group[1] && /^4(00|13)/.test(`${status}`)) most = bytes / 2
-    let isDone = true
-    group.forEach((entry, index) => {
-      const verdict = results[index]
-      inHand.delete(entry.name)
-      if (!verdict) {
-        isDone = false
-        failed.add(entry.name)
-      } else if (verdict.status < 300) settle('delivered', entry)
-      else settle('dropped', entry, { reason: 'refused', ...verdict })
+      return true
     })
-    if (isDone) failures = 0
-    else {
-      const ms = Math.min(RETRY_MAX_MS, RETRY_BASE_MS * 2 ** failures++)
-      wait(Math.max(afterMs, ms * (1 - Math.random() / 2)))
-    }
-    return isDone
+    const keepalive = isFresh && bytes <= room
+    if (leaving && isFresh && !keepalive) return
+
+    const reserved = keepalive ? bytes : 0
+    room -= reserved
+    for (const { name } of group) inHand.add(name)
+    const request = send(config, group, keepalive).then(({ status, afterMs, results }) => {
+      requests.delete(request)
+      room += reserved
+      let isSettled = true
+      group.forEach((entry, index) => {
+        const verdict = results[index]
+        inHand.delete(entry.name)
+        if (!verdict) {
+          isSettled = false
+          failed.add(entry.name)
+        } else if (verdict.status < 300) settle('delivered', entry)
+        else settle('dropped', entry, { reason: 'refused', ...verdict })
+      })
+      // Too large as a batch, or one of its events can not be read: each gets its own verdict in the end.
+      if (group[1] && /^4(00|13)/.test(`${status}`)) most = bytes / 2
+      if (isSettled) failures = 0
+      else {
+        const ms = Math.min(RETRY_MAX_MS, RETRY_BASE_MS * 2 ** failures++)
+        wait(Math.max(afterMs, ms * (1 - Math.random() / 2)))
+      }
+      return isSettled
+    })
+    requests.add(request)
+    return request
   }
 
   /** Sends fresh events while there is room, when leaving in as many requests as it takes. */
   const pump = () => {
-    while (leaving || requests.size < MAX_REQUESTS) {
-      const room = MAX_KEEPALIVE_BYTES - keepaliveBytes
-      const { group, bytes } = take(
+    while (
+      (leaving || requests.size < MAX_REQUESTS) &&
+      attempt(
         outbox.own().filter(({ name }) => !inHand.has(name) && !failed.has(name)),
-        Math.min(room, most),
-      )
-      // What has no room goes without keepalive, which ends with the page.
-      const fits = bytes <= room
-      if (!bytes || (leaving && !fits)) break
-      attempt(group, bytes, fits).then(next)
-    }
+        true,
+      )?.then(next)
+    );
   }
 
   /** What may be sent again: what failed here, and what other pages do not have in hand any more. */
@@ -167,22 +174,16 @@ export function createFlush(
     })
 
   const drain = async () => {
-    for (;;) {
-      const { group, bytes } = take(leftovers(), most)
-      // Without keepalive: that quota belongs to fresh events, and these are kept anyway.
-      if (!bytes || !(await attempt(group, bytes, false))) return
-    }
+    while (await attempt(leftovers(), false));
   }
 
   /** What to do now: fresh events first, what is sent again when nothing is on its way. */
   const next = async () => {
     if (isWaiting()) return
     pump()
-    if (!turn && !requests.size && leftovers().length)
-      turn = inTurn(drain).finally(() => {
-        turn = undefined
-      })
-    if (turn && !(await turn) && !isWaiting()) wait(HAND_OFF_MS * (1 + Math.random()))
+    if (requests.size || !leftovers().length) return
+    turn = inTurn(drain)
+    if (!(await turn) && !isWaiting()) wait(HAND_OFF_MS * (1 + Math.random()))
   }
 
   const resume = () => {
@@ -198,15 +199,15 @@ export function createFlush(
     resume,
     leave(isLeaving) {
       leaving = isLeaving
-      if (isLeaving) failed.clear()
-      if (isLeaving) pump()
+      if (!isLeaving) return
+      failed.clear()
+      pump()
     },
     async all() {
       const { delivered, dropped } = settled
-      do {
-        await resume()
-        await Promise.all(requests)
-      } while (requests.size || turn)
+      resume()
+      while (requests.size) await Promise.all(requests)
+      await turn
       return {
         delivered: settled.delivered - delivered,
         dropped: settled.dropped - dropped,

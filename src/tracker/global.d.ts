@@ -134,6 +134,11 @@ export interface TrackApi {
     kind: 'accepted' | 'delivered' | 'dropped',
     listener: (notice: TrackNotice) => void,
   ): () => void
+  /**
+   * Debug mode of this tab: the console says what was seen on the page and not sent, why, and what
+   * would fix it. `?track_debug=1` in the address does the same. Off takes effect on the next page.
+   */
+  debug(isOn: boolean): void
   /** A new device id and an empty outbox: what was kept and not delivered is forgotten. */
   reset(): void
 }

@@ -20,6 +20,7 @@ export function createHelpers(
   outbox: Outbox,
   flush: Flush,
   notices: Notices,
+  debug: TrackApi['debug'],
 ): TrackApi {
   const helpers: { [O in TrackingOperation]?: unknown } = {}
   for (const operation of Object.keys(EVENT_NAMES) as TrackingOperation[])
@@ -39,6 +40,7 @@ export function createHelpers(
       for (const { name } of outbox.all()) outbox.remove(name)
       deviceId.reset()
     },
+    debug,
     version: __version__,
   }
 }

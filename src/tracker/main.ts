@@ -1,5 +1,7 @@
 import { type Config, readConfig } from './config.ts'
+import { createDebug } from './debug.ts'
 import { createDeviceId } from './deviceId.ts'
+import { createIsDuplicate, type Reports } from './duplicates.ts'
 import { takeEarlyCalls } from './earlyCalls.ts'
 import { createFlush } from './flush.ts'
 import type { TrackApi } from './global.d.ts'
@@ -10,32 +12,55 @@ import { createStore } from './lib/storage.ts'
 import { whenShown } from './lib/whenShown.ts'
 import { createNotices } from './notices.ts'
 import { createOutbox } from './outbox.ts'
-import { createTrack } from './track.ts'
+import { startPageViews } from './pageViews.ts'
+import { createParts, type Parts } from './parts.ts'
+import { createTrack, schemas } from './track.ts'
 import { createSend } from './transport.ts'
 
-/** Around the bundle the build puts a function of it, and the gateway calls that with a key's. */
+/** Around the bundle the build puts a function of these, and the gateway calls that with a key's. */
 declare const __config__: Config
+declare const __parts__: Parts
 
 /** What a copy of the script tells the copy that was there before it. */
-type Running = TrackApi & { join(config: Config): void }
+type Running = TrackApi & { join(config: Config, parts: Parts): void }
 
-function start(config: Config, stub: unknown) {
+function start(config: Config, parts: Parts, stub: unknown) {
   const configs = new Map([[config.key, config]])
   const store = createStore(() => localStorage)
   const notices = createNotices()
   const deviceId = createDeviceId(store, document)
+  const reports: Reports = new Map()
 
   const outbox = createOutbox(store)
   const inTurn = createInTurn(navigator.locks as Locks | undefined, store)
   const flush = createFlush(outbox, createSend(fetch), configs, notices, inTurn)
 
-  const track = createTrack(configs, deviceId, outbox, flush, notices)
-  const helpers = createHelpers(track, deviceId, outbox, flush, notices)
+  const isDuplicate = createIsDuplicate(reports)
+  const track = createTrack(configs, deviceId, outbox, flush, notices, isDuplicate)
+  const debug = createDebug(
+    config.base,
+    createStore(() => sessionStorage),
+  )
+  const helpers = createHelpers(track, deviceId, outbox, flush, notices, debug)
+  const startParts = createParts({
+    track,
+    notices,
+    configs,
+    reports,
+    listen,
+    schemas,
+    readers: new Map(),
+  })
 
   let replay: ReturnType<typeof takeEarlyCalls>
+  let countPage: () => void
   whenShown(() => {
-    replay = takeEarlyCalls(outbox.takeCalls(), stub, helpers)
+    const kept: string[] = []
+    outbox.all(kept)
+    replay = takeEarlyCalls(kept, stub, helpers)
     replay()
+    countPage = startPageViews(track, configs)
+    startParts(parts, config)
     flush.resume()
     listen(window, 'pagehide', () => flush.leave(true))
     listen(document, 'visibilitychange', () => flush.leave(document.hidden))
@@ -44,11 +69,13 @@ function start(config: Config, stub: unknown) {
     })
   })
   window.track = Object.assign(helpers, {
-    join(joining: Config) {
+    join(joining: Config, more: Parts) {
       if (configs.has(joining.key)) return
       configs.set(joining.key, joining)
       whenShown(() => {
-        replay((config) => config === joining)
+        replay((other) => other === joining)
+        countPage()
+        startParts(more, joining)
         flush.resume()
       })
     },
@@ -58,8 +85,8 @@ function start(config: Config, stub: unknown) {
 try {
   const config = readConfig(__config__, document)
   const there = window.track as Running | undefined
-  if (typeof there?.version === 'string') there.join(config)
-  else start(config, there)
+  if (typeof there?.version === 'string') there.join(config, __parts__)
+  else start(config, __parts__, there)
 } catch {
   // A page in which the script can not start goes on without it.
 }

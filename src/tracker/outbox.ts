@@ -3,10 +3,12 @@ import type { Store } from './lib/storage.ts'
 /** Storage names begin so; the entry's name follows. */
 const PREFIX = 'track.e.'
 /**
- * The most the outbox keeps in storage, characters of values: 512 KiB where a character is two bytes,
- * a tenth of what browsers give an origin, so that the shop's own data is not squeezed out.
+ * The most the outbox keeps in storage, characters of names and values: 512 KiB where a character is
+ * two bytes, a tenth of what browsers give an origin, so that the shop's own data is not squeezed out.
  */
 const MAX_STORED_CHARACTERS = 262_144
+/** What an event costs there beside its payload, at most: its id, the key twice, the moment. */
+const ENTRY_CHARACTERS = 110
 /** The most one page keeps, events: what storage does not take lives in its memory. */
 const MAX_OWN_EVENTS = 5000
 
@@ -35,10 +37,13 @@ export type Outbox = {
   remove(name: string): void
   /** What was accepted on this page, oldest first. */
   own(): Entry[]
-  /** Everything, in the order in which it happened. Junk found in storage is removed. */
-  all(): Entry[]
-  /** What a page's stub kept of its calls when it was left: taken out, to be replayed. */
-  takeCalls(): string[]
+  /**
+   * Everything, what other pages accepted too. Junk found in storage is removed.
+   *
+   * @param calls Takes out of storage what a page's stub kept of its calls when it was left. Default:
+   * they stay there.
+   */
+  all(calls?: string[]): Entry[]
 }
 
 export function createOutbox(store: Store): Outbox {
@@ -50,10 +55,6 @@ export function createOutbox(store: Store): Outbox {
     own.delete(name)
     store.remove(PREFIX + name)
   }
-  const each = (see: (name: string, value: string) => void) => {
-    for (const name of store.names())
-      if (name.startsWith(PREFIX)) see(name.slice(PREFIX.length), store.get(name) ?? '')
-  }
 
   return {
     add(entry) {
@@ -61,35 +62,28 @@ export function createOutbox(store: Store): Outbox {
       if (own.size >= MAX_OWN_EVENTS) return false
       own.set(name, entry)
       if (
-        stored + body.length < MAX_STORED_CHARACTERS &&
+        stored + body.length + ENTRY_CHARACTERS < MAX_STORED_CHARACTERS &&
         store.set(PREFIX + name, `${at} ${key} ${body}`)
       )
-        stored += body.length
+        stored += body.length + ENTRY_CHARACTERS
       return true
     },
     remove,
     own: () => [...own.values()],
-    all() {
+    all(calls) {
       const all = new Map(own)
       stored = 0
-      each((name, value) => {
-        stored += value.length
-        const [, at, key, body] = /^(\d+) (\S+) (\{.*\})$/s.exec(value) ?? []
-        if (at && key && body) all.set(name, own.get(name) ?? { name, at: +at, key, body })
-        // What begins with a bracket is a call that a stub kept, the rest junk.
-        else if (value[0] !== '[') remove(name)
-      })
-      return [...all.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
-    },
-    takeCalls() {
-      const calls: string[] = []
-      each((name, value) => {
-        if (value[0] === '[') {
-          calls.push(value)
-          remove(name)
+      for (const storedName of store.names())
+        if (storedName.startsWith(PREFIX)) {
+          const name = storedName.slice(PREFIX.length)
+          const value = store.get(storedName) ?? ''
+          const [, at, key, body] = /^(\d+) (\S+) (\{.*\})$/s.exec(value) ?? []
+          stored += storedName.length + value.length
+          if (at && key && body) all.set(name, own.get(name) ?? { name, at: +at, key, body })
+          // What begins with a bracket is a call that a stub kept, the rest is junk.
+          else if (value[0] !== '[' || calls?.push(value)) remove(name)
         }
-      })
-      return calls
+      return [...all.values()]
     },
   }
 }

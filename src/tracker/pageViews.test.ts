@@ -74,8 +74,7 @@ test('a page that is left before its address has settled counts', () => {
 test.each<[Partial<Config>, string[]]>([
   [{}, ['/a']],
   [{ pageViewQuery: true }, ['/a', '/a?x=1', '/a?x=2#/r?y=1']],
-  [{ pageViewQuery: '' }, ['/a', '/a?x=1', '/a?x=2#/r?y=1']],
-  [{ pageViewQuery: 'false' }, ['/a']],
+  [{ pageViewQuery: false }, ['/a']],
   [{ pageViewHash: 'true' }, ['/a', '/a?x=2#/r?y=1']],
 ])('query and fragment count where the key says so: %j', (setting, expected) => {
   start(setting)

@@ -1,5 +1,4 @@
 import type { Config } from './config.ts'
-import { isOn } from './lib/isOn.ts'
 import { listen } from './lib/listen.ts'
 import { now } from './lib/now.ts'
 import type { Track } from './track.ts'
@@ -29,8 +28,8 @@ export function startPageViews(track: Track, configs: ReadonlyMap<string, Config
     for (const config of configs.values()) {
       const { pageViews, pageViewEvent = 'view_page', eventPrefix = '' } = config
       const page = url
-        .replace(isOn(config.pageViewQuery) ? '' : /\?[^#]*/g, '')
-        .replace(isOn(config.pageViewHash) ? '' : /#.*/, '')
+        .replace(config.pageViewQuery ? '' : /\?[^#]*/g, '')
+        .replace(config.pageViewHash ? '' : /#.*/, '')
       const before = last.get(config)
       last.set(config, page)
       if (pageViews !== 'off' && page !== before && (pageViews !== 'load' || !before))

@@ -35,6 +35,7 @@ export function completePayload(
   const { product_id } = payload
   if (operation === 'viewProduct' && Number.isSafeInteger(product_id))
     payload.product_id = `${product_id}`
-  if (typeof payload.url === 'string') payload.url = maskUrl(payload.url, config.mask)
+  if (typeof payload.url === 'string')
+    payload.url = maskUrl(payload.url, `${config.mask ?? ''}`.split(','))
   return payload
 }

@@ -5,6 +5,7 @@ import { createEventSchemas, type TrackingOperation } from '../contract/events.t
 import { optionalText } from '../contract/fields.ts'
 import type { Config } from './config.ts'
 import type { DeviceId } from './deviceId.ts'
+import type { IsDuplicate } from './duplicates.ts'
 import type { Flush } from './flush.ts'
 import { byteLength } from './lib/byteLength.ts'
 import { now } from './lib/now.ts'
@@ -14,7 +15,15 @@ import type { Outbox } from './outbox.ts'
 import { completePayload } from './payload.ts'
 
 /** Who saw it. */
-export type Origin = 'call' | 'attribute' | 'pageView' | 'dataLayer' | 'ga4' | 'schemaOrg'
+export type Origin =
+  | 'call'
+  | 'attribute'
+  | 'pageView'
+  | 'dataLayer'
+  | 'ga4'
+  | 'ga4.gtag'
+  | 'ga4.ua'
+  | 'schemaOrg'
 
 /** How, when and where something was seen; what is absent is now and here. */
 export type Sighting = {
@@ -40,7 +49,8 @@ export type Outcome =
 /** The way of an event from whoever saw it into the outbox. Never throws. */
 export type Track = (operation: TrackingOperation, payload: unknown, sighting?: Sighting) => Outcome
 
-const schemas = createEventSchemas(optionalText)
+/** The page form: what the gateway completes may still be missing. */
+export const schemas = createEventSchemas(optionalText)
 
 /** @param configs The configuration of each key on this page; one may join later. */
 export function createTrack(
@@ -49,13 +59,14 @@ export function createTrack(
   outbox: Outbox,
   flush: Flush,
   notices: Notices,
+  isDuplicate: IsDuplicate,
 ): Track {
   let inside = false
 
   return (
     operation,
     given,
-    { at = now(), id = uuid7(at), url = location.href, where, only } = {},
+    { at = now(), id = uuid7(at), url = location.href, where, only, from } = {},
   ) => {
     let outcome: Outcome | undefined
 
@@ -74,6 +85,7 @@ export function createTrack(
       const checked = check(schemas[operation], completed)
       if (!checked.ok) return drop('invalid', checked.error, key, completed)
       const { payload } = checked
+      if (isDuplicate(config, payload, from)) return drop('duplicate', undefined, key, payload)
       const body = JSON.stringify(payload)
       if (byteLength(body) > MAX_EVENT_BYTES)
         return drop('invalid', `Expected at most ${MAX_EVENT_BYTES} bytes`, key, payload)
@@ -97,6 +109,6 @@ export function createTrack(
       } finally {
         inside = false
       }
-    return outcome as Outcome
+    return outcome ?? { ok: false, error: 'refused' }
   }
 }

@@ -1,6 +1,5 @@
 import type { Verdict } from '../contract/delivery.ts'
 import type { Config } from './config.ts'
-import { isOn } from './lib/isOn.ts'
 import { now } from './lib/now.ts'
 import { type Entry, idOf } from './outbox.ts'
 
@@ -64,7 +63,7 @@ export const createSend =
       const after = response.headers.get('retry-after') as string
       afterMs = Math.min(+after * 1000 || +new Date(after) - sent || 0, MAX_RETRY_AFTER_MS)
       // From the script's tag it is text.
-      const anyOk = ok && isOn(config.anyOk)
+      const anyOk = ok && config.anyOk
       const answer = anyOk ? 0 : await response.json()
       // Final is only a 4xx that gives a reason: proxies and captive portals answer errors too. That a
       // batch is wrong as a whole says nothing of its events, unless nobody may send any.

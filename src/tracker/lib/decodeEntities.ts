@@ -7,6 +7,7 @@ const NAMED: { readonly [name: string]: number } = { amp: 38, lt: 60, gt: 62, qu
  * through the browser's own parser is forbidden where a page demands Trusted Types.
  */
 export const decodeEntities = (text: string): string =>
-  text.replace(/&(?:#(\d{1,6}|[xX][\da-fA-F]{1,5})|(amp|lt|gt|quot|apos));/g, (_, number, name) =>
-    String.fromCodePoint(NAMED[name] ?? +`0${number}`),
-  )
+  text.replace(/&(#?\w{1,6});/g, (entity, name) => {
+    const code = NAMED[name] ?? +entity.slice(0, -1).replace('&#', '0')
+    return code ? String.fromCodePoint(code) : entity
+  })

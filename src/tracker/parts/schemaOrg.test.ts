@@ -198,7 +198,7 @@ describe('a router', () => {
   })
 })
 
-test.each([false, 'false', undefined])('schemaOrg %o: nothing', async (setting) => {
+test.each([false, undefined])('schemaOrg %o: nothing', async (setting) => {
   const { wait, events } = open(jsonLd(product({ sku: 'TEE' })), { schemaOrg: setting })
   await wait()
   expect(events()).toEqual([])

@@ -1,7 +1,5 @@
 import type { Config } from '../config.ts'
-import { isOn } from '../lib/isOn.ts'
-import { listen } from '../lib/listen.ts'
-import type { PartApi } from '../partApi.ts'
+import type { PartApi } from '../parts.ts'
 
 /**
  * The page gets so long after its load to report the product itself, ms: shop plugins push 1 to 2
@@ -75,12 +73,9 @@ function readItem(item: Element): Node {
  * page has had its chance, or is left. A page with several products (a category) reports none, unless
  * one of them has the page's own address.
  */
-export function schemaOrg(api: PartApi): void {
-  if (api.schemaOrg) return
-  api.schemaOrg = true
-  const { track, notices } = api
-  const only = ({ schemaOrg: setting }: Config) =>
-    typeof setting === 'object' || isOn(setting ?? false)
+export function schemaOrg(api: PartApi): undefined {
+  const { track, notices, listen } = api
+  const only = ({ schemaOrg: setting }: Config) => setting
   let timer = 0
   let path = location.pathname
   /** The product this reader reported last: a router may leave its description behind. */

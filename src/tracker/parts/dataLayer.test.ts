@@ -1,11 +1,11 @@
 // @vitest-environment happy-dom
 import { readFileSync } from 'node:fs'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { watchTrack } from '../test/watchTrack.ts'
-import type { Config } from './config.ts'
+import { watchTrack } from '../../test/watchTrack.ts'
+import type { Config } from '../config.ts'
 
 type Push = (...pushes: unknown[]) => unknown
-type Layer = unknown[] & { push: Push }
+type Layer = Omit<unknown[], 'push'> & { push: Push }
 const page = window as unknown as { [name: string]: unknown }
 
 let name = ''
@@ -43,7 +43,7 @@ type Fixture = {
   expect: { event?: string; dropped?: string; note?: string; why?: string }[]
 }
 const fixtures: Fixture[] = JSON.parse(
-  readFileSync(`${import.meta.dirname}/fixtures/storefront-pushes.json`, 'utf8'),
+  readFileSync(`${import.meta.dirname}/../fixtures/storefront-pushes.json`, 'utf8'),
 ).fixtures
 
 describe.each(fixtures)('storefront: $id', ({ objects, pushes, expect: expected }) => {
@@ -188,7 +188,7 @@ test.each([
   ['an unknown name', { event: '__sm__something' }],
   ['a name of Object.prototype', { event: '__sm__constructor' }],
   ['one underscore', { event: '__sm_view_homepage' }],
-  ['an event that is no text', { event: { toString: () => '__sm__search' } }],
+  ['an event that is no text', { event: { toString: (): string => '__sm__search' } }],
   ['an order without a name', { saveOrderInfo: { event: '__sm__order' } }],
   ['a list', ['event', '__sm__search', { search_term: 'x' }]],
 ])('ignores %s without a word', async (_kind, push) => {
@@ -470,8 +470,8 @@ test('the address is that of the moment of the push', () => {
 })
 
 describe('settings', () => {
-  test.each([false, 'false'])('%o: nothing is made, nothing wrapped', (dataLayer) => {
-    const { events } = open({ dataLayer })
+  test('off: nothing is made, nothing wrapped', () => {
+    const { events } = open({ dataLayer: false })
     expect(name in page).toBe(false)
     expect(events()).toEqual([])
   })
@@ -504,10 +504,11 @@ describe('settings', () => {
     page[name] = [view(1)]
     follow()
     const read: unknown[] = []
-    api.read((push) => {
+    const reader = (push: object) => {
       read.push(push)
       return ''
-    })
+    }
+    api.readers.set(reader, new WeakMap())
     follow()
     layer().push(view(2))
     expect(read).toEqual([view(1), view(2)])

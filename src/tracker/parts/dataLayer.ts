@@ -1,26 +1,10 @@
-import { EVENT_NAMES, type TrackingOperation } from '../contract/events.ts'
-import type { Config } from './config.ts'
-import { decodeEntities } from './lib/decodeEntities.ts'
-import { isOn } from './lib/isOn.ts'
-import { listen } from './lib/listen.ts'
-import type { Notices } from './notices.ts'
-import type { Track } from './track.ts'
-
-/**
- * Reads one push. May throw: what can not be read is ignored.
- *
- * @param push As pushed; the page may change it later.
- * @param before What this reader answered when the same object was last pushed.
- * @returns What the push says, as text; empty where it is none of the reader's. An object that says
- * what it said before is not reported again.
- */
-export type Reader = (push: object, before: string | undefined) => string
-
-/** The readers of a page, each with the objects it has read. */
-export type Readers = Map<Reader, WeakMap<object, string>>
+import type { TrackingOperation } from '../../contract/events.ts'
+import type { Config } from '../config.ts'
+import { decodeEntities } from '../lib/decodeEntities.ts'
+import type { PartApi, Reader } from '../parts.ts'
 
 /** Whether a key wants what plugins push. */
-const wantsPlugins = ({ dataLayer = true }: Config) => isOn(dataLayer)
+const wantsPlugins = ({ dataLayer = true }: Config) => dataLayer
 
 /**
  * The bridge to what is pushed into `dataLayer`: by shop plugins, and for other readers by anybody.
@@ -34,15 +18,11 @@ const wantsPlugins = ({ dataLayer = true }: Config) => isOn(dataLayer)
  * The array's name and the prefix of its events are facts of the page: the first key that wants the
  * bridge says them. Whether a key wants the plugins' events is a setting of each key.
  *
- * @param readers Read every push.
  * @returns To be called for each key, once its readers are in the list: reads what was pushed before,
  * in order, for readers that have not read it, and from then on what comes.
  */
-export function createDataLayer(
-  track: Track,
-  notices: Notices,
-  readers: Readers,
-): (config: Config) => void {
+export function dataLayer(api: PartApi): (config: Config) => void {
+  const { readers, listen } = api
   const page = window as unknown as { [name: string]: unknown }
   let name = ''
   let layer: unknown
@@ -73,8 +53,6 @@ export function createDataLayer(
         return push.apply(this, pushes)
       }
       Object.defineProperty(page, name, {
-        configurable: true,
-        enumerable: true,
         get: () => layer,
         set(next) {
           layer = next
@@ -89,7 +67,7 @@ export function createDataLayer(
   return (config) => {
     if (!name && (wantsPlugins(config) || config.ga4)) {
       name = config.dataLayerName ?? 'dataLayer'
-      readers.set(createPluginReader(track, notices, config), new WeakMap())
+      readers.set(createPluginReader(api, config), new WeakMap())
       listen(window, 'load click pagehide', follow, true)
     }
     if (name) follow()
@@ -111,10 +89,11 @@ const clean = (value: unknown): unknown =>
 /**
  * Reads the events of shop plugins: the helpers' usual names behind a prefix, and four of their own
  * (decisions.md, "What pages push that no operation takes").
+ *
+ * @param config The first key's: its prefix stands before the names view_category and view_brand too.
  */
 function createPluginReader(
-  track: Track,
-  notices: Notices,
+  { track, notices, schemas }: PartApi,
   { dataLayerPrefix = '__sm__', eventPrefix = '' }: Config,
 ): Reader {
   /** The page's last set_email, and a phone number that waits for the next. */
@@ -149,8 +128,8 @@ function createPluginReader(
         fields = { ...email, phone }
       }
     }
-    let operation = (Object.keys(EVENT_NAMES) as TrackingOperation[]).find(
-      (named) => EVENT_NAMES[named] === name,
+    let operation = (Object.keys(schemas) as TrackingOperation[]).find(
+      (named) => named.replace(/[A-Z]/g, '_$&').toLowerCase() === name,
     )
     if (/^view_(category|brand)$/.test(name)) {
       operation = 'viewHomepage'

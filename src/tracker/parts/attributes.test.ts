@@ -1,13 +1,14 @@
 // @vitest-environment happy-dom
 
 import { readFileSync } from 'node:fs'
-import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { startAttributes } from './attributes.ts'
-import type { Notice } from './notices.ts'
-import type { Sighting, Track } from './track.ts'
+import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { listen } from '../lib/listen.ts'
+import type { Notice } from '../notices.ts'
+import { type Sighting, schemas, type Track } from '../track.ts'
+import { attributes } from './attributes.ts'
 
 const vectors: { id: string; kind: string; input: { html?: string } }[] = JSON.parse(
-  readFileSync(`${import.meta.dirname}/fixtures/tracker.json`, 'utf8'),
+  readFileSync(`${import.meta.dirname}/../fixtures/tracker.json`, 'utf8'),
 )
 
 type Seen = { op: string; payload: Record<string, unknown>; sighting: Sighting | undefined }
@@ -20,7 +21,15 @@ const track: Track = (operation, payload, sighting) => {
 }
 
 beforeAll(() =>
-  startAttributes(track, { tell: (_kind, notice) => told.push(notice), on: () => () => {} }),
+  attributes({
+    track,
+    notices: { tell: (_kind, notice) => told.push(notice), on: () => () => {} },
+    configs: new Map(),
+    reports: new Map(),
+    listen,
+    schemas,
+    readers: new Map(),
+  }),
 )
 beforeEach(() => {
   seen = []
@@ -246,18 +255,15 @@ test('a submit inside a shadow root counts once the visitor was in it', async ()
 test('elements that say something at load do so once a page, also when they come late or change', async () => {
   const html = (id: number) =>
     `<main data-track="viewProduct" data-track-on="load" data-track-product-id="${id}"></main>`
+  const ids = () => seen.map(({ payload }) => payload.product_id)
   show(html(1) + html(1))
-  await task()
   show(html(1))
-  await task()
-  expect(seen.map(({ payload }) => payload.product_id)).toEqual(['1'])
+  await vi.waitFor(() => expect(ids()).toEqual(['1']))
   $('main').setAttribute('data-track-product-id', '2')
-  await task()
-  expect(seen.map(({ payload }) => payload.product_id)).toEqual(['1', '2'])
+  await vi.waitFor(() => expect(ids()).toEqual(['1', '2']))
   history.pushState({}, '', '/p/1')
   show(html(1))
-  await task()
-  expect(seen.map(({ payload }) => payload.product_id)).toEqual(['1', '2', '1'])
+  await vi.waitFor(() => expect(ids()).toEqual(['1', '2', '1']))
 })
 
 test('strange targets and strange helpers do no harm', () => {

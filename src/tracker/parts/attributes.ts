@@ -1,12 +1,6 @@
-import { createEventSchemas } from '../contract/events.ts'
-import { optionalText } from '../contract/fields.ts'
-import { listen } from './lib/listen.ts'
-import type { Notices } from './notices.ts'
-import type { Track } from './track.ts'
+import type { PartApi } from '../parts.ts'
 
-/** Which fields each helper has. */
-const schemas = createEventSchemas(optionalText)
-type Helper = keyof typeof schemas
+type Helper = keyof PartApi['schemas']
 
 /** Elements that wait for an action of the visitor; the others say something by being there. */
 const WAITING = '[data-track]:not([data-track-on=load],[data-track-on=visible])'
@@ -20,9 +14,13 @@ const FORM_FIELDS: { readonly [name: string]: string } = {
   email: EMAIL_FIELD,
 }
 /** What is never read, asked or not: nobody's business, and choices that were not made. */
-const UNREAD = '[type=password],[autocomplete^=cc-],[type=radio]:not(:checked)'
+const UNREAD =
+  '[type=password],[autocomplete^=cc-],[type=radio]:not(:checked),[type=checkbox]:not(:checked)'
 /** An element of which half is on screen for so long was seen, ms. */
 const SEEN_MS = 1000
+
+/** What has come to the page is looked for at most so often, ms. */
+const LOOK_MS = 50
 
 /** A node and what is around it, innermost first, over the borders of open shadow roots. */
 type Path = readonly Element[]
@@ -38,7 +36,8 @@ type Path = readonly Element[]
  * Codes of what was seen and not sent: `disabled` (a control), `prevented` (a submit). What is wrong in
  * the attributes, a helper that there is none of or a value, `track` tells.
  */
-export function startAttributes(track: Track, notices: Notices): void {
+export function attributes(api: PartApi): undefined {
+  const { track, notices, listen } = api
   /** The last action that became an event. */
   let last: Event | undefined
   let lastPath: Path = []
@@ -85,7 +84,7 @@ export function startAttributes(track: Track, notices: Notices): void {
     if (helper === lastHelper && (last?.eventPhase || lastPath.includes(submitter as Element)))
       return
 
-    const payload = readPayload(path)
+    const payload = readPayload(path, api)
     if (type === 'submit' && read(path, 'prevented') !== 'count') {
       submits.push(() =>
         event.defaultPrevented ? drop(element, 'prevented') : report(element, payload),
@@ -104,7 +103,7 @@ export function startAttributes(track: Track, notices: Notices): void {
 
   listen(window, 'click auxclick submit change focusin', act, true)
   listen(window, 'pagehide', settle)
-  startTelling(report)
+  startTelling(api, report)
 }
 
 /**
@@ -113,7 +112,7 @@ export function startAttributes(track: Track, notices: Notices): void {
  * but the same thing once a page, however often a framework or a carousel makes it anew. Those inside
  * shadow roots are not found.
  */
-function startTelling(report: (element: Element, payload: object) => void): void {
+function startTelling(api: PartApi, report: (element: Element, payload: object) => void): void {
   const told = new Set<string>()
   const timers = new WeakMap<Element, number>()
   let page = ''
@@ -122,8 +121,8 @@ function startTelling(report: (element: Element, payload: object) => void): void
     const { pathname, hash } = location
     if (page !== pathname + hash) told.clear()
     page = pathname + hash
-    const payload = readPayload(complete([element]))
-    const text = helperOf(element) + Object.values(payload)
+    const payload = readPayload(complete([element]), api)
+    const text = helperOf(element) + JSON.stringify(payload)
     if (!told.has(text)) report(element, payload)
     told.add(text)
   }
@@ -142,17 +141,22 @@ function startTelling(report: (element: Element, payload: object) => void): void
     { threshold: 0.5 },
   )
 
+  let timer = 0
   const look = () => {
+    timer = 0
     for (const element of document.querySelectorAll('[data-track-on=load]')) tell(element)
     for (const element of document.querySelectorAll('[data-track-on=visible]'))
       screen.observe(element)
   }
-  new MutationObserver(look).observe(document, {
+  // Not at every change: a page that animates its elements changes them at every frame.
+  new MutationObserver(() => {
+    if (!timer) timer = setTimeout(look, LOOK_MS)
+  }).observe(document, {
     childList: true,
     subtree: true,
     attributeFilter: ['data-track', 'data-track-product-id', 'data-track-search-term'],
   })
-  listen(window, 'pageshow', (event) => {
+  api.listen(window, 'pageshow', (event) => {
     if (!(event as PageTransitionEvent).persisted) return
     told.clear()
     look()
@@ -197,10 +201,10 @@ function readField(scopes: Path, selector: string): string | undefined {
 }
 
 /** The payload of the element's helper. A product without variations is its own. */
-function readPayload(path: Path): { readonly [name: string]: unknown } {
+function readPayload(path: Path, { schemas }: PartApi): { readonly [name: string]: unknown } {
   const [element] = path as [Element]
   const payload: { [name: string]: unknown } = {}
-  for (const name in schemas[helperOf(element)]?.entries) {
+  for (const name of Object.keys(schemas[helperOf(element)]?.entries ?? {})) {
     const selector = triggerOf(element) === 'submit' && FORM_FIELDS[name]
     payload[name] =
       read(path, name) ?? (selector ? readField([element], selector)?.trim() : undefined)

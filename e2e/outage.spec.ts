@@ -1,0 +1,166 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { startFaultProxy } from './faultProxy.ts'
+import {
+  expect,
+  expectNothingKept,
+  keptIn,
+  loadGateway,
+  makeFolder,
+  passTime,
+  search,
+  test,
+} from './fixtures.ts'
+import { startShop } from './shopServer.ts'
+
+// Issue "Nothing lost, nothing twice", 5: the gateway is not there.
+
+/** With a first wait of 1 to 2 s that doubles up to 1 to 2 minutes, ten minutes hold at most so many. */
+const MOST_ATTEMPTS = 16
+
+test('down for ten minutes: a bounded number of attempts, then everything @both', async ({
+  page,
+  shop,
+  wire,
+  expectStored,
+}) => {
+  await page.clock.install()
+  await page.goto(shop.page('/a'))
+  // Answers nothing at once, and counts, as a refused connection can not.
+  wire.always('lose')
+  wire.delayMs = 0
+  await search(page, 'one', 'two')
+  await passTime(page, 300_000, 10_000)
+  await search(page, 'three')
+  await passTime(page, 300_000, 10_000)
+  expect(wire.events.length).toBeGreaterThan(5)
+  expect(wire.events.length).toBeLessThanOrEqual(MOST_ATTEMPTS)
+  expect(await keptIn(page)).toBe(3)
+  wire.heal()
+  await page.clock.runFor('03:00')
+  await expectStored(['one', 'two', 'three'])
+  await expectNothingKept(page)
+})
+
+test('the backoff starts anew with online, a new page and success', async ({
+  page,
+  shop,
+  wire,
+  expectStored,
+}) => {
+  await page.clock.install()
+  wire.delayMs = 0
+  wire.always({ status: 503 })
+  await page.goto(shop.page('/a'))
+  await search(page, 'one')
+  await passTime(page, 160_000, 20_000)
+  const before = wire.events.length
+  await page.evaluate(() => void dispatchEvent(new Event('online')))
+  await expect.poll(() => wire.events.length).toBe(before + 1)
+  await page.goto(shop.page('/b'))
+  // What an earlier page had in hand is left alone for some seconds, which the page's clock skips.
+  await page.clock.runFor(10_000)
+  await expect.poll(() => wire.events.length).toBeGreaterThan(before + 1)
+  wire.heal()
+  await page.clock.runFor(10_000)
+  await expectStored(['one'])
+  wire.next({ status: 503 })
+  const healed = wire.events.length
+  await search(page, 'two')
+  await expect.poll(() => wire.events.length).toBe(healed + 1)
+  await page.clock.runFor(3000)
+  await expectStored(['one', 'two'])
+})
+
+test('connections refused, and back @both', async ({ page, shop, wire, expectStored }) => {
+  await page.goto(shop.page('/a'))
+  await wire.down()
+  await search(page, 'one', 'two')
+  await expect.poll(() => keptIn(page)).toBe(2)
+  await wire.up()
+  await expectStored(['one', 'two'])
+  await expectNothingKept(page)
+})
+
+test('an idle page makes no requests', async ({ page, shop, wire, expectStored }) => {
+  await page.clock.install()
+  await page.goto(shop.page('/a'))
+  await search(page, 'one')
+  await expectStored(['one'])
+  await expectNothingKept(page)
+  await passTime(page, 600_000, 60_000)
+  expect(wire.events).toHaveLength(1)
+})
+
+test('the gateway is killed with kill -9 under load and restarted: each accepted event once', async ({
+  context,
+  watch,
+}) => {
+  const folder = makeFolder('killed')
+  const { startGateway } = await loadGateway()
+  const prepared = await startGateway({ dataDir: folder })
+  const { customer } = prepared.customers.add({
+    origins: ['loopback'],
+    config: { pageViews: 'off' },
+  })
+  await prepared.close()
+
+  let running = await startProcess(folder)
+  const wire = await startFaultProxy(running.url)
+  wire.delayMs = 20
+  const shop = await startShop(wire.url, customer.trackingKey)
+  const page = await context.newPage()
+  await page.goto(shop.page('/a'))
+  const terms: string[] = []
+  for (let kill = 0; kill < 3; kill++) {
+    for (let n = 0; n < 20; n++) {
+      const term = `${kill}-${n}`
+      terms.push(term)
+      await search(page, term)
+      if (n === 10) {
+        await running.kill()
+        running = await startProcess(folder)
+        wire.target = running.url
+      }
+    }
+    await page.evaluate(() => track.flush())
+  }
+  await expectNothingKept(page, 40_000)
+  await running.kill()
+
+  const gateway = await startGateway({ dataDir: folder })
+  const rows = await gateway.log.read({ customer: customer.customerId, max: 1000 })
+  const stored = rows.map(({ payload }) => JSON.parse(payload).search_term as string)
+  expect(stored.sort()).toEqual(terms.sort())
+  await gateway.close()
+  await shop.close()
+  await wire.close()
+  rmSync(folder, { recursive: true, force: true })
+  expect(watch.faults).toEqual([])
+})
+
+/** The gateway as it ships, in a process of its own. */
+async function startProcess(dataDir: string): Promise<{ url: string; kill(): Promise<void> }> {
+  const program = join(fileURLToPath(new URL('..', import.meta.url)), 'dist/shoptrail.js')
+  const child: ChildProcess = spawn(process.execPath, [program, 'start'], {
+    env: { ...process.env, PORT: '0', DATA_DIR: dataDir, DEMO: 'off' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout?.on('data', (chunk: Buffer) => {
+      const found = /"url":"(http:[^"]+)"/.exec(`${chunk}`)?.[1]
+      if (found) resolve(found)
+    })
+    child.once('exit', () => reject(new Error('The gateway ended')))
+  })
+  return {
+    url,
+    kill: () =>
+      new Promise((resolve) => {
+        child.once('exit', () => resolve())
+        child.kill('SIGKILL')
+      }),
+  }
+}

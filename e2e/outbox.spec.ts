@@ -1,0 +1,233 @@
+import type { Page } from '@playwright/test'
+import { expect, expectNothingKept, keptIn, search, test } from './fixtures.ts'
+
+// Issue "Nothing lost, nothing twice", 9: storage that is missing, broken, full or somebody else's.
+
+const BROKEN: Record<string, string> = {
+  'throwing when it is read':
+    "Object.defineProperty(window,'localStorage',{get(){throw new DOMException('denied','SecurityError')}})",
+  null: "Object.defineProperty(window,'localStorage',{value:null})",
+  undefined: "Object.defineProperty(window,'localStorage',{value:undefined})",
+  'throwing in every call':
+    "for(const name of ['getItem','setItem','removeItem','key'])Storage.prototype[name]=()=>{throw new Error('no')}",
+}
+
+for (const [name, setup] of Object.entries(BROKEN))
+  test(`storage is ${name}: delivered, retried, and one device id by cookie @both`, async ({
+    page,
+    shop,
+    wire,
+    expectStored,
+  }) => {
+    const head = `<script>${setup}</script>${shop.tag()}`
+    await page.goto(shop.page('/a', { head }))
+    wire.next({ status: 503 })
+    await search(page, 'one')
+    await expect.poll(() => wire.events.length).toBe(1)
+    await search(page, 'two')
+    await expectStored(['one', 'two'])
+    await page.goto(shop.page('/b', { head }))
+    await search(page, 'three')
+    const rows = await expectStored(['one', 'two', 'three'])
+    expect(new Set(rows.map(({ did }) => did)).size).toBe(1)
+  })
+
+test('setItem replaced by one that does nothing: delivered and retried from memory', async ({
+  page,
+  shop,
+  wire,
+  expectStored,
+}) => {
+  const head = `<script>Storage.prototype.setItem=()=>{}</script>${shop.tag()}`
+  await page.goto(shop.page('/a', { head }))
+  wire.next({ status: 503 })
+  await search(page, 'one', 'two')
+  const rows = await expectStored(['one', 'two'])
+  expect(rows[0]?.did).toBe(rows[1]?.did)
+})
+
+test('storage and cookies blocked: one device id for the life of the page', async ({
+  page,
+  shop,
+  expectStored,
+}) => {
+  const setup = `${BROKEN['throwing when it is read']};Object.defineProperty(document,'cookie',{get(){throw new DOMException('no','SecurityError')},set(){throw new DOMException('no','SecurityError')}})`
+  await page.goto(shop.page('/a', { head: `<script>${setup}</script>${shop.tag()}` }))
+  await search(page, 'one', 'two')
+  const rows = await expectStored(['one', 'two'])
+  expect(new Set(rows.map(({ did }) => did)).size).toBe(1)
+})
+
+test('a sandboxed frame: no errors, and its events are refused for its origin', async ({
+  page,
+  shop,
+  wire,
+}) => {
+  shop.page('/framed', { body: '<script>track.search({search_term:"framed"})</script>' })
+  const body = '<iframe sandbox="allow-scripts" src="/framed"></iframe>'
+  await page.goto(shop.page('/a', { head: '', body }))
+  await expect.poll(() => wire.events.map(({ outcome }) => outcome)).toEqual([403])
+  expect(wire.events[0]?.headers.origin).toBe('null')
+})
+
+/** Fills storage to the last character, as a shop that keeps its catalogue there does. */
+const fill = (page: Page) =>
+  page.evaluate(() => {
+    let size = 2 ** 20
+    for (let n = 0; size >= 1; n++)
+      try {
+        localStorage.setItem(`catalogue${n}`, 'x'.repeat(size))
+      } catch {
+        size /= 2
+      }
+    return localStorage.length
+  })
+
+test('storage is full: sent online, kept in memory offline, the shop keeps what is its own @both', async ({
+  page,
+  shop,
+  wire,
+  expectStored,
+}) => {
+  await page.goto(shop.page('/a'))
+  const names = await fill(page)
+  await search(page, 'online')
+  await expectStored(['online'])
+  await wire.down()
+  await search(page, 'offline', 'too')
+  expect(await keptIn(page)).toBe(0)
+  await wire.up()
+  await expectStored(['online', 'offline', 'too'])
+  expect(await page.evaluate(() => localStorage.length)).toBe(names)
+})
+
+test('the outbox keeps at most 512 KiB in storage; what is above lives in memory @both', async ({
+  page,
+  shop,
+  wire,
+  expectStored,
+}) => {
+  await page.goto(shop.page('/a'))
+  wire.always({ status: 503 })
+  const terms = Array.from({ length: 800 }, (_, n) => `${n}`.padStart(4, '0') + 'x'.repeat(1000))
+  await search(page, ...terms)
+  const [bytes, wrote] = await page.evaluate(() => {
+    let characters = 0
+    for (const [name, value] of Object.entries(localStorage))
+      if (name.startsWith('track.')) characters += name.length + value.length
+    localStorage.setItem('cart', 'x'.repeat(200_000))
+    return [characters * 2, localStorage.getItem('cart')?.length]
+  })
+  expect(bytes).toBeGreaterThan(400_000)
+  expect(bytes).toBeLessThanOrEqual(512 * 1024)
+  expect(wrote).toBe(200_000)
+  wire.heal()
+  await expectStored(terms, { timeout: 40_000 })
+  await expectNothingKept(page)
+})
+
+test('over several pages the cap stays the same', async ({ page, shop, wire }) => {
+  wire.always({ status: 503 })
+  for (const path of ['/a', '/b', '/c']) {
+    await page.goto(shop.page(path))
+    await search(page, ...Array.from({ length: 200 }, (_, n) => `${n}${'x'.repeat(1000)}`))
+  }
+  const bytes = await page.evaluate(() =>
+    Object.entries(localStorage)
+      .filter(([name]) => name.startsWith('track.'))
+      .reduce((sum, [name, value]) => sum + 2 * (name.length + value.length), 0),
+  )
+  expect(bytes).toBeLessThanOrEqual(512 * 1024)
+})
+
+test('cleared by the shop at any moment: what was in it lives as long as the page @both', async ({
+  page,
+  shop,
+  wire,
+  expectStored,
+}) => {
+  await page.goto(shop.page('/a'))
+  await wire.down()
+  await search(page, 'one')
+  await page.evaluate(() => localStorage.clear())
+  await search(page, 'two')
+  await wire.up()
+  const rows = await expectStored(['one', 'two'])
+  expect(rows[0]?.did).toBe(rows[1]?.did)
+})
+
+test('junk and what an older version left: thrown away, and new events flow', async ({
+  page,
+  shop,
+  customer,
+  expectStored,
+}) => {
+  await page.goto(shop.page('/a', { head: '' }))
+  await page.evaluate((key) => {
+    const junk = [
+      '{"a":',
+      'null',
+      '"text"',
+      '{}',
+      '[null,1,"x"]',
+      '',
+      '1 KEY',
+      '1 KEY []',
+      '[',
+      '[]',
+    ]
+    junk.forEach((value, n) => {
+      localStorage.setItem(`track.e.01900000-0000-7000-8000-0000000000${10 + n}`, value)
+    })
+    localStorage.setItem('track.e.', 'x')
+    localStorage.setItem('track.e.short', `1 ${key} {}`)
+    localStorage.setItem('track.queue', '[1,2]')
+    localStorage.setItem('trackable', 'the shop’s own')
+  }, customer.trackingKey)
+  await page.goto(shop.page('/b'))
+  await search(page, 'one')
+  await expectStored(['one'])
+  await expectNothingKept(page)
+  expect(await page.evaluate(() => localStorage.getItem('trackable'))).toBe('the shop’s own')
+})
+
+test('setItem replaced by one that tracks: no recursion, and the event arrives', async ({
+  page,
+  shop,
+  stored,
+}) => {
+  const setup = `const set=Storage.prototype.setItem;
+    Storage.prototype.setItem=function(name,value){window.track?.search?.({search_term:name});return set.call(this,name,value)}`
+  await page.goto(shop.page('/a', { head: `<script>${setup}</script>${shop.tag()}` }))
+  await page.evaluate(() => void track.viewProduct({ product_id: 1 }))
+  await expect
+    .poll(
+      async () => (await stored()).filter(({ operation }) => operation === 'viewProduct').length,
+    )
+    .toBe(1)
+  await expectNothingKept(page)
+  expect((await stored()).length).toBeLessThan(5)
+})
+
+test('an event of one key is never sent under another', async ({
+  page,
+  shop,
+  wire,
+  customer,
+  expectStored,
+}) => {
+  const second = customer.another()
+  await page.goto(shop.page('/a'))
+  await wire.down()
+  await search(page, 'first key')
+  await expect.poll(() => keptIn(page)).toBe(1)
+  await page.goto(shop.page('/blank', { head: '' }))
+  await wire.up()
+  await page.goto(shop.page('/b', { head: shop.tag('', second.trackingKey) }))
+  await search(page, 'second key')
+  await expectStored(['second key'], { customer: second })
+  await expect.poll(() => keptIn(page)).toBe(1)
+  await page.goto(shop.page('/c'))
+  await expectStored(['first key'])
+  await expectNothingKept(page)
+})

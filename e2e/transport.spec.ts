@@ -1,0 +1,227 @@
+import type { Page } from '@playwright/test'
+import type { Fault } from './faultProxy.ts'
+import { expect, expectNothingKept, keptIn, passTime, search, test } from './fixtures.ts'
+
+// Issue "Nothing lost, nothing twice", 5 and 6: what the gateway answers, or does not.
+
+/** What the page was told became of its events, in order. */
+const notices = (page: Page) =>
+  page.evaluate(() => (window as unknown as { notices: string[] }).notices)
+
+/** Listens to the notices from the start of a page. */
+const LISTEN = `<script>notices=[];for(const kind of ['delivered','dropped'])
+  track.on(kind,({reason,status,message})=>notices.push([kind,reason,status,message].filter(Boolean).join(' ')))</script>`
+
+const PASSING: Record<string, Fault> = {
+  500: { status: 500, body: { message: 'Something went wrong here' } },
+  '500 with a page': { status: 500, body: '<h1>Error</h1>' },
+  502: { status: 502, body: '<h1>Bad gateway</h1>', cors: false },
+  503: { status: 503, body: { message: 'Not ready' } },
+  504: { status: 504, body: '', cors: false },
+  408: { status: 408, body: { message: 'The request took too long to arrive' } },
+  425: { status: 425, body: { message: 'Too early' } },
+  429: { status: 429, body: { message: 'Too many' } },
+  'the connection closed before the answer, the event not stored': 'lose',
+  'the connection closed before the answer, the event stored': 'loseAnswer',
+}
+
+for (const [name, fault] of Object.entries(PASSING))
+  test(`sent again after ${name}`, async ({ page, shop, wire, expectStored }) => {
+    wire.next(fault)
+    await page.goto(shop.page('/a', { body: LISTEN }))
+    await search(page, 'one')
+    await expect.poll(() => wire.events.length).toBe(2)
+    await expectStored(['one'])
+    await expectNothingKept(page)
+    expect(await notices(page)).toEqual(['delivered'])
+    expect(wire.events[1]?.ids).toEqual(wire.events[0]?.ids)
+  })
+
+test('a while of 503, a lost answer and an error page in turn: each event once @both', async ({
+  page,
+  shop,
+  wire,
+  expectStored,
+}) => {
+  const faults: Fault[] = [
+    { status: 503 },
+    'loseAnswer',
+    { status: 502, body: '<h1>x</h1>' },
+    'lose',
+  ]
+  let n = 0
+  wire.always(() => faults[n++])
+  await page.clock.install()
+  await page.goto(shop.page('/a'))
+  await search(page, 'one', 'two', 'three')
+  await passTime(page, 60_000, 3000)
+  await expectStored(['one', 'two', 'three'])
+  await expectNothingKept(page)
+})
+
+for (const [name, header] of [
+  ['seconds', () => '3600'],
+  ['a date', (now: number) => new Date(now + 3_600_000).toUTCString()],
+] as const)
+  test(`429 with Retry-After in ${name}: not a moment earlier, unless the page is new`, async ({
+    page,
+    shop,
+    wire,
+    expectStored,
+  }) => {
+    await page.clock.install()
+    const now = Date.now()
+    wire.next({ status: 429, headers: { 'retry-after': header(now) }, body: { message: 'Later' } })
+    await page.goto(shop.page('/a'))
+    await search(page, 'one')
+    await expect.poll(() => wire.events.map(({ outcome }) => outcome)).toEqual([429])
+    await search(page, 'two')
+    await passTime(page, 55 * 60_000, 5 * 60_000)
+    expect(wire.events).toHaveLength(1)
+    await passTime(page, 10 * 60_000, 5 * 60_000)
+    await expectStored(['one', 'two'])
+  })
+
+test('hanging without an answer: given up, sent again, stored once @both', async ({
+  page,
+  shop,
+  wire,
+  expectStored,
+}) => {
+  // The limit is the browser's own timer, which a faked clock does not move.
+  await page.addInitScript(() => {
+    const timeout = AbortSignal.timeout
+    AbortSignal.timeout = (ms) => timeout.call(AbortSignal, ms === 30_000 ? 500 : ms)
+  })
+  wire.next('hang')
+  await page.goto(shop.page('/a'))
+  await search(page, 'one')
+  await expect.poll(() => wire.events.length).toBe(2)
+  await expectStored(['one'])
+  await expectNothingKept(page)
+})
+
+test('slow answers across a navigation: nothing lost, nothing twice @both', async ({
+  page,
+  shop,
+  wire,
+  expectStored,
+}) => {
+  wire.always({ slowMs: 1000 })
+  await page.goto(shop.page('/a'))
+  await search(page, 'one', 'two', 'three')
+  await page.goto(shop.page('/b'))
+  await search(page, 'four')
+  await page.goto(shop.page('/c'))
+  await expectStored(['one', 'two', 'three', 'four'])
+  await expectNothingKept(page)
+})
+
+const FINAL = [401, 403, 404, 413, 415, 422]
+for (const status of FINAL)
+  test(`${status} with a reason is final: told, never retried, blocking nothing`, async ({
+    page,
+    shop,
+    wire,
+    expectStored,
+  }) => {
+    wire.next({ status, body: { message: 'For this reason' } })
+    await page.goto(shop.page('/a', { body: LISTEN }))
+    await search(page, 'refused')
+    await expect.poll(() => notices(page)).toEqual([`dropped refused ${status} For this reason`])
+    expect(await keptIn(page)).toBe(0)
+    await search(page, 'next')
+    await expectStored(['next'])
+    await page.goto(shop.page('/b'))
+    await search(page, 'after')
+    await expectStored(['next', 'after'])
+    expect(wire.events).toHaveLength(3)
+  })
+
+test('an origin that the customer does not allow: 403 by the real gateway', async ({
+  page,
+  shop,
+  gateway,
+  customer,
+  wire,
+  stored,
+}) => {
+  gateway.customers.change(customer.customerId, { origins: ['https://shop.example'] })
+  await page.goto(shop.page('/a', { body: LISTEN }))
+  await search(page, 'one')
+  await expect
+    .poll(() => notices(page))
+    .toEqual([expect.stringMatching(/^dropped refused 403 .*Origin/)])
+  expect(await keptIn(page)).toBe(0)
+  expect(wire.events).toHaveLength(1)
+  expect(await stored()).toEqual([])
+})
+
+/** Puts an event straight into the outbox, as an older version of the script may have left it. */
+const leave = (page: Page, key: string, n: number, payload: object) =>
+  page.evaluate(
+    ([name, value]) => localStorage.setItem(name as string, value as string),
+    [
+      `track.e.01900000-0000-7000-8000-00000000000${n}`,
+      `${Date.now() - 60_000 + n} ${key} ${JSON.stringify(payload)}`,
+    ],
+  )
+
+test('in a batch each event has its own verdict @both', async ({
+  page,
+  shop,
+  wire,
+  customer,
+  expectStored,
+}) => {
+  await page.goto(shop.page('/a', { head: '' }))
+  const did = '6f1d5c9e-2f4b-4d6a-8f3e-1b2c3d4e5f60'
+  const good = (search_term: string) => ({ did, event: 'search', search_term, url: page.url() })
+  await leave(page, customer.trackingKey, 1, good('one'))
+  await leave(page, customer.trackingKey, 2, { ...good('two'), url: 'nowhere' })
+  await leave(page, customer.trackingKey, 3, good('three'))
+  await page.goto(shop.page('/b', { body: LISTEN }))
+  await expectStored(['one', 'three'])
+  await expectNothingKept(page)
+  expect((await notices(page)).map((told) => told.split(' ', 3).join(' '))).toEqual([
+    'delivered',
+    'dropped refused 422',
+    'delivered',
+  ])
+  expect(wire.events.map(({ path }) => path)).toEqual(['/t/batch'])
+})
+
+test('a batch that is too large is split', async ({ page, shop, wire, expectStored }) => {
+  wire.always(({ body }) =>
+    body.length > 3000 ? { status: 413, body: { message: 'Too large' } } : undefined,
+  )
+  await page.goto(shop.page('/a'))
+  const terms = Array.from({ length: 20 }, (_, n) => `${n}`.padStart(2, '0'))
+  await search(page, ...terms)
+  await expectStored(terms, { timeout: 30_000 })
+  await expectNothingKept(page)
+})
+
+test('an answer that names another event is no acknowledgement', async ({
+  page,
+  shop,
+  wire,
+  expectStored,
+}) => {
+  wire.next({ status: 200, body: { id: '01900000-0000-7000-8000-000000000009' } })
+  await page.goto(shop.page('/a'))
+  await search(page, 'one')
+  await expect.poll(() => wire.events.length).toBe(2)
+  await expectStored(['one'])
+})
+
+test.describe('where another service is spoken to', () => {
+  test.use({ config: { anyOk: true, batch: false } })
+  test('any 2xx acknowledges, and each event has a request', async ({ page, shop, wire }) => {
+    wire.always({ status: 204 })
+    await page.goto(shop.page('/a'))
+    await search(page, 'one', 'two', 'three')
+    await expectNothingKept(page)
+    expect(wire.events.map(({ path }) => path)).toEqual(['/t/r', '/t/r', '/t/r'])
+  })
+})

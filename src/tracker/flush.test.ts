@@ -1,0 +1,262 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { leaveBehind, openPage, pass, type Request, verdictsOf } from '../test/page.ts'
+import { uuid7 } from './lib/uuid.ts'
+
+beforeEach(() => void vi.useFakeTimers({ now: 1_800_000_000_000 }))
+afterEach(() => void vi.useRealTimers())
+
+const sum = (requests: readonly Request[]) => requests.flatMap(({ names }) => names)
+
+// Fresh events.
+
+test('a fresh event leaves in the same task, with keepalive', () => {
+  const { track, requests } = openPage()
+  const name = track()
+  expect(requests).toMatchObject([{ names: [name], keepalive: true, key: 'DEMOSHOP' }])
+})
+
+test('100 in one task: two leave at once, the rest together when one has its answer', async () => {
+  const { track, requests, outbox, heard } = openPage()
+  const names = Array.from({ length: 100 }, () => track())
+  expect(requests).toHaveLength(2)
+  await requests[0]?.answer()
+  await requests[1]?.answer()
+  await requests[2]?.answer()
+  expect(requests).toHaveLength(3)
+  expect(sum(requests)).toEqual(names)
+  expect(outbox.all()).toEqual([])
+  expect(heard.filter(({ kind }) => kind === 'delivered')).toHaveLength(100)
+})
+
+test('a service without batches gets one event a request, two at a time', async () => {
+  const { track, requests } = openPage({ keys: [{ batch: false }], always: 200 })
+  for (let i = 0; i < 10; i++) track()
+  expect(requests).toHaveLength(2)
+  await pass(0)
+  expect(requests.map(({ names }) => names.length)).toEqual(Array(10).fill(1))
+})
+
+test('a batch has at most 60,000 bytes, and all on their way with keepalive together', async () => {
+  const { track, requests } = openPage()
+  for (let i = 0; i < 40; i++) track(5000)
+  await requests[0]?.answer()
+  await requests[1]?.answer()
+  const open = requests.slice(2)
+  expect(open.length).toBeLessThanOrEqual(2)
+  const bytes = open
+    .filter(({ keepalive }) => keepalive)
+    .reduce((all, { names }) => all + names.length * 5100, 0)
+  expect(bytes).toBeGreaterThan(50_000)
+  expect(bytes).toBeLessThanOrEqual(60_000)
+})
+
+test('bytes are those of UTF-8', async () => {
+  const { outbox, flush, requests } = openPage()
+  for (let i = 0; i < 9; i++)
+    outbox.add({
+      name: uuid7(1),
+      at: Date.now(),
+      key: 'DEMOSHOP',
+      body: `{"x":"${'語'.repeat(5000)}"}`,
+    })
+  flush.fresh()
+  // 15,000 bytes each, of 5,000 characters.
+  expect(requests.filter(({ keepalive }) => keepalive).map(({ names }) => names.length)).toEqual([
+    3,
+  ])
+})
+
+test('a big event leaves without keepalive', () => {
+  const { track, requests } = openPage()
+  track(100_000)
+  track(300)
+  expect(requests.map(({ keepalive }) => keepalive)).toEqual([false, true])
+})
+
+test('two keys on a page: each request is one key’s, and gathers all of its events', async () => {
+  const { track, requests } = openPage({ keys: [{}, { key: 'OTHERKEY' }] })
+  for (let i = 0; i < 50; i++) {
+    track()
+    track(300, 'OTHERKEY')
+  }
+  for (let i = 0; i < requests.length; i++) await requests[i]?.answer()
+  expect(sum(requests)).toHaveLength(100)
+  expect(requests.length).toBeLessThanOrEqual(5)
+  for (const { key, names } of requests)
+    expect(names.every((name) => name.endsWith('OTHERKEY') === (key === 'OTHERKEY'))).toBe(true)
+})
+
+test('a single event costs one request, and no timer is left', async () => {
+  const { track, requests } = openPage()
+  track()
+  await requests[0]?.answer()
+  expect(vi.getTimerCount()).toBe(0)
+  await pass(3_600_000)
+  expect(requests).toHaveLength(1)
+})
+
+// Failures.
+
+test('after a failure nothing leaves until the backoff is over, then all of it', async () => {
+  const { track, requests, outbox } = openPage()
+  const first = track()
+  await requests[0]?.answer(503)
+  const more = Array.from({ length: 5 }, () => track())
+  await pass(999)
+  expect(requests).toHaveLength(1)
+  await pass(1001)
+  for (let i = 1; i < requests.length; i++) await requests[i]?.answer()
+  expect(new Set(sum(requests.slice(1)))).toEqual(new Set([first, ...more]))
+  expect(outbox.all()).toEqual([])
+  await pass(10_000)
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test.each([0, 0.5, 0.999])('the backoff doubles up to 120 s, jitter %d', async (random) => {
+  vi.spyOn(Math, 'random').mockReturnValue(random)
+  const { track, requests } = openPage({ always: 503 })
+  track()
+  await pass(1_200_000)
+  vi.mocked(Math.random).mockRestore()
+  const waits = requests.slice(1).map(({ at }, i) => at - (requests[i] as Request).at)
+  const expected = [2, 4, 8, 16, 32, 64, 120, 120, 120].map((s) => s * 1000 * (1 - random / 2))
+  waits.slice(0, 9).forEach((ms, i) => {
+    expect(Math.abs(ms - (expected[i] as number))).toBeLessThan(2)
+  })
+})
+
+test('ten minutes of downtime: at most 17 attempts, and then it arrives', async () => {
+  let status = 0
+  const page = openPage({
+    always: (entries) => ({ status, afterMs: 0, results: verdictsOf(entries, status) }),
+  })
+  const name = page.track()
+  await pass(600_000)
+  // 6 waits up to 64 s (126 s without jitter), then one every 60 to 120 s.
+  expect(page.requests.length).toBeGreaterThanOrEqual(9)
+  expect(page.requests.length).toBeLessThanOrEqual(17)
+  status = 200
+  await pass(120_000)
+  expect(page.outbox.all()).toEqual([])
+  expect(page.heard).toMatchObject([{ kind: 'delivered', id: name }])
+})
+
+test('ten minutes of downtime in which the visitor goes on: two requests a wait at most', async () => {
+  const page = openPage({ always: 0 })
+  for (let second = 0; second < 600; second++) {
+    page.track()
+    await pass(1000)
+  }
+  expect(page.requests.length).toBeLessThanOrEqual(34)
+  expect(page.outbox.all()).toHaveLength(600)
+})
+
+test('Retry-After is obeyed where it is longer', async () => {
+  const { track, requests } = openPage()
+  track()
+  await requests[0]?.answer(429, { afterMs: 90_000 })
+  await pass(89_999)
+  expect(requests).toHaveLength(1)
+  await pass(1)
+  expect(requests).toHaveLength(2)
+  await requests[1]?.answer(429, { afterMs: -1 })
+  await pass(4000)
+  expect(requests).toHaveLength(3)
+})
+
+test('success ends the backoff', async () => {
+  const { track, requests } = openPage()
+  track()
+  for (const _ of [1, 2, 3, 4]) {
+    await requests.at(-1)?.answer(503)
+    await pass(60_000)
+  }
+  await requests.at(-1)?.answer()
+  track()
+  const { length } = requests
+  await requests.at(-1)?.answer(503)
+  await pass(2000)
+  expect(requests).toHaveLength(length + 1)
+})
+
+test('online, or a return to the page, ends the wait', async () => {
+  const { track, requests, flush, outbox } = openPage()
+  track()
+  await requests[0]?.answer(0, { afterMs: 3_600_000 })
+  flush.resume()
+  await pass(0)
+  expect(requests).toHaveLength(2)
+  await requests[1]?.answer()
+  expect(outbox.all()).toEqual([])
+})
+
+test.each([400, 401, 403, 404, 413, 422])('%d is final and blocks nothing', async (status) => {
+  const { track, requests, outbox, heard } = openPage()
+  const bad = track()
+  const good = track()
+  await requests[0]?.answer(status)
+  await requests[1]?.answer()
+  expect(outbox.all()).toEqual([])
+  expect(heard).toMatchObject([
+    { kind: 'dropped', id: bad, key: 'DEMOSHOP', reason: 'refused', status, message: 'why' },
+    { kind: 'delivered', id: good },
+  ])
+  expect(vi.getTimerCount()).toBe(0)
+  track()
+  expect(requests).toHaveLength(3)
+})
+
+test('a batch of which a part was taken: only the rest is sent again', async () => {
+  const { storage, names } = await leaveBehind(3)
+  const { flush, requests, heard, outbox } = openPage({ storage })
+  flush.resume()
+  const [a, b, c] = names as [string, string, string]
+  await requests[0]?.answer(200, {
+    results: [{ id: a, status: 200 }, undefined, { id: c, status: 422, message: 'no' }],
+  })
+  expect(outbox.all().map(({ name }) => name)).toEqual([b])
+  await pass(2000)
+  expect(requests[1]?.names).toEqual([b])
+  await requests[1]?.answer()
+  expect(heard).toMatchObject([
+    { kind: 'delivered', id: a },
+    { kind: 'dropped', id: c, reason: 'refused' },
+    { kind: 'delivered', id: b },
+  ])
+})
+
+test.each([413, 400])(
+  'a batch answered %d is split until each event has its verdict',
+  async (status) => {
+    const { storage, names } = await leaveBehind(16)
+    const poison = names[5] as string
+    const page = openPage({
+      storage,
+      always: (entries) => {
+        const isBad =
+          status === 413 ? entries.length > 4 : entries.some(({ name }) => name === poison)
+        const answered = isBad ? status : 200
+        return { status: answered, afterMs: 0, results: verdictsOf(entries, answered) }
+      },
+    })
+    page.flush.resume()
+    await pass(120_000)
+    expect(page.outbox.all()).toEqual([])
+    const dropped = page.heard.filter(({ kind }) => kind === 'dropped').map(({ id }) => id)
+    expect(dropped).toEqual(status === 413 ? [] : [poison])
+    // After it the page still sends with keepalive, and when it is left.
+    page.track()
+    expect(page.requests.at(-1)).toMatchObject({ keepalive: true })
+  },
+)
+
+test('one event too large for a proxy does not make the others small', async () => {
+  const { track, requests } = openPage()
+  track(3000)
+  await requests[0]?.answer(413, { results: [] })
+  await pass(2000)
+  await requests[1]?.answer()
+  for (let i = 0; i < 42; i++) track()
+  await requests[2]?.answer()
+  expect(requests[4]?.names).toHaveLength(40)
+})

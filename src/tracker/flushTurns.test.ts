@@ -1,0 +1,288 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createLocks } from '../test/locks.ts'
+import { leaveBehind, openPage, pass, type Request } from '../test/page.ts'
+import { createMemoryStorage } from '../test/storage.ts'
+
+beforeEach(() => void vi.useFakeTimers({ now: 1_800_000_000_000 }))
+afterEach(() => void vi.useRealTimers())
+
+const sum = (requests: readonly Request[]) => requests.flatMap(({ names }) => names)
+
+// Leaving the page.
+
+test('leaving sends what is in no request yet, while it fits', async () => {
+  const { track, flush, requests } = openPage()
+  const names = Array.from({ length: 500 }, () => track())
+  flush.leave(true)
+  expect(requests).toHaveLength(3)
+  expect(requests.every(({ keepalive }) => keepalive)).toBe(true)
+  // 400 bytes each: 60,000 are 150, the two before included.
+  expect(sum(requests)).toEqual(names.slice(0, 150))
+})
+
+test('what is on its way is not sent twice', () => {
+  const { track, flush, requests } = openPage()
+  track()
+  flush.leave(true)
+  flush.leave(true)
+  expect(requests).toHaveLength(1)
+})
+
+test('events tracked while leaving leave at once, however many requests are open', () => {
+  const { track, flush, requests } = openPage()
+  flush.leave(true)
+  const names = Array.from({ length: 20 }, () => track())
+  expect(requests).toHaveLength(20)
+  expect(sum(requests)).toEqual(names)
+})
+
+test('what failed is tried once more when the page is left, in spite of the backoff', async () => {
+  const { track, flush, requests } = openPage()
+  const name = track()
+  await requests[0]?.answer(503)
+  flush.leave(true)
+  expect(requests[1]).toMatchObject({ names: [name], keepalive: true })
+  await requests[1]?.answer(503)
+  expect(requests).toHaveLength(2)
+})
+
+test('what does not fit stays for the next page', async () => {
+  const storage = createMemoryStorage()
+  const { track, flush, requests } = openPage({ storage })
+  flush.leave(true)
+  const big = track(100_000)
+  expect(requests).toEqual([])
+  const next = openPage({ storage })
+  await pass(5000)
+  next.flush.resume()
+  await pass(0)
+  expect(sum(next.requests)).toEqual([big])
+})
+
+test('a tab shown again sends as before', async () => {
+  const { track, flush, requests } = openPage()
+  flush.leave(true)
+  flush.leave(false)
+  for (let i = 0; i < 5; i++) track()
+  expect(requests).toHaveLength(2)
+})
+
+test('hidden while the gateway is down: no request for what has just failed', async () => {
+  const { track, flush, requests } = openPage({ always: 503 })
+  track()
+  await pass(0)
+  flush.leave(true)
+  await pass(0)
+  track()
+  await pass(0)
+  expect(requests).toHaveLength(3)
+  expect(new Set(requests.map(({ names }) => names.join())).size).toBe(2)
+})
+
+// What other pages left.
+
+test('events of an earlier page leave together, in order, without keepalive', async () => {
+  const { storage, names } = await leaveBehind(100)
+  const { flush, requests, outbox } = openPage({ storage, always: 200 })
+  flush.resume()
+  await pass(0)
+  expect(requests).toMatchObject([{ names, keepalive: false }])
+  expect(outbox.all()).toEqual([])
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('one request at a time', async () => {
+  const { storage } = await leaveBehind(400)
+  const { flush, requests } = openPage({ storage })
+  flush.resume()
+  for (let i = 0; i < 3; i++) {
+    await pass(1000)
+    expect(requests).toHaveLength(i + 1)
+    await requests[i]?.answer()
+  }
+  expect(sum(requests)).toHaveLength(400)
+})
+
+test('fresh events do not wait for it', async () => {
+  const { storage } = await leaveBehind(1)
+  const { flush, requests, track } = openPage({ storage })
+  flush.resume()
+  await pass(0)
+  track()
+  expect(requests).toHaveLength(2)
+})
+
+test('what another page has just handed over is left to its answer for 4 s', async () => {
+  const storage = createMemoryStorage()
+  const first = openPage({ storage })
+  const name = first.track()
+  const { flush, requests } = openPage({ storage })
+  flush.resume()
+  await pass(4000)
+  expect(requests).toEqual([])
+  await pass(4000)
+  expect(sum(requests)).toEqual([name])
+})
+
+test('an event from the future (the clock was set back) is not waited for', async () => {
+  const { storage, names } = await leaveBehind(1, { ageMs: -86_400_000 })
+  const { flush, requests } = openPage({ storage })
+  flush.resume()
+  await pass(0)
+  expect(sum(requests)).toEqual(names)
+})
+
+test.each([
+  [30, {}, true],
+  [30.01, {}, false],
+  [6.9, { maxAgeDays: 7 }, true],
+  [7.1, { maxAgeDays: 7 }, false],
+  [7.1, { maxAgeDays: '7' as never }, false],
+])('an event of %d days under %j', async (days, more, isSent) => {
+  const { storage, names } = await leaveBehind(1, { ageMs: days * 86_400_000 })
+  const { flush, requests, heard, outbox } = openPage({ storage, keys: [more], always: 200 })
+  flush.resume()
+  await pass(0)
+  expect(requests).toHaveLength(isSent ? 1 : 0)
+  expect(outbox.all()).toEqual([])
+  expect(heard).toMatchObject([
+    isSent ? { kind: 'delivered' } : { kind: 'dropped', id: names[0], reason: 'too_old' },
+  ])
+})
+
+test('nothing of another key is sent or dropped; a key that joins sends its own', async () => {
+  const { storage, names } = await leaveBehind(3, { key: 'OTHERKEY', ageMs: 86_400_000 * 40 })
+  const { flush, requests, outbox, track, addKey } = openPage({ storage, always: 200 })
+  flush.resume()
+  track()
+  await pass(600_000)
+  expect(requests).toHaveLength(1)
+  expect(outbox.all()).toHaveLength(3)
+  addKey({ key: 'OTHERKEY', maxAgeDays: 60 })
+  flush.resume()
+  await pass(0)
+  expect(requests[1]).toMatchObject({ key: 'OTHERKEY', names })
+  expect(outbox.all()).toEqual([])
+})
+
+// Several tabs.
+
+test.each(['locks', 'a lease'])('under %s one tab sends, the other comes back', async (kind) => {
+  const { storage, names } = await leaveBehind(2)
+  const { openTab } = createLocks()
+  const locks = () => (kind === 'locks' ? openTab() : undefined)
+  const [a, b] = [openPage({ storage, locks: locks() }), openPage({ storage, locks: locks() })]
+  a.flush.resume()
+  await pass(0)
+  b.flush.resume()
+  await pass(3000)
+  expect([a.requests.length, b.requests.length]).toEqual([1, 0])
+  // It is given up: neither lost nor left to a third page.
+  await a.requests[0]?.answer(200, { results: [{ id: names[0] as string, status: 200 }] })
+  await pass(10_000)
+  expect(sum([...a.requests.slice(1), ...b.requests])).toContain(names[1])
+})
+
+test('a tab closed in its turn: another sends', async () => {
+  const { storage, names } = await leaveBehind(2)
+  const { openTab } = createLocks()
+  const closing = openTab()
+  const a = openPage({ storage, locks: closing })
+  a.flush.resume()
+  await pass(0)
+  const b = openPage({ storage, locks: openTab(), always: 200 })
+  b.flush.resume()
+  await pass(0)
+  closing.close()
+  await pass(8000)
+  expect(sum(b.requests)).toEqual(names)
+  expect(b.outbox.all()).toEqual([])
+})
+
+test('three tabs, 100 events each: every event once', async () => {
+  const storage = createMemoryStorage()
+  const { openTab } = createLocks()
+  const tabs = [1, 2, 3].map(() => openPage({ storage, locks: openTab(), always: 200 }))
+  const names: string[] = []
+  for (let i = 0; i < 100; i++) for (const tab of tabs) names.push(tab.track())
+  await pass(60_000)
+  expect(tabs.flatMap(({ requests }) => sum(requests)).sort()).toEqual(names.sort())
+  expect(storage).toHaveLength(0)
+})
+
+// flush()
+
+test.each([
+  ['locks', createLocks().openTab()],
+  ['a lease', undefined],
+])('flush answers what it delivered, dropped and what is kept, under %s', async (_, locks) => {
+  const { storage } = await leaveBehind(3)
+  const { flush, track, outbox } = openPage({ storage, locks, always: 200 })
+  track()
+  expect(await flush.all()).toEqual({ delivered: 4, dropped: 0, kept: 0 })
+  expect(outbox.all()).toEqual([])
+  expect(await flush.all()).toEqual({ delivered: 0, dropped: 0, kept: 0 })
+})
+
+test('flush of a page that has only what others left', async () => {
+  const { storage } = await leaveBehind(3)
+  const { flush } = openPage({ storage, locks: createLocks().openTab(), always: 200 })
+  expect(await flush.all()).toEqual({ delivered: 3, dropped: 0, kept: 0 })
+})
+
+test('flush waits for what is on its way and for what follows it', async () => {
+  const { storage } = await leaveBehind(400)
+  const { flush, track, requests } = openPage({ storage })
+  flush.resume()
+  for (let i = 0; i < 50; i++) track()
+  const result = flush.all()
+  for (let i = 0; i < requests.length; i++) await requests[i]?.answer()
+  expect(await result).toEqual({ delivered: 450, dropped: 0, kept: 0 })
+})
+
+test('flush tries in spite of the backoff, once', async () => {
+  const { flush, track, requests } = openPage({ always: 503 })
+  track()
+  await pass(0)
+  expect(await flush.all()).toEqual({ delivered: 0, dropped: 0, kept: 1 })
+  expect(requests).toHaveLength(2)
+})
+
+test('flush counts drops, and not what belongs to a key of another page', async () => {
+  const { storage } = await leaveBehind(2, { ageMs: 31 * 86_400_000 })
+  const other = await leaveBehind(1, { key: 'OTHERKEY' })
+  for (const name of Object.keys(other.storage))
+    storage.setItem(name, other.storage.getItem(name) ?? '')
+  const { flush, track } = openPage({ storage, always: 422 })
+  track()
+  expect(await flush.all()).toEqual({ delivered: 0, dropped: 3, kept: 0 })
+})
+
+test.each(['locks', 'a lease'])(
+  'flush comes to an end while another tab has the turn, %s',
+  async (kind) => {
+    const { storage } = await leaveBehind(2)
+    const { openTab } = createLocks()
+    const locks = () => (kind === 'locks' ? openTab() : undefined)
+    const a = openPage({ storage, locks: locks() })
+    a.flush.resume()
+    await pass(0)
+    expect(a.requests).toHaveLength(1)
+    const b = openPage({ storage, locks: locks(), always: 200 })
+    b.track()
+    expect(await b.flush.all()).toEqual({ delivered: 1, dropped: 0, kept: 2 })
+    expect(sum(b.requests)).toHaveLength(1)
+  },
+)
+
+test('storage cleared between two attempts: the page’s own are still sent', async () => {
+  const storage = createMemoryStorage()
+  const { track, requests, outbox } = openPage({ storage })
+  const name = track()
+  await requests[0]?.answer(503)
+  storage.clear()
+  await pass(2000)
+  expect(requests[1]?.names).toEqual([name])
+  await requests[1]?.answer()
+  expect(outbox.all()).toEqual([])
+})

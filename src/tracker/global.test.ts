@@ -1,0 +1,118 @@
+// @vitest-environment happy-dom
+import type { InferInput } from 'valibot'
+import { expect, expectTypeOf, test, vi } from 'vitest'
+import type { createEventSchemas, TrackingOperation } from '../contract/events.ts'
+import { EVENT_NAMES } from '../contract/events.ts'
+import type { optionalText } from '../contract/fields.ts'
+import type { Config } from './config.ts'
+import type { TrackApi, TrackDropReason, TrackNotice, TrackOutcome } from './global.d.ts'
+import type { Notice } from './notices.ts'
+import type { Outcome } from './track.ts'
+
+/*
+ * For the compiler first: what a shop's TypeScript may give is what the contract's page form takes, with
+ * what the script fills in left out. `tsc -b` checks this file.
+ */
+
+type PageForm = ReturnType<typeof createEventSchemas<typeof optionalText>>
+type Given<O extends TrackingOperation> = NonNullable<Parameters<TrackApi[O]>[0]>
+/** What the contract's page form takes, the fields that are filled in being optional. */
+type Filled = 'did' | 'event' | 'url' | 'http_user_agent' | 'remote_addr' | 'source'
+type Names = 'firstname' | 'lastname' | 'phone'
+type Taken<O extends TrackingOperation> = Omit<InferInput<PageForm[O]>, Filled>
+
+test('every helper takes the fields of its operation, and no others', () => {
+  type Fields = { [O in TrackingOperation]: Exclude<keyof Given<O>, Filled> }
+  type Expected = { [O in TrackingOperation]: Exclude<keyof InferInput<PageForm[O]>, Filled> }
+  expectTypeOf<Fields>().toEqualTypeOf<Expected>()
+})
+
+test('what a helper takes is valid once it is completed', () => {
+  type Lines = 'addToCart' | 'removeFromCart' | 'addToWishlist' | 'removeFromWishlist'
+  expectTypeOf<Pick<Given<'search'>, 'search_term'>>().toEqualTypeOf<Taken<'search'>>()
+  expectTypeOf<Pick<Given<'sendCustom'>, 'email'>>().toEqualTypeOf<Taken<'sendCustom'>>()
+  expectTypeOf<Required<Pick<Given<'setEmail'>, 'email_address' | Names>>>().toEqualTypeOf<
+    Taken<'setEmail'>
+  >()
+  expectTypeOf<Given<Lines>['quantity']>().toEqualTypeOf<Taken<Lines>['quantity']>()
+  expectTypeOf<Given<Lines>['variation']>().toEqualTypeOf<Taken<Lines>['variation']>()
+  // Wider by text that may be no digits, which the contract tells at run time.
+  expectTypeOf<Taken<Lines>['product_id']>().toExtend<Given<Lines>['product_id']>()
+  // Wider by the number, which the helper makes text.
+  expectTypeOf<Given<'viewProduct'>['product_id']>().toEqualTypeOf<string | number>()
+})
+
+test('outcomes, notices and reasons are those of the script', () => {
+  expectTypeOf<Outcome>().toExtend<TrackOutcome>()
+  expectTypeOf<keyof Notice>().toEqualTypeOf<keyof TrackNotice>()
+  expectTypeOf<NonNullable<Notice['reason']>>().toEqualTypeOf<TrackDropReason>()
+})
+
+/** For the compiler alone: never called. */
+void function mustNotCompile(track: TrackApi) {
+  track.viewHomepage()
+  track.initiateCheckout({ source: null })
+  track.viewProduct({ product_id: 42 })
+  track.addToCart({ product_id: '42', quantity: 1, variation: { id: '42', sku: '42' } })
+  track.setEmail({ email_address: 'a@b.example' })
+  // @ts-expect-error a product view names its product
+  track.viewProduct()
+  // @ts-expect-error a product view names its product
+  track.viewProduct({})
+  // @ts-expect-error there is no such field
+  track.viewProduct({ product_id: 1, name: 'Mug' })
+  // @ts-expect-error the variation is required
+  track.addToCart({ product_id: 1, quantity: 1 })
+  // @ts-expect-error a quantity is a number
+  track.addToCart({ product_id: 1, quantity: '1', variation: { id: '1', sku: '1' } })
+  // @ts-expect-error an id of a variation is text
+  track.addToCart({ product_id: 1, quantity: 1, variation: { id: 1, sku: '1' } })
+  // @ts-expect-error the field is called search_term
+  track.search({ term: 'mug' })
+  // @ts-expect-error the address is required
+  track.setEmail({ firstname: 'Ann' })
+  // @ts-expect-error a custom event has a name
+  track.sendCustom({ email: 'a@b.example' })
+  // @ts-expect-error a custom event's address is called email
+  track.sendCustom({ event: 'quiz', email_address: 'a@b.example' })
+  // @ts-expect-error there is no such kind
+  track.on('sent', () => {})
+  // @ts-expect-error the device id is changed by reset alone
+  track.did = 'x'
+}
+
+test('what main.ts publishes is what is typed', async () => {
+  const config: Config = { key: 'DEMOSHOP', base: 'http://127.0.0.1:1', pageViews: 'off' }
+  vi.stubGlobal('__config__', config)
+  vi.stubGlobal('__parts__', [])
+  vi.stubGlobal('__version__', '1.2.3')
+  const { fetch } = globalThis
+  vi.stubGlobal('fetch', () => Promise.reject(new TypeError('offline')))
+  await import('./main.ts')
+  vi.stubGlobal('fetch', fetch)
+  const { track } = window
+  // One line a member: a new one does not compile until it stands here.
+  const typed = {
+    viewHomepage: 'function',
+    setEmail: 'function',
+    viewProduct: 'function',
+    addToCart: 'function',
+    removeFromCart: 'function',
+    addToWishlist: 'function',
+    removeFromWishlist: 'function',
+    initiateCheckout: 'function',
+    search: 'function',
+    sendCustom: 'function',
+    did: 'string',
+    version: 'string',
+    flush: 'function',
+    on: 'function',
+    reset: 'function',
+    debug: 'function',
+  } satisfies { [K in keyof TrackApi]: string }
+  const published = Object.entries(track).map(([name, value]) => [name, typeof value])
+  // What a second copy of the script tells the first is not the shop's.
+  expect(Object.fromEntries(published.filter(([name]) => name !== 'join'))).toEqual(typed)
+  expect(Object.keys(EVENT_NAMES).every((operation) => operation in typed)).toBe(true)
+  expect(track.version).toBe('1.2.3')
+})

@@ -1,0 +1,102 @@
+import { fileURLToPath } from 'node:url'
+import { build, type Metafile } from 'esbuild'
+import { expect, test } from 'vitest'
+
+/**
+ * The lines of DESIGN.md's "way of an event", top to bottom: a file may import from its own line and
+ * from those below it, never from one above. Delivery is one line there; flush stands above here, since
+ * it takes from the outbox and gives to the transport, which know nothing of it.
+ */
+const LINES: readonly (readonly string[])[] = [
+  ['main'],
+  ['helpers', 'earlyCalls', 'attributes', 'pageViews', 'dataLayer', 'partApi', 'parts', 'debug'],
+  ['track', 'duplicates', 'consent'],
+  ['payload', 'deviceId'],
+  ['flush'],
+  ['outbox', 'transport'],
+  ['notices', 'config'],
+]
+
+/** Where the way asks another order of two files of one line: the first imports the second, not back. */
+const BELOW: readonly (readonly [string, string])[] = [['transport', 'outbox']]
+
+type Edge = readonly [from: string, to: string]
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Every import between our own files, by their paths below src, types too. */
+async function edgesOf(entry: string): Promise<{ edges: Edge[]; inputs: string[] }> {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: [entry],
+    bundle: true,
+    write: false,
+    metafile: true,
+    logLevel: 'error',
+  })
+  const inputs = Object.keys(metafile.inputs)
+  return { inputs, edges: importsOf(metafile) }
+}
+
+const importsOf = ({ inputs }: Metafile): Edge[] =>
+  Object.entries(inputs).flatMap(([from, { imports }]) =>
+    imports.flatMap(({ path }): Edge[] =>
+      path.includes('node_modules') || from.includes('node_modules')
+        ? []
+        : [[from.replace('src/', ''), path.replace('src/', '')]],
+    ),
+  )
+
+const nameOf = (path: string) => path.replace(/^tracker\/|\.ts$/g, '')
+const lineOf = (path: string) => LINES.findIndex((names) => names.includes(nameOf(path)))
+
+/** What is wrong with an import; nothing where it is right. */
+function faultOf([from, to]: Edge): string | undefined {
+  const edge = `${from} imports ${to}`
+  const isContract = to.startsWith('contract/')
+  if (from.startsWith('contract/')) return isContract ? undefined : edge
+  if (from.startsWith('tracker/lib/'))
+    return isContract || to.startsWith('tracker/lib/') ? undefined : edge
+  if (isContract || to.startsWith('tracker/lib/')) return
+  const [above, below] = [lineOf(from), lineOf(to)]
+  if (above < 0 || below < 0) return `${edge}: one of them has no line`
+  const isBack = BELOW.some(([first, second]) => nameOf(from) === second && nameOf(to) === first)
+  return above > below || isBack ? edge : undefined
+}
+
+test('a later line never imports an earlier one', async () => {
+  const { edges } = await edgesOf('src/tracker/main.ts')
+  expect(edges.length).toBeGreaterThan(20)
+  expect(edges.map(faultOf).filter((fault) => fault !== undefined)).toEqual([])
+})
+
+test('the script holds the tracker, the contract and valibot, and nothing else', async () => {
+  const { inputs } = await edgesOf('src/tracker/main.ts')
+  const foreign = inputs.filter(
+    (path) =>
+      !/^(src\/tracker\/(?!parts\/|inspector\/)|src\/contract\/|node_modules\/valibot\/)/.test(
+        path,
+      ),
+  )
+  expect(foreign).toEqual([])
+  for (const part of ['campaigns.ts', 'keys.ts', 'index.ts'])
+    expect(inputs).not.toContain(`src/contract/${part}`)
+})
+
+test.each<Edge>([
+  ['tracker/outbox.ts', 'tracker/track.ts'],
+  ['tracker/outbox.ts', 'tracker/transport.ts'],
+  ['tracker/outbox.ts', 'tracker/flush.ts'],
+  ['tracker/transport.ts', 'tracker/flush.ts'],
+  ['tracker/flush.ts', 'tracker/payload.ts'],
+  ['tracker/payload.ts', 'tracker/track.ts'],
+  ['tracker/track.ts', 'tracker/helpers.ts'],
+  ['tracker/notices.ts', 'tracker/track.ts'],
+  ['tracker/helpers.ts', 'tracker/main.ts'],
+  ['tracker/lib/now.ts', 'tracker/config.ts'],
+  ['tracker/track.ts', 'gateway/collect.ts'],
+  ['contract/events.ts', 'tracker/lib/now.ts'],
+  ['tracker/lib/now.ts', 'gateway/moment.ts'],
+])('%s may not import %s', (from, to) => {
+  expect(faultOf([from, to])).toContain(`${from} imports ${to}`)
+})

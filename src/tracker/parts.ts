@@ -1,0 +1,56 @@
+import type { Config } from './config.ts'
+import type { Reports } from './duplicates.ts'
+import type { listen } from './lib/listen.ts'
+import type { Notices } from './notices.ts'
+import type { schemas, Track } from './track.ts'
+
+/**
+ * What an optional part of the script gets. The core hands over what it has anyway, so that no part
+ * carries it a second time.
+ */
+export type PartApi = {
+  readonly track: Track
+  readonly notices: Notices
+  /** The configuration of each key on this page; one may join later. */
+  readonly configs: ReadonlyMap<string, Config>
+  /** What was reported lately, for who keeps it over a navigation. */
+  readonly reports: Reports
+  readonly listen: typeof listen
+  /** The schema of each helper's payload, by the helper's name. */
+  readonly schemas: typeof schemas
+  /** Read every push of the dataLayer. */
+  readonly readers: Readers
+}
+
+/**
+ * Reads one push. May throw: what can not be read is ignored.
+ *
+ * @param push As pushed; the page may change it later.
+ * @param before What this reader answered when the same object was last pushed.
+ * @returns What the push says, as text; empty where it is none of the reader's. An object that says
+ * what it said before is not reported again.
+ */
+export type Reader = (push: object, before: string | undefined) => string
+
+/** The readers of a page, each with the objects it has read. */
+export type Readers = Map<Reader, WeakMap<object, string>>
+
+/**
+ * An optional part of the script, which the gateway adds where a key's configuration switches it on.
+ * Started once a page, whichever key brought it.
+ *
+ * @returns What it does for each key on the page, the first one too; nothing where that is nothing.
+ */
+export type Part = (api: PartApi) => ((config: Config) => void) | undefined
+
+export type Parts = { readonly [name: string]: Part }
+
+/** @returns Starts the parts that a key brings, and tells every part on the page of the key. */
+export function createParts(api: PartApi): (parts: Parts, config: Config) => void {
+  const started: { [name: string]: ReturnType<Part> } = {}
+  return (parts, config) => {
+    for (const name of Object.keys(parts))
+      if (!(name in started)) started[name] = parts[name]?.(api)
+    for (const tellOf of Object.values(started)) tellOf?.(config)
+  }
+}

@@ -1,0 +1,244 @@
+// @vitest-environment happy-dom
+import { expect, test, vi } from 'vitest'
+import { UUID } from '../contract/uuid.ts'
+import { createMemoryStorage } from '../test/storage.ts'
+import type { Config } from './config.ts'
+import { createDeviceId } from './deviceId.ts'
+import { createIsDuplicate } from './duplicates.ts'
+import type { Flush } from './flush.ts'
+import { createStore } from './lib/storage.ts'
+import { createNotices, type Notice } from './notices.ts'
+import { createOutbox } from './outbox.ts'
+import { createTrack, type Track } from './track.ts'
+
+/** A page with real parts up to the outbox; what would leave is only counted. */
+function openPage(keys: readonly Partial<Config>[] = [{}], fresh: () => void = () => {}) {
+  const storage = createMemoryStorage()
+  const store = createStore(() => storage)
+  const configs = new Map<string, Config>()
+  for (const more of keys) {
+    const config = { key: 'DEMOSHOP', base: 'https://gw.example', ...more }
+    configs.set(config.key, config)
+  }
+  const outbox = createOutbox(store)
+  const notices = createNotices()
+  const heard: (Notice & { kind: string })[] = []
+  for (const kind of ['accepted', 'dropped'] as const)
+    notices.on(kind, (notice) => heard.push({ kind, ...notice }))
+  const flush = { fresh: vi.fn(fresh) } as Partial<Flush> as Flush
+  const deviceId = createDeviceId(store, { cookie: '' })
+  const track = createTrack(configs, deviceId, outbox, flush, notices, createIsDuplicate(new Map()))
+  return { storage, outbox, flush, heard, track, deviceId, configs }
+}
+
+const told = () => new Promise((resolve) => setTimeout(resolve))
+const line = { product_id: 7, quantity: 1, variation: { id: '7-1', sku: 'A7' } }
+const bodies = ({ outbox }: ReturnType<typeof openPage>) =>
+  outbox.own().map(({ body }) => JSON.parse(body))
+/** The faults' paths, or the drop reason. */
+const faults = (outcome: ReturnType<Track>) => {
+  if (outcome.ok) return 'ok'
+  const { error } = outcome
+  return typeof error === 'string' ? error : error.issues.map(({ path }) => path)
+}
+
+test('accepted: kept under its id, told, and sent on its way', async () => {
+  const page = openPage()
+  const before = Date.now()
+  const outcome = page.track('addToCart', line)
+  expect(outcome).toMatchObject({ ok: true, id: expect.stringMatching(UUID) })
+  const [entry] = page.outbox.all()
+  expect(entry).toMatchObject({ name: outcome.ok && outcome.id, key: 'DEMOSHOP' })
+  expect(entry?.at).toBeGreaterThanOrEqual(before)
+  expect(bodies(page)).toEqual([
+    {
+      did: page.deviceId.get(),
+      event: 'add_to_cart',
+      url: location.href,
+      http_user_agent: navigator.userAgent,
+      ...line,
+    },
+  ])
+  expect(page.flush.fresh).toHaveBeenCalledOnce()
+  await told()
+  expect(page.heard).toMatchObject([
+    { kind: 'accepted', id: outcome.ok && outcome.id, operation: 'addToCart', key: 'DEMOSHOP' },
+  ])
+})
+
+test('where, when and under which id it was seen', async () => {
+  const page = openPage()
+  const id = '01890000-0000-7000-8000-000000000001'
+  const url = 'https://shop.example/then?token=1'
+  expect(page.track('search', { search_term: 'mug' }, { id, at: 5, url, where: 'w' })).toEqual({
+    ok: true,
+    id,
+  })
+  expect(page.outbox.own()).toMatchObject([{ name: id, at: 5 }])
+  expect(bodies(page)).toMatchObject([{ url: 'https://shop.example/then?token=***' }])
+  await told()
+  expect(page.heard).toMatchObject([{ where: 'w' }])
+})
+
+test('invalid: every fault, nothing kept, nothing sent', async () => {
+  const page = openPage()
+  const outcome = page.track('addToCart', { product_id: '7x', quantity: '1' })
+  expect(faults(outcome)).toEqual(['product_id', 'quantity', 'variation'])
+  expect(outcome).toMatchObject({ error: { name: 'ValidationException' } })
+  expect(page.outbox.all()).toEqual([])
+  expect(page.flush.fresh).not.toHaveBeenCalled()
+  await told()
+  expect(page.heard).toMatchObject([
+    { kind: 'dropped', reason: 'invalid', operation: 'addToCart', error: { issues: [{}, {}, {}] } },
+  ])
+})
+
+test('sendCustom has no default name', () => {
+  const { track } = openPage([{ eventPrefix: 'eu_' }])
+  expect(faults(track('sendCustom', { email: 'a@b.example' }))).toEqual(['event'])
+  expect(faults(track('sendCustom', { email: 'a@b.example', event: 'quiz' }))).toBe('ok')
+})
+
+test.each([
+  [131_072, 'ok'],
+  [131_073, ['']],
+])('a body of %d bytes of UTF-8: %j', (bytes, expected) => {
+  const page = openPage()
+  page.track('search', { search_term: 'x' })
+  const around = new Blob([page.outbox.own()[0]?.body ?? '']).size - 1
+  // Two bytes a letter, and one to fill up.
+  const room = bytes - around
+  const search_term = 'ä'.repeat(Math.floor(room / 2)) + 'x'.repeat(room % 2)
+  expect(faults(page.track('search', { search_term }))).toEqual(expected)
+  expect(page.outbox.own()).toHaveLength(expected === 'ok' ? 2 : 1)
+})
+
+test('two keys: one id, each key’s own settings, an entry each', () => {
+  const page = openPage([
+    { eventPrefix: 'a_' },
+    { key: 'OTHERKEY', eventPrefix: 'b_', source: 's' },
+  ])
+  const outcome = page.track('viewHomepage', {})
+  const id = outcome.ok ? outcome.id : ''
+  expect(page.outbox.own()).toMatchObject([
+    { name: id, key: 'DEMOSHOP' },
+    { name: `${id}.OTHERKEY`, key: 'OTHERKEY' },
+  ])
+  expect(bodies(page)).toMatchObject([
+    { event: 'a_view_homepage' },
+    { event: 'b_view_homepage', source: 's' },
+  ])
+})
+
+test('two keys, one refuses: ok when any accepted, and the drop is told', async () => {
+  const source = 5 as never
+  for (const keys of [
+    [{ source }, { key: 'OTHERKEY' }],
+    [{}, { key: 'OTHERKEY', source }],
+  ]) {
+    const page = openPage(keys)
+    expect(faults(page.track('viewHomepage', {}))).toBe('ok')
+    expect(page.outbox.own()).toHaveLength(1)
+    await told()
+    expect(page.heard.map(({ kind }) => kind).sort()).toEqual(['accepted', 'dropped'])
+  }
+})
+
+test('for some of the keys only', () => {
+  const page = openPage([{}, { key: 'OTHERKEY' }])
+  page.track('viewHomepage', {}, { only: ({ key }) => key === 'OTHERKEY' })
+  expect(page.outbox.own()).toMatchObject([{ key: 'OTHERKEY' }])
+})
+
+test('a key that joins gets an early call beside the first key’s, which is still on its way', () => {
+  const page = openPage()
+  const id = '01890000-0000-7000-8000-000000000001'
+  page.track('viewHomepage', {}, { id })
+  const joining = { key: 'OTHERKEY', base: 'https://gw.example' }
+  page.configs.set(joining.key, joining)
+  page.track('viewHomepage', {}, { id, only: (config) => config === joining })
+  expect(page.outbox.own().map(({ key }) => key)).toEqual(['DEMOSHOP', 'OTHERKEY'])
+  page.outbox.remove(id)
+  expect(page.outbox.all()).toMatchObject([{ key: 'OTHERKEY' }])
+})
+
+test('a full outbox drops, and says so', async () => {
+  const page = openPage()
+  for (let i = 0; i < 5000; i++)
+    page.outbox.add({ name: `${i}`, at: i, key: 'DEMOSHOP', body: '{}' })
+  expect(page.track('viewHomepage', {})).toEqual({ ok: false, error: 'outbox_full' })
+  await told()
+  expect(page.heard).toMatchObject([{ kind: 'dropped', reason: 'outbox_full' }])
+})
+
+test('a page that tracks inside its own fetch or storage does not go round', () => {
+  const outcomes: unknown[] = []
+  const page = openPage([{}], () => {
+    outcomes.push(faults(page.track('search', { search_term: 'inner' })))
+  })
+  expect(faults(page.track('search', { search_term: 'outer' }))).toBe('ok')
+  expect(outcomes).toEqual([['']])
+  expect(page.outbox.own()).toHaveLength(1)
+  // And it is over afterwards.
+  expect(faults(page.track('viewHomepage', {}))).toBe('ok')
+})
+
+const throwing = () => {
+  throw new Error('of the shop')
+}
+test.each<[string, () => unknown, unknown]>([
+  [
+    'a getter that throws',
+    () => Object.defineProperty({}, 'x', { get: throwing, enumerable: true }),
+    [''],
+  ],
+  ['a proxy that throws', () => new Proxy({}, { ownKeys: throwing }), ['']],
+  ['bigint', () => ({ search_term: 10n }), ['search_term']],
+  ['a symbol', () => ({ search_term: Symbol('x') }), ['search_term']],
+  ['a DOM node', () => ({ search_term: document.createElement('p') }), ['search_term']],
+  ['a node for a payload', () => document.body, ['search_term']],
+  ['a function', () => ({ search_term: throwing }), ['search_term']],
+  [
+    'itself',
+    () => {
+      const given: { search_term?: unknown } = {}
+      given.search_term = given
+      return given
+    },
+    ['search_term'],
+  ],
+  ['null', () => null, ['search_term']],
+  ['text', () => 'mug', ['search_term']],
+  ['no prototype', () => Object.assign(Object.create(null), { search_term: 'mug' }), 'ok'],
+  ['frozen', () => Object.freeze({ search_term: 'mug' }), 'ok'],
+  ['a lone surrogate', () => ({ search_term: '\ud800' }), 'ok'],
+  ['a NUL', () => ({ search_term: 'a\0b' }), 'ok'],
+])('given %s: an outcome, never an exception', (_, make, expected) => {
+  const page = openPage()
+  expect(faults(page.track('search', make()))).toEqual(expected)
+  for (const { body } of page.outbox.own()) expect(JSON.parse(body)).toBeTypeOf('object')
+})
+
+test('a page that extends prototypes: the body is what was given', () => {
+  const page = openPage()
+  const outcomes: unknown[] = []
+  const made = [Object.prototype, Array.prototype, String.prototype] as object[]
+  try {
+    for (const prototype of made) Object.assign(prototype, { toJSON: () => '"junk"' })
+    Object.assign(Object.prototype, { search_term: 'nobody gave it' })
+    outcomes.push(page.track('search', {}), page.track('addToCart', line))
+  } finally {
+    for (const prototype of made)
+      for (const name of ['toJSON', 'search_term']) Reflect.deleteProperty(prototype, name)
+  }
+  expect(outcomes).toMatchObject([{ ok: false, error: { issues: [{ path: 'search_term' }] } }, {}])
+  expect(bodies(page)).toMatchObject([line])
+  expect(bodies(page)[0]).not.toHaveProperty('search_term')
+})
+
+test('a storage that fails changes nothing for the caller', () => {
+  const page = openPage()
+  page.storage.setItem = throwing
+  expect(faults(page.track('viewHomepage', {}))).toBe('ok')
+  expect(page.outbox.own()).toHaveLength(1)
+})

@@ -1,6 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { rmSync } from 'node:fs'
 import {
   type BrowserContext,
   expect,
@@ -8,29 +6,16 @@ import {
   test as playwright,
   type Request,
 } from '@playwright/test'
-import type { Gateway, LogRecord, PublicConfig, startGateway } from '../src/gateway/index.ts'
+import type { Gateway, LogRecord, PublicConfig } from '../src/gateway/index.ts'
 import type {} from '../src/tracker/global.d.ts'
 import { type FaultProxy, startFaultProxy } from './faultProxy.ts'
+import { addCustomer, loadGateway, makeFolder } from './gateway.ts'
 import { type Shop, startShop } from './shopServer.ts'
 
 /*
  * What every test stands on: a real gateway over a real file, a shop on another host name, between
  * them a proxy that can play faults, and an eye on everything that reaches the page or its console.
  */
-
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
-
-/** The gateway as it ships. */
-export async function loadGateway(): Promise<{ startGateway: typeof startGateway }> {
-  return import(pathToFileURL(join(ROOT, 'dist/gateway.js')).href)
-}
-
-/** A folder that only its caller has; remove it after. */
-export function makeFolder(name: string): string {
-  const parent = join(ROOT, 'test-results/tmp')
-  mkdirSync(parent, { recursive: true })
-  return mkdtempSync(join(parent, `${name}-`))
-}
 
 /** A customer of the gateway that only this test has, whose pages may be anywhere on this machine. */
 export type TestCustomer = {
@@ -98,7 +83,7 @@ export const test = playwright.extend<TestFixtures, WorkerFixtures>({
   ],
   config: [{}, { option: true }],
   customer: async ({ gateway, config }, use) => {
-    await use(addCustomer(gateway, config))
+    await use(makeCustomer(gateway, config))
   },
   wire: async ({ gateway }, use) => {
     const proxy = await startFaultProxy(gateway.url)
@@ -144,13 +129,9 @@ export const test = playwright.extend<TestFixtures, WorkerFixtures>({
 
 export { expect }
 
-function addCustomer(gateway: Gateway, config: PublicConfig): TestCustomer {
-  const { customer } = gateway.customers.add({
-    origins: ['loopback'],
-    config: { pageViews: 'off', ...config },
-  })
-  const { customerId, trackingKey } = customer
-  return { customerId, trackingKey, another: (other = {}) => addCustomer(gateway, other) }
+function makeCustomer(gateway: Gateway, config: PublicConfig): TestCustomer {
+  const { customerId, trackingKey } = addCustomer(gateway, config)
+  return { customerId, trackingKey, another: (other = {}) => makeCustomer(gateway, other) }
 }
 
 async function readRows({ log }: Gateway, customer: string): Promise<Row[]> {

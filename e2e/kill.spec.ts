@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, expectNothingKept, keptIn, makeFolder, search, test } from './fixtures.ts'
+import { expect, expectNothingKept, keptIn, search, test } from './fixtures.ts'
+import { makeFolder } from './gateway.ts'
 import { startChromium } from './ownChromium.ts'
 
 /*

@@ -1,18 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { startFaultProxy } from './faultProxy.ts'
-import {
-  expect,
-  expectNothingKept,
-  keptIn,
-  loadGateway,
-  makeFolder,
-  passTime,
-  search,
-  test,
-} from './fixtures.ts'
+import { expect, expectNothingKept, keptIn, passTime, search, test } from './fixtures.ts'
+import { addCustomer, loadGateway, makeFolder, startGatewayProcess } from './gateway.ts'
 import { startShop } from './shopServer.ts'
 
 // Issue "Nothing lost, nothing twice", 5: the gateway is not there.
@@ -101,13 +90,10 @@ test('the gateway is killed with kill -9 under load and restarted: each accepted
   const folder = makeFolder('killed')
   const { startGateway } = await loadGateway()
   const prepared = await startGateway({ dataDir: folder })
-  const { customer } = prepared.customers.add({
-    origins: ['loopback'],
-    config: { pageViews: 'off' },
-  })
+  const customer = addCustomer(prepared)
   await prepared.close()
 
-  let running = await startProcess(folder)
+  let running = await startGatewayProcess(folder)
   const wire = await startFaultProxy(running.url)
   wire.delayMs = 20
   const shop = await startShop(wire.url, customer.trackingKey)
@@ -121,7 +107,7 @@ test('the gateway is killed with kill -9 under load and restarted: each accepted
       await search(page, term)
       if (n === 10) {
         await running.kill()
-        running = await startProcess(folder)
+        running = await startGatewayProcess(folder)
         wire.target = running.url
       }
     }
@@ -140,27 +126,3 @@ test('the gateway is killed with kill -9 under load and restarted: each accepted
   rmSync(folder, { recursive: true, force: true })
   expect(watch.faults).toEqual([])
 })
-
-/** The gateway as it ships, in a process of its own. */
-async function startProcess(dataDir: string): Promise<{ url: string; kill(): Promise<void> }> {
-  const program = join(fileURLToPath(new URL('..', import.meta.url)), 'dist/shoptrail.js')
-  const child: ChildProcess = spawn(process.execPath, [program, 'start'], {
-    env: { ...process.env, PORT: '0', DATA_DIR: dataDir, DEMO: 'off' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const url = await new Promise<string>((resolve, reject) => {
-    child.stdout?.on('data', (chunk: Buffer) => {
-      const found = /"url":"(http:[^"]+)"/.exec(`${chunk}`)?.[1]
-      if (found) resolve(found)
-    })
-    child.once('exit', () => reject(new Error('The gateway ended')))
-  })
-  return {
-    url,
-    kill: () =>
-      new Promise((resolve) => {
-        child.once('exit', () => resolve())
-        child.kill('SIGKILL')
-      }),
-  }
-}

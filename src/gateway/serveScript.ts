@@ -232,7 +232,11 @@ function notFound(media: Media): Response {
 
 /** GET /t/i.js: the inspector, the script that debug mode loads. */
 export function serveInspector(source: string): Response {
-  if (!source) return notFound('js')
+  if (!source)
+    return new Response('/* The inspector is not built. */\n', {
+      status: 404,
+      headers: OPEN_HEADERS,
+    })
   return new Response(source, {
     headers: { ...CACHE_HEADERS, 'content-type': 'text/javascript; charset=utf-8' },
   })

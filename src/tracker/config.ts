@@ -64,5 +64,12 @@ export function readConfig(served: Config, page: Document): Config {
     name,
     value !== 'false' && value,
   ])
-  return { ...served, ...(base && { base }), ...Object.fromEntries(said), key: served.key }
+  // Without a prototype: what a page adds to Object.prototype is no setting.
+  return {
+    __proto__: null,
+    ...served,
+    ...(base && { base }),
+    ...Object.fromEntries(said),
+    key: served.key,
+  } as Config
 }

@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import type { Gateway, PublicConfig, startGateway } from '../src/gateway/index.ts'
+
+const DIST = fileURLToPath(new URL('../dist', import.meta.url))
+
+/** The gateway as it ships. */
+export async function loadGateway(): Promise<{ startGateway: typeof startGateway }> {
+  return import(pathToFileURL(join(DIST, 'gateway.js')).href)
+}
+
+/** A folder that only its caller has; remove it after. */
+export function makeFolder(name: string): string {
+  const parent = join(DIST, '../test-results/tmp')
+  mkdirSync(parent, { recursive: true })
+  return mkdtempSync(join(parent, `${name}-`))
+}
+
+/** Adds a customer whose pages may be anywhere on this machine. Automatic page views are off by default. */
+export function addCustomer(
+  { customers }: Gateway,
+  config: PublicConfig = {},
+): { readonly customerId: string; readonly trackingKey: string } {
+  const { customer } = customers.add({
+    origins: ['loopback'],
+    config: { pageViews: 'off', ...config },
+  })
+  return customer
+}
+
+/** A gateway in a process of its own. */
+export type GatewayProcess = {
+  readonly url: string
+  /** SIGKILL; resolves when it has ended. */
+  kill(): Promise<void>
+}
+
+/** Starts one over a folder that a gateway has used before. */
+export async function startGatewayProcess(dataDir: string): Promise<GatewayProcess> {
+  const child = spawn(process.execPath, [join(DIST, 'shoptrail.js'), 'start'], {
+    env: {
+      ...process.env,
+      PORT: '0',
+      DATA_DIR: dataDir,
+      DEMO: 'off',
+      TRUSTED_PROXIES: '127.0.0.1',
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const url = await new Promise<string>((resolve, reject) => {
+    let said = ''
+    child.stdout.on('data', (chunk: Buffer) => {
+      said += chunk
+      const found = /"url":"(http:[^"]+)"/.exec(said)?.[1]
+      if (found) resolve(found)
+    })
+    child.once('exit', () => reject(new Error('The gateway ended')))
+  })
+  return {
+    url,
+    kill: () =>
+      new Promise((resolve) => {
+        child.once('exit', () => resolve())
+        child.kill('SIGKILL')
+      }),
+  }
+}

@@ -8,7 +8,7 @@ import { type Fault, type FaultProxy, startFaultProxy } from './faultProxy.ts'
 import { addCustomer, loadGateway, makeFolder, startGatewayProcess } from './gateway.ts'
 import { startChromium } from './ownChromium.ts'
 import { createRandom, type Random } from './random.ts'
-import { type Shop, startShop } from './shopServer.ts'
+import { startShop } from './shopServer.ts'
 
 /*
  * A long run: visitors with several tabs search, walk, leave and close at random while the network, the
@@ -142,20 +142,20 @@ async function act(
 ): Promise<void> {
   const tab = random.pick(tabs)
   const dice = random.next()
-  if (dice < 0.55) await track(tab, diary, random, undefined)
-  else if (dice < 0.75) await track(tab, diary, random, random.pick(PAGES))
+  if (dice < 0.55) await call(tab, diary, random, undefined)
+  else if (dice < 0.75) await call(tab, diary, random, random.pick(PAGES))
   else if (dice < 0.85) await open(tab, random)
   else if (dice < 0.9) {
     counts.pages++
     await tab.reload({ waitUntil: 'domcontentloaded', timeout: 10_000 })
   } else if (dice < 0.95) {
     await context.setOffline(true)
-    await track(tab, diary, random, undefined)
+    await call(tab, diary, random, undefined)
     await sleep(random.below(1500))
     await context.setOffline(false)
   } else {
     tabs.splice(tabs.indexOf(tab), 1)
-    await track(tab, diary, random, undefined)
+    await call(tab, diary, random, undefined)
     await tab.close()
   }
 }
@@ -170,7 +170,7 @@ async function open(tab: Page, random: Random): Promise<void> {
 }
 
 /** Some events in one task, and in the same task perhaps the next page. */
-async function track(
+async function call(
   tab: Page,
   diary: Diary,
   random: Random,

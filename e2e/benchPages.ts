@@ -1,0 +1,54 @@
+import { rmSync } from 'node:fs'
+import { type CDPSession, chromium, type Page } from '@playwright/test'
+import { findBrowsers } from './browsers.mjs'
+import { type FaultProxy, startFaultProxy } from './faultProxy.ts'
+import { addCustomer, loadGateway, makeFolder } from './gateway.ts'
+import { type Shop, startShop } from './shopServer.ts'
+
+/** Main-thread work is measured as on a processor a fourth as fast, a mid-range phone's. */
+const CPU_THROTTLE = 4
+
+/** What a measurement stands on: the shipped script from a real gateway, in a real Chromium. */
+export type BenchPages = {
+  readonly shop: Shop
+  readonly wire: FaultProxy
+  /** A page in a context of its own: nothing is cached, nothing is stored. */
+  fresh(): Promise<{ page: Page; session: CDPSession; close(): Promise<void> }>
+  end(): Promise<void>
+}
+
+export async function startBenchPages(): Promise<BenchPages> {
+  const folder = makeFolder('bench')
+  const { startGateway } = await loadGateway()
+  const gateway = await startGateway({ dataDir: folder, trustedProxies: ['127.0.0.1'] })
+  const wire = await startFaultProxy(gateway.url)
+  const shop = await startShop(wire.url, addCustomer(gateway).trackingKey)
+  const browser = await chromium.launch({ executablePath: (await findBrowsers()).chromium ?? '' })
+  return {
+    shop,
+    wire,
+    async fresh() {
+      const context = await browser.newContext()
+      const page = await context.newPage()
+      const session = await context.newCDPSession(page)
+      await session.send('Emulation.setCPUThrottlingRate', { rate: CPU_THROTTLE })
+      return { page, session, close: () => context.close() }
+    },
+    async end() {
+      await browser.close()
+      await shop.close()
+      await wire.close()
+      await gateway.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[sorted.length >> 1] ?? Number.NaN
+}
+
+/** A line of a table: a name, then columns. */
+export const line = (name: string, ...columns: readonly (string | number)[]): string =>
+  name.padEnd(34) + columns.map((column) => `${column}`.padStart(14)).join('')

@@ -16,14 +16,21 @@ export function brotliSize(text) {
  * Prints the bytes of the browser files, and holds them against their budgets.
  *
  * @param files Names below dist.
- * @param budgets Brotli bytes by name, from package.json; a file without one is only printed.
+ * @param budgets Brotli bytes by name, from package.json; a file without one is only printed. A name may
+ * be several files with ` + ` between them: what a page gets when the gateway puts them together.
  * @returns A sentence for each fault; none when all is well.
  */
 export function checkSizes(files, budgets) {
-  const sizes = files.map((file) => measure(file, readFileSync(join(root, 'dist', file), 'utf8')))
+  const together = Object.keys(budgets).filter(
+    (name) => name.includes(' + ') && name.split(' + ').every((file) => files.includes(file)),
+  )
+  const read = (file) => readFileSync(join(root, 'dist', file), 'utf8')
+  const sizes = [...files, ...together].map((name) =>
+    measure(name, name.split(' + ').map(read).join('')),
+  )
   printTable(
     ['bytes', 'raw', 'gzip', 'brotli', 'budget'],
-    sizes.map(({ file, raw, gzip, brotli }) => [`dist/${file}`, raw, gzip, brotli, budgets[file]]),
+    sizes.map(({ file, raw, gzip, brotli }) => [file, raw, gzip, brotli, budgets[file]]),
   )
   return findFaults(sizes, budgets)
 }
@@ -40,7 +47,7 @@ export function findFaults(sizes, budgets) {
     if (brotli === undefined) return [`package.json has a budget for ${file}, which is not built`]
     if (brotli <= budget) return []
     return [
-      `dist/${file} has ${brotli} bytes (brotli), ${brotli - budget} above its budget of ${budget} ("budgetBrotliBytes" in package.json)`,
+      `${file} has ${brotli} bytes (brotli), ${brotli - budget} above its budget of ${budget} ("budgetBrotliBytes" in package.json)`,
     ]
   })
 }

@@ -1,8 +1,7 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Config } from './config.ts'
-import { createIsDuplicate, type Reports } from './duplicates.ts'
-import type { Origin } from './track.ts'
+import { createIsDuplicate, type Origin, type Reports } from './duplicates.ts'
 
 const config: Config = { key: 'ABC123', base: 'http://gateway.example' }
 const line = {

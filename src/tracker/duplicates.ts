@@ -1,6 +1,16 @@
 import type { Config } from './config.ts'
 import { now } from './lib/now.ts'
-import type { Origin } from './track.ts'
+
+/** Who saw it. */
+export type Origin =
+  | 'call'
+  | 'attribute'
+  | 'pageView'
+  | 'dataLayer'
+  | 'ga4'
+  | 'ga4.gtag'
+  | 'ga4.ua'
+  | 'schemaOrg'
 
 /** The same thing reported in two ways within this time is one event, unless the key says otherwise, ms. */
 const WINDOW_MS = 5000

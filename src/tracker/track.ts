@@ -5,7 +5,7 @@ import { createEventSchemas, type TrackingOperation } from '../contract/events.t
 import { optionalText } from '../contract/fields.ts'
 import type { Config } from './config.ts'
 import type { DeviceId } from './deviceId.ts'
-import type { IsDuplicate } from './duplicates.ts'
+import type { IsDuplicate, Origin } from './duplicates.ts'
 import type { Flush } from './flush.ts'
 import { byteLength } from './lib/byteLength.ts'
 import { now } from './lib/now.ts'
@@ -13,17 +13,6 @@ import { uuid7 } from './lib/uuid.ts'
 import type { Kind, Notice, Notices } from './notices.ts'
 import type { Outbox } from './outbox.ts'
 import { completePayload } from './payload.ts'
-
-/** Who saw it. */
-export type Origin =
-  | 'call'
-  | 'attribute'
-  | 'pageView'
-  | 'dataLayer'
-  | 'ga4'
-  | 'ga4.gtag'
-  | 'ga4.ua'
-  | 'schemaOrg'
 
 /** How, when and where something was seen; what is absent is now and here. */
 export type Sighting = {

@@ -1,11 +1,10 @@
 import type { TrackingOperation } from '../../contract/events.ts'
 import type { Config } from '../config.ts'
-import type { Report } from '../duplicates.ts'
+import type { Origin, Report } from '../duplicates.ts'
 import { now } from '../lib/now.ts'
 import { createStore } from '../lib/storage.ts'
 import type { Notice } from '../notices.ts'
 import type { PartApi, Reader } from '../parts.ts'
-import type { Origin } from '../track.ts'
 
 /**
  * How the reader maps a shop's own habits; every field may be left out. Options are facts of the page:

@@ -9,8 +9,8 @@ import { expect, test } from 'vitest'
  */
 const LINES: readonly (readonly string[])[] = [
   ['main'],
-  ['helpers', 'earlyCalls', 'attributes', 'pageViews', 'dataLayer', 'partApi', 'parts', 'debug'],
-  ['track', 'duplicates', 'consent'],
+  ['helpers', 'earlyCalls', 'pageViews', 'parts', 'debug'],
+  ['track', 'duplicates'],
   ['payload', 'deviceId'],
   ['flush'],
   ['outbox', 'transport'],

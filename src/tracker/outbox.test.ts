@@ -98,6 +98,13 @@ test.each([
   expect(Object.keys(storage)).toEqual([`track.e.${entry(2).name}`, 'shop'])
 })
 
+test('an entry under a name that is no id is junk: the gateway could not give it a verdict of its own', () => {
+  const storage = createMemoryStorage()
+  storage.setItem('track.e.text', '1 DEMOSHOP {}')
+  expect(open(storage).all()).toEqual([])
+  expect(storage).toHaveLength(0)
+})
+
 test('names of others are left alone', () => {
   const storage = createMemoryStorage()
   for (const name of ['track.did', 'track.turn', 'track.e', 'xtrack.e.1', 'cart'])

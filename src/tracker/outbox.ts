@@ -1,3 +1,4 @@
+import { UUID } from '../contract/uuid.ts'
 import type { Store } from './lib/storage.ts'
 
 /** Storage names begin so; the entry's name follows. */
@@ -79,7 +80,8 @@ export function createOutbox(store: Store): Outbox {
           const value = store.get(storedName) ?? ''
           const [, at, key, body] = /^(\d+) (\S+) (\{.*\})$/s.exec(value) ?? []
           stored += storedName.length + value.length
-          if (at && key && body) all.set(name, own.get(name) ?? { name, at: +at, key, body })
+          if (UUID.test(idOf(name)) && at && key && body)
+            all.set(name, own.get(name) ?? { name, at: +at, key, body })
           // What begins with a bracket is a call that a stub kept, the rest is junk.
           else if (value[0] !== '[' || calls?.push(value)) remove(name)
         }

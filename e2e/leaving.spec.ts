@@ -49,7 +49,7 @@ test('a chain of pages, each left at once: nothing lost, nothing twice @both', a
   shop,
   expectStored,
 }) => {
-  const LAST = 20
+  const LAST = 12
   for (let n = 0; n <= LAST; n++)
     shop.page(`/${n}`, {
       body: `<script>track.search({search_term:'page ${n}'});${n < LAST ? `location.href='/${n + 1}'` : ''}</script>`,
@@ -60,7 +60,7 @@ test('a chain of pages, each left at once: nothing lost, nothing twice @both', a
   await expectNothingKept(page)
 })
 
-test('a chain of pages while a third of the requests fail @both', async ({
+test('a chain of pages while a third of the requests fail', async ({
   page,
   shop,
   wire,
@@ -101,7 +101,7 @@ for (const type of ['pagehide', 'visibilitychange'])
     await expectStored(['leaving'])
   })
 
-test('a hidden tab that is discarded, with a failed event in hand @both', async ({
+test('a hidden tab that is discarded, with a failed event in hand', async ({
   context,
   page,
   shop,

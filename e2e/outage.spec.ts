@@ -9,7 +9,7 @@ import { startShop } from './shopServer.ts'
 /** With a first wait of 1 to 2 s that doubles up to 1 to 2 minutes, ten minutes hold at most so many. */
 const MOST_ATTEMPTS = 16
 
-test('down for ten minutes: a bounded number of attempts, then everything @both', async ({
+test('down for ten minutes: a bounded number of attempts, then everything', async ({
   page,
   shop,
   wire,

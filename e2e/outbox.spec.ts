@@ -101,7 +101,7 @@ test('storage is full: sent online, kept in memory offline, the shop keeps what 
   expect(await page.evaluate(() => localStorage.length)).toBe(names)
 })
 
-test('the outbox keeps at most 512 KiB in storage; what is above lives in memory @both', async ({
+test('the outbox keeps at most 512 KiB in storage; what is above lives in memory', async ({
   page,
   shop,
   wire,

@@ -37,7 +37,7 @@ for (const [name, fault] of Object.entries(PASSING))
     expect(wire.events[1]?.ids).toEqual(wire.events[0]?.ids)
   })
 
-test('a while of 503, a lost answer and an error page in turn: each event once @both', async ({
+test('a while of 503, a lost answer and an error page in turn: each event once', async ({
   page,
   shop,
   wire,
@@ -132,6 +132,7 @@ for (const status of FINAL)
     expect(await keptIn(page)).toBe(0)
     await search(page, 'next')
     await expectStored(['next'])
+    await expectNothingKept(page)
     await page.goto(shop.page('/b'))
     await search(page, 'after')
     await expectStored(['next', 'after'])

@@ -28,7 +28,7 @@ for (let round = 0; round < ROUNDS; round++)
     await page.goto(address, { waitUntil: 'load' })
     await page.waitForTimeout(400)
     const spent = (await taskMs()) - before
-    ;(times[name] ??= []).push(spent)
+    times[name] = [...(times[name] ?? []), spent]
     longTasks[name] = (longTasks[name] ?? 0) + Number(await page.evaluate('long'))
     await close()
 

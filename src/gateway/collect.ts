@@ -7,7 +7,7 @@ import { type Customer, type Customers, hasRestKey } from './customers.ts'
 import { makeEventId } from './eventId.ts'
 import type { EventLog, LogEvent } from './eventLog.ts'
 import type { Metrics } from './metrics.ts'
-import { correctedAt } from './moment.ts'
+import { createCorrectedAt } from './moment.ts'
 import { allowsOrigin } from './origins.ts'
 
 /** The largest body of POST /t/batch, bytes of UTF-8: above it 413, and the page splits the batch. */
@@ -48,6 +48,7 @@ type Judged = { readonly ok: true; readonly event: LogEvent; readonly id: string
 export function createCollect(parts: CollectParts) {
   const { customers, log, metrics } = parts
   const isBot = rememberBots()
+  const correctedAt = createCorrectedAt()
 
   /** POST /t/r: the body is one payload; `id`, `at` and `sent` travel in the query. */
   async function collectOne(request: Request, peer: string): Promise<Response> {
@@ -167,7 +168,7 @@ export function createCollect(parts: CollectParts) {
     const event = {
       customer: customer.customerId,
       id: id ?? makeEventId(receivedAt),
-      at: correctedAt(at, sent, receivedAt),
+      at: correctedAt(`${customer.customerId} ${checked.payload.did}`, at, sent, receivedAt),
       receivedAt,
       operation,
       event: checked.payload.event,

@@ -1,20 +1,46 @@
 /** An event that claims to be older than this was told by a broken clock, days: over the longest `maxAgeDays`. */
 const MAX_AGE_DAYS = 400
 const DAY_MS = 86_400_000
+/** A clock that is off by no more is taken for right, ms: longer than any request is on its way. */
+const TOLERANCE_MS = 60_000
+/** Devices with a wrong clock that are remembered. */
+const MAX_DEVICES = 10_000
 
 /**
- * When an event happened, by the gateway's clock, ms since 1970. A page's clock may be wrong by years;
- * the time between the event and its sending, told by the same clock, is right all the same.
+ * When an event happened, by the gateway's clock, ms since 1970.
  *
+ * @param device Whose clock it is.
  * @param at When it happened, by the sender's clock.
  * @param sent When it was sent, by the same clock. Without it `at` is believed where it can be true.
  * @param receivedAt When it arrived, by ours: the answer where the others make no sense.
  */
-export function correctedAt(at: unknown, sent: unknown, receivedAt: number): number {
-  if (!isMoment(at)) return receivedAt
-  const corrected = isMoment(sent) ? receivedAt - (sent - at) : at
-  const age = receivedAt - corrected
-  return age >= 0 && age <= MAX_AGE_DAYS * DAY_MS ? Math.round(corrected) : receivedAt
+export type CorrectedAt = (device: string, at: unknown, sent: unknown, receivedAt: number) => number
+
+/**
+ * Corrects moments told by clocks that may be wrong by years. How far a clock is off shows in each
+ * request, `receivedAt - sent`, but with the request's own time on its way in it: corrected by that, the
+ * events of a device would change places. So a clock that is about right is believed as it is, and of
+ * one that is not the first measurement holds until a later one tells of another clock.
+ */
+export function createCorrectedAt(): CorrectedAt {
+  const offsets = new Map<string, number>()
+
+  const offsetOf = (device: string, measured: number): number => {
+    const known = offsets.get(device)
+    if (known !== undefined && Math.abs(measured - known) <= TOLERANCE_MS) return known
+    if (Math.abs(measured) <= TOLERANCE_MS) return 0
+    offsets.delete(device)
+    offsets.set(device, measured)
+    if (offsets.size > MAX_DEVICES) offsets.delete(offsets.keys().next().value as string)
+    return measured
+  }
+
+  return (device, at, sent, receivedAt) => {
+    if (!isMoment(at)) return receivedAt
+    const corrected = at + (isMoment(sent) ? offsetOf(device, receivedAt - sent) : 0)
+    const age = receivedAt - corrected
+    return age >= -TOLERANCE_MS && age <= MAX_AGE_DAYS * DAY_MS ? Math.round(corrected) : receivedAt
+  }
 }
 
 const isMoment = (value: unknown): value is number =>

@@ -24,6 +24,8 @@ const HAND_OFF_MS = 4000
 /** First and longest wait after failures, ms; each is shortened at random by up to a half. */
 const RETRY_BASE_MS = 2000
 const RETRY_MAX_MS = 120_000
+/** What failed no longer ago is not tried again when the page is left, ms. */
+const JUST_NOW_MS = 1000
 /** An event older than this is dropped, unless the key says otherwise, days. */
 const MAX_AGE_DAYS = 30
 const DAY_MS = 86_400_000
@@ -42,7 +44,7 @@ export type Flush = {
   fresh(): void
   /** Sends what earlier pages left; and after `online`, or a return from the back/forward cache. */
   resume(): unknown
-  /** The page is left or hidden: sends what has no answer yet and is in no request. Or shown again. */
+  /** The page is left or hidden: sends what never left, and what will not outlive it. Or shown again. */
   leave(isLeaving: boolean): void
   /** Tries everything now, whatever the backoff. */
   all(): Promise<FlushResult>
@@ -60,9 +62,9 @@ export function createFlush(
   inTurn: (run: () => Promise<unknown>) => Promise<boolean>,
 ): Flush {
   const requests = new Set<Promise<unknown>>()
-  /** Names of entries in a request that has no answer yet, and of those that failed before. */
+  /** Names of entries in a request that has no answer yet, and of those that failed before, with when. */
   const inHand = new Set<string>()
-  const failed = new Set<string>()
+  const failed = new Map<string, number>()
   const settled = { delivered: 0, dropped: 0 }
   /** Bytes that a batch may have, and that requests with keepalive may have on their way besides. */
   let most = MAX_KEEPALIVE_BYTES
@@ -129,7 +131,7 @@ export function createFlush(
         inHand.delete(entry.name)
         if (!verdict) {
           isSettled = false
-          failed.add(entry.name)
+          failed.set(entry.name, now())
         } else if (verdict.status < 300) settle('delivered', entry)
         else settle('dropped', entry, { reason: 'refused', ...verdict })
       })
@@ -200,7 +202,9 @@ export function createFlush(
     leave(isLeaving) {
       leaving = isLeaving
       if (!isLeaving) return
-      failed.clear()
+      // Chromium fails the requests of a page that is left just before it says so, and they arrive all
+      // the same: what has only now failed waits for the next page.
+      for (const [name, at] of failed) if (now() - at > JUST_NOW_MS) failed.delete(name)
       pump()
     },
     async all() {

@@ -59,3 +59,13 @@ test('the same listener twice is two, each with its own undo', async () => {
   await settled()
   expect(listener).toHaveBeenCalledOnce()
 })
+
+test('who begins to listen in the same task hears what was told before', async () => {
+  const { tell, on } = createNotices()
+  const listener = vi.fn()
+  tell('accepted', { id: '1' })
+  on('accepted', listener)
+  await settled()
+  on('accepted', () => expect.unreachable())
+  expect(listener).toHaveBeenCalledExactlyOnceWith({ id: '1' })
+})

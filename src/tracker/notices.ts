@@ -15,12 +15,14 @@ export function createNotices(): Notices {
   const all = new Set<readonly [Kind, Listener]>()
   return {
     tell(kind, notice) {
-      for (const [told, listener] of all)
-        if (told === kind)
-          // A listener is the shop's: what it throws must not become a rejection of ours.
-          Promise.resolve(notice)
-            .then(listener)
-            .catch(() => {})
+      const said = Promise.resolve(notice)
+      // Who listens is looked at then: a part that starts after an early call hears of it.
+      said.then(() => {
+        for (const [told, listener] of all)
+          if (told === kind)
+            // A listener is the shop's: what it throws must not become a rejection of ours.
+            said.then(listener).catch(() => {})
+      })
     },
     on(kind, listener) {
       const entry = [kind, listener] as const

@@ -62,11 +62,9 @@ export function createOutbox(store: Store): Outbox {
       const { name, at, key, body } = entry
       if (own.size >= MAX_OWN_EVENTS) return false
       own.set(name, entry)
-      if (
-        stored + body.length + ENTRY_CHARACTERS < MAX_STORED_CHARACTERS &&
-        store.set(PREFIX + name, `${at} ${key} ${body}`)
-      )
-        stored += body.length + ENTRY_CHARACTERS
+      const size = body.length + ENTRY_CHARACTERS
+      if (stored + size < MAX_STORED_CHARACTERS && store.set(PREFIX + name, `${at} ${key} ${body}`))
+        stored += size
       return true
     },
     remove,

@@ -152,3 +152,17 @@ test('an element with the id navigation is no Navigation API', () => {
   settled()
   expect(seen()).toEqual(['/a', '/b'])
 })
+
+test.each(['#', '#/', '#!/'])(
+  'a fragment router that writes its home %j makes no second page',
+  (home) => {
+    start({ pageViewHash: true })
+    history.replaceState({}, '', `/a${home}`)
+    settled()
+    history.pushState({}, '', '/a#/p/1')
+    settled()
+    history.pushState({}, '', `/a${home}`)
+    settled()
+    expect(seen()).toEqual(['/a', '/a#/p/1', `/a${home}`])
+  },
+)

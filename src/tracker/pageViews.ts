@@ -11,7 +11,8 @@ const SETTLE_MS = 200
  * loaded, shown by a router, or restored from the back/forward cache. A tab opened in the background
  * counts when it is loaded, a prerendered page when it is shown (`whenShown` of main.ts).
  *
- * A page is its path, and where the key says so also its query or its fragment. Of a redirect only the
+ * A page is its path, and where the key says so also its query or its fragment; a fragment router's
+ * home, `#/`, is the page without a fragment, since the router writes it there on load. Of a redirect only the
  * last address counts: the one that replaced the others shortly after they came. A redirect that pushes
  * leaves two pages in the history, and both count.
  *
@@ -29,7 +30,7 @@ export function startPageViews(track: Track, configs: ReadonlyMap<string, Config
       const { pageViews, pageViewEvent = 'view_page', eventPrefix = '' } = config
       const page = url
         .replace(config.pageViewQuery ? '' : /\?[^#]*/g, '')
-        .replace(config.pageViewHash ? '' : /#.*/, '')
+        .replace(config.pageViewHash ? /#!?\/?$/ : /#.*/, '')
       const before = last.get(config)
       last.set(config, page)
       if (pageViews !== 'off' && page !== before && (pageViews !== 'load' || !before))

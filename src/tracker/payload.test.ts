@@ -138,3 +138,11 @@ test('what was given is not changed', () => {
   complete('viewProduct', given)
   expect(given).toEqual({ product_id: 1, url: 'https://shop.example/?token=1' })
 })
+
+test('a field given as undefined is absent, whatever the page put into Object.prototype', () => {
+  const prototype = Object.prototype as { product_id?: number }
+  prototype.product_id = 5
+  const payload = complete('addToCart', { product_id: undefined, quantity: undefined })
+  delete prototype.product_id
+  expect(payload.product_id).toBeUndefined()
+})

@@ -22,6 +22,8 @@ export function completePayload(
 ): { readonly [name: string]: unknown } {
   const event = config.events?.[operation] ?? EVENT_NAMES[operation]
   const payload: { [name: string]: unknown } = {
+    // What was given as undefined is absent, whatever the page put into Object.prototype.
+    __proto__: null,
     did,
     event: event && (config.eventPrefix ?? '') + event,
     url,

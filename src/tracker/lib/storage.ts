@@ -20,7 +20,8 @@ export const createStore = (open: () => Storage): Store => ({
   set: (name, value) =>
     attempt(() => {
       open().setItem(name, value)
-      return true
+      // A page may have put something in its place that does nothing.
+      return open().getItem(name) === value
     }),
   remove: (name) => attempt(() => open().removeItem(name)),
   names: () => attempt(() => Object.keys(open()), []),

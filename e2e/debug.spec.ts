@@ -1,0 +1,168 @@
+import type { BrowserContext, Page } from '@playwright/test'
+import { expect, search, test } from './fixtures.ts'
+
+const BODY =
+  '<button id="add" data-track="addToCart" data-track-product-id="12-34" data-track-variation-id="1" data-track-variation-sku="s">Add</button>'
+
+/** What the pages of a context print, and on what level. */
+function listenTo(context: BrowserContext): string[] {
+  const lines: string[] = []
+  context.on('console', (message) => lines.push(`${message.type()}: ${message.text()}`))
+  return lines
+}
+
+/** Does two things of which nothing can be sent. */
+const fail = async (page: Page) => {
+  await page.click('#add')
+  await page.evaluate(
+    "dataLayer.push({event:'__sm__order',number:731});track.search({search_term:''})",
+  )
+}
+
+test('nothing is printed, and the inspector is not loaded, without debug mode @both', async ({
+  page,
+  shop,
+  wire,
+  context,
+  expectStored,
+}) => {
+  const lines = listenTo(context)
+  await page.goto(shop.page('/a', { body: BODY }))
+  await fail(page)
+  await search(page, 'end')
+  await expectStored(['end'])
+  expect(lines).toEqual([])
+  expect(wire.others.map(({ path }) => path)).not.toContain('/t/i.js')
+  expect(await page.evaluate(() => sessionStorage.length)).toBe(0)
+})
+
+test('by the address once a tab: what, where, why and what fixes it @both', async ({
+  page,
+  shop,
+  wire,
+  context,
+}) => {
+  const lines = listenTo(context)
+  shop.page('/a', { body: BODY })
+  await page.goto(`${shop.url}/a?track_debug=1`)
+  await expect.poll(() => wire.others.map(({ path }) => path)).toContain('/t/i.js')
+  // It prints what comes once it is there.
+  await expect
+    .poll(async () => {
+      await page.click('#add')
+      return lines.length
+    })
+    .toBe(1)
+  const [line = ''] = lines
+  expect(line).toMatch(/^warning: track: addToCart was not sent \(invalid\)/)
+  expect(line).toContain('at: <button id="add">')
+  expect(line).toMatch(/why: .+/)
+  expect(line).toMatch(/product_id: .+"12-34"/)
+  expect(line).toMatch(/fix: .+/)
+
+  await fail(page)
+  await expect.poll(() => lines.length).toBe(3)
+  expect(lines[1]).toMatch(
+    /order was not sent \(order\)\n {2}at: \{"event":"__sm__order","number":731\}\n {2}why: .+\n {2}fix: /,
+  )
+  expect(lines[2]).toMatch(/search was not sent \(invalid\)/)
+  // Once for each thing, however often it happens.
+  await fail(page)
+  await fail(page)
+
+  // The next page of the tab needs no address for it, another tab is none of it.
+  await page.goto(`${shop.url}/a`)
+  await expect
+    .poll(async () => {
+      await page.click('#add')
+      return lines.length
+    })
+    .toBe(4)
+  const other = await context.newPage()
+  await other.goto(`${shop.url}/a`)
+  await fail(other)
+  await search(other, 'end')
+  expect(await other.evaluate(() => sessionStorage.length)).toBe(0)
+  expect(lines).toHaveLength(4)
+})
+
+test('by a call, and off again on the next page', async ({ page, shop, context }) => {
+  const lines = listenTo(context)
+  await page.goto(shop.page('/a', { body: BODY }))
+  await page.evaluate(() => track.debug(true))
+  await expect
+    .poll(async () => {
+      await page.click('#add')
+      return lines.length
+    })
+    .toBe(1)
+  await page.evaluate(() => track.debug(false))
+  await page.reload()
+  await fail(page)
+  expect(await page.evaluate(() => sessionStorage.length)).toBe(0)
+  expect(lines).toHaveLength(1)
+})
+
+test('a console of the page that calls us back, and one that throws, stop nothing @both', async ({
+  page,
+  shop,
+  expectStored,
+}) => {
+  const head = `<script>console.warn = (said) => { track.search({ search_term: String(said).slice(0, 15) }); throw new Error('mine') }</script>${shop.tag()}`
+  shop.page('/a', { head, body: BODY })
+  await page.goto(`${shop.url}/a?track_debug=1`)
+  await expect
+    .poll(async () => {
+      await page.click('#add')
+      return page.evaluate(
+        () => Object.keys(sessionStorage).length && performance.getEntriesByType('resource').length,
+      )
+    })
+    .toBeGreaterThan(1)
+  await expectStored(['track: addToCar'])
+})
+
+test('a policy that forbids the inspector does no harm @both', async ({
+  page,
+  shop,
+  wire,
+  watch,
+  expectStored,
+}) => {
+  // The script's folder alone is allowed; of inline scripts none.
+  const policy = `script-src ${wire.url}/t/j/; connect-src ${wire.url}; require-trusted-types-for 'script'`
+  shop.page('/a', { body: BODY, headers: { 'content-security-policy': policy } })
+  await page.goto(`${shop.url}/a?track_debug=1`)
+  await fail(page)
+  await search(page, 'end')
+  await expectStored(['end'])
+  expect(wire.others.map(({ path }) => path)).not.toContain('/t/i.js')
+  // The browser's own line about it is all that anybody sees.
+  for (const fault of watch.faults.splice(0)) expect(fault).toMatch(/Content.Security.Policy/i)
+})
+
+test('a policy that allows the script by its nonce allows the inspector with it', async ({
+  page,
+  shop,
+  wire,
+}) => {
+  const policy = "script-src 'nonce-x'; require-trusted-types-for 'script'"
+  const head = shop.tag('nonce="x"')
+  shop.page('/a', { head, body: BODY, headers: { 'content-security-policy': policy } })
+  await page.goto(`${shop.url}/a?track_debug=1`)
+  await expect.poll(() => wire.others.map(({ path }) => path)).toContain('/t/i.js')
+})
+
+test('an inspector that does not come does no harm', async ({
+  page,
+  shop,
+  context,
+  expectStored,
+}) => {
+  await context.route('**/t/i.js', (route) => route.abort())
+  shop.page('/a', { body: BODY })
+  await page.goto(`${shop.url}/a?track_debug=1`)
+  await fail(page)
+  await search(page, 'end')
+  await expectStored(['end'])
+})

@@ -1,0 +1,205 @@
+import { readFileSync } from 'node:fs'
+import type { Page } from '@playwright/test'
+import { STUB } from '../src/tracker/snippet.ts'
+import { expect, search, test } from './fixtures.ts'
+
+/** A push, or the arguments of a gtag call, and what must come of it. */
+type Vector = {
+  readonly push?: object
+  readonly gtag?: readonly unknown[]
+  readonly expect: readonly { readonly event: string }[]
+  readonly warn?: readonly string[]
+}
+
+const vectors: Vector[] = JSON.parse(
+  readFileSync(new URL('../src/tracker/fixtures/ga4.json', import.meta.url), 'utf8'),
+)
+
+/** Google's own snippet, and codes of what was seen and not sent. */
+const HEAD = `<script>${STUB}
+  var codes = []
+  track.on('dropped', ({ code, reason }) => codes.push(code ?? reason))
+  window.dataLayer = window.dataLayer || []
+  function gtag() { dataLayer.push(arguments) }
+</script>`
+
+const scriptOf = ({ push, gtag }: Vector) =>
+  gtag
+    ? `gtag(...${JSON.stringify(gtag)})`
+    : `dataLayer.push({ecommerce:null},${JSON.stringify(push)})`
+
+test.use({ config: { ga4: true } })
+
+for (const arrival of ['before', 'after'] as const)
+  test(`every vector, the script ${arrival} the push${arrival === 'after' ? ' @both' : ''}`, async ({
+    page,
+    customer,
+    shop,
+    wire,
+    expectStored,
+  }) => {
+    wire.delayMs = 0
+    for (const [index, vector] of vectors.entries())
+      await test.step(`${index} ${scriptOf(vector)}`, async () => {
+        // A key of its own: what one says is no duplicate of what another said.
+        const own = customer.another({ ga4: true })
+        const tag = shop.tag('', own.trackingKey)
+        const push = `<script>${scriptOf(vector)}</script>`
+        await page.goto(
+          shop.page('/a', { head: HEAD + (arrival === 'before' ? tag + push : push + tag) }),
+        )
+        await search(page, 'end')
+        const expected = vector.expect.map(({ event, ...fields }) => ({
+          event,
+          ...(Object.keys(fields).length && { payload: fields }),
+        }))
+        await expectStored([...expected, 'end'], { customer: own })
+        const codes = (await page.evaluate('codes')) as string[]
+        // An order is told although no vector warns of it.
+        expect(codes.filter((code) => code !== 'ga4-purchase')).toEqual(vector.warn ?? [])
+      })
+  })
+
+/** Says in the page that a visitor clicked, in GA4's words, Universal Analytics', or a plugin's. */
+const SAY = {
+  ga4: "dataLayer.push({event:'add_to_cart',ecommerce:{items:[{item_id:'12',quantity:1}]}})",
+  gtag: "gtag('event','add_to_cart',{items:[{item_id:'12',quantity:1}]})",
+  ua: "dataLayer.push({event:'addToCart',ecommerce:{add:{products:[{id:'12',quantity:1}]}}})",
+  plugin:
+    "dataLayer.push({event:'__sm__add_to_cart',product_id:'12',quantity:1,variation:{id:'12-1',sku:'MUG'}})",
+}
+const add = { operation: 'addToCart', payload: { product_id: 12 } }
+
+for (const [first, second] of [
+  ['ua', 'ga4'],
+  ['gtag', 'ga4'],
+  ['plugin', 'ga4'],
+  ['ga4', 'plugin'],
+  ['plugin', 'ua'],
+] as const)
+  test(`one click said by ${first} and ${second} is one event, two clicks are two`, async ({
+    page,
+    shop,
+    expectStored,
+  }) => {
+    const body = `<button onclick="${SAY[first]};setTimeout(()=>{${SAY[second]}},30)">Add</button>`
+    await page.goto(shop.page('/a', { head: HEAD + shop.tag(), body }))
+    await page.click('button')
+    await page.waitForFunction('codes.length===1')
+    await page.click('button')
+    await page.waitForFunction('codes.length===2')
+    expect(await page.evaluate('codes')).toEqual(['duplicate', 'duplicate'])
+    await search(page, 'end')
+    await expectStored([add, add, 'end'])
+  })
+
+test('all three dialects, a plugin and an attribute for one click are one event @both', async ({
+  page,
+  shop,
+  expectStored,
+}) => {
+  const body = `<button data-track="addToCart" data-track-product-id="12" data-track-variation-id="12-1"
+    data-track-variation-sku="MUG" onclick="${Object.values(SAY).join(';')}">Add</button>`
+  await page.goto(shop.page('/a', { head: HEAD + shop.tag(), body }))
+  await page.click('button')
+  await search(page, 'end')
+  await expectStored([
+    { payload: { product_id: 12, variation: { id: '12-1', sku: 'MUG' } } },
+    'end',
+  ])
+})
+
+test('said on one page and by the plugin on the next: one event; the next click is another @both', async ({
+  page,
+  shop,
+  expectStored,
+}) => {
+  const body = `<a href="/cart" onclick="${SAY.ga4}">Add</a>`
+  await page.goto(shop.page('/a', { head: HEAD + shop.tag(), body }))
+  const next = `<script>${SAY.plugin}</script>`
+  shop.page('/cart', { head: HEAD + shop.tag(), body: next })
+  await page.click('a')
+  await page.waitForURL('**/cart')
+  // And a page later nobody remembers: what the plugin says now is a second click.
+  await page.goto(shop.page('/b', { head: HEAD + shop.tag(), body: next }))
+  await search(page, 'end')
+  await expectStored([add, add, 'end'])
+})
+
+test('nothing of persons is carried over, and what is carried is taken once', async ({
+  page,
+  shop,
+}) => {
+  await page.goto(shop.page('/a', { head: HEAD + shop.tag() }))
+  await page.evaluate(`${SAY.ga4};track.setEmail({email_address:'ann@example.com'})`)
+  const carried = () => page.evaluate(() => JSON.stringify({ ...sessionStorage }))
+  await page.goto(shop.page('/empty', { head: '' }))
+  expect(await carried()).toContain('add_to_cart')
+  expect(await carried()).not.toContain('ann@')
+  await page.goto(shop.page('/a', { head: HEAD + shop.tag() }))
+  expect(await carried()).toBe('{}')
+})
+
+test('off: nothing that GA4 is told is read; the plugin is', async ({
+  page,
+  customer,
+  shop,
+  expectStored,
+}) => {
+  const own = customer.another()
+  await page.goto(shop.page('/a', { head: HEAD + shop.tag('', own.trackingKey) }))
+  await page.evaluate(Object.values(SAY).join(';'))
+  await search(page, 'end')
+  await expectStored([{ payload: { variation: { id: '12-1', sku: 'MUG' } } }, 'end'], {
+    customer: own,
+  })
+})
+
+test('options of the key: ids by pattern and parameter, the home page, e-mail addresses', async ({
+  page,
+  customer,
+  shop,
+  expectStored,
+}) => {
+  const own = customer.another({
+    ga4: {
+      productId: { from: 'product', pattern: '^shopify_[A-Z]{2}_(\\d+)' },
+      variationId: 'variant_id',
+      sku: 'item_sku',
+      quantity: 'up',
+      homepage: ['/', '/home'],
+      userData: true,
+    },
+  })
+  await page.goto(shop.page('/home', { head: HEAD + shop.tag('', own.trackingKey) }))
+  await page.evaluate(`
+    gtag('event', 'page_view')
+    gtag('set', 'user_data', { email: ' ann@example.com ', address: { first_name: 'Ann' } })
+    gtag('event', 'add_to_cart', { items: [{ item_id: 'x', product: 'shopify_RO_42_7', variant_id: 7,
+      item_sku: 'S-7', quantity: 0.5, callback() {} }], event_callback() {} })`)
+  await expectStored(
+    [
+      { operation: 'viewHomepage', event: 'view_homepage' },
+      { payload: { email_address: 'ann@example.com', firstname: 'Ann', lastname: '' } },
+      { payload: { product_id: 42, quantity: 1, variation: { id: '7', sku: 'S-7' } } },
+    ],
+    { customer: own },
+  )
+})
+
+test('twenty lines of a push, and the rest is told; a split push is told', async ({
+  page,
+  shop,
+  expectStored,
+}) => {
+  await page.goto(shop.page('/a', { head: HEAD + shop.tag() }))
+  await page.evaluate(`
+    dataLayer.push({ event: 'add_to_cart', ecommerce: { items:
+      Array.from({ length: 23 }, (_, n) => ({ item_id: n + 1 })) } })
+    dataLayer.push({ ecommerce: { items: [{ item_id: '90' }] } })
+    dataLayer.push({ event: 'add_to_cart' })`)
+  await expectStored(Array.from({ length: 20 }, (_, n) => ({ payload: { product_id: n + 1 } })))
+  expect(await codesOf(page)).toEqual(['ga4-too-many', 'ga4-split-push'])
+})
+
+const codesOf = (page: Page) => page.evaluate('codes')

@@ -1,0 +1,146 @@
+import { readFileSync } from 'node:fs'
+import type { Page } from '@playwright/test'
+import type { PublicConfig } from '../src/gateway/index.ts'
+import type { FaultProxy } from './faultProxy.ts'
+import { expect, keptIn, type Row, search, test } from './fixtures.ts'
+
+/*
+ * The cases of src/tracker/fixtures/tracker.json on what reads pages: attributes, page views, dataLayer.
+ * Those of delivery are in vectors.spec.ts.
+ */
+
+/** One case: `setup` before the script, `act` when it is ready. */
+type Vector = {
+  readonly id: string
+  readonly kind: string
+  readonly input: {
+    readonly setup?: string
+    readonly html?: string
+    readonly act?: string
+    readonly option?: string
+    readonly script?: string
+    readonly driver?: string
+  }
+  readonly expected: {
+    readonly events: readonly { readonly op: string; readonly fields?: object }[]
+  }
+}
+
+const vectors: Vector[] = JSON.parse(
+  readFileSync(new URL('../src/tracker/fixtures/tracker.json', import.meta.url), 'utf8'),
+)
+
+const OPTIONS: { readonly [option: string]: PublicConfig } = {
+  'ga4 on': { ga4: true },
+  'automatic page events on': { pageViews: 'all' },
+}
+
+const isOfPages = ({ input: { html = '', option = '', setup = '', act = '' } }: Vector) =>
+  option in OPTIONS || /data-track|dataLayer/.test(html + setup + act)
+
+/** Acts that need a driver: real keys, and a click that the browser takes for a visitor's. */
+const DRIVEN: { readonly [id: string]: (page: Page) => Promise<unknown> } = {
+  'H-T-004': async (page) => {
+    await page.focus('#b')
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Space')
+  },
+  'H-T-006': (page) => Promise.all([page.waitForEvent('popup'), page.click('#a')]),
+}
+
+/** Code of the page around an act: what its statements need of it. */
+const SETUPS: { readonly [id: string]: string } = {
+  'H-T-006': 'addEventListener("click",e=>setTimeout(()=>said=e.defaultPrevented))',
+}
+const LEAVES: { readonly [id: string]: string } = {
+  'H-T-009': 'window.said=ran',
+  'H-T-017': 'window.said=ran',
+}
+
+type Seen = { readonly page: Page; readonly rows: readonly Row[]; readonly wire: FaultProxy }
+const said = (page: Page) => page.evaluate('said')
+
+/** What a case says of the page beside the events. */
+const STATEMENTS: { readonly [id: string]: (seen: Seen) => unknown } = {
+  'H-T-006': async ({ page }) => {
+    expect(await said(page)).toBe(false)
+    expect(new URL(page.url()).pathname).toBe('/a')
+  },
+  'H-T-009': async ({ page }) => expect(await said(page)).toBe(1),
+  'H-T-010': ({ page }) => expect(new URL(page.url()).href).toMatch(/\/a$/),
+  'H-T-017': async ({ page }) => {
+    expect(await said(page)).toBe(1)
+    expect(await keptIn(page)).toBe(1)
+  },
+  'H-T-019': ({ wire }) => {
+    const [sent] = wire.events.map(({ body }) => JSON.parse(body))
+    expect(sent).toMatchObject({ product_id: 7, variation: { id: '7-1', sku: 'A7' } })
+  },
+  'H-T-025': async ({ page }) => {
+    expect(await page.evaluate('r')).toBe(42)
+    expect(await page.evaluate('got')).toEqual([
+      { event: 'view_item', ecommerce: { items: [{ item_id: '7' }] } },
+      { event: 'x' },
+    ])
+  },
+  'H-T-031': async ({ page }) =>
+    expect(await page.evaluate(() => Object.keys(localStorage))).toEqual([]),
+}
+
+/** What only the next page can deliver. */
+const LATE = new Set(['H-T-017'])
+
+const ofPages = vectors.filter(isOfPages)
+
+// A test a kind: cases of one kind differ in what they say only.
+for (const kind of new Set(ofPages.map((vector) => vector.kind))) {
+  const all = ofPages.filter((vector) => vector.kind === kind)
+  const both = kind === 'keyboard' ? ' @both' : ''
+
+  test(`${all.map(({ id }) => id).join(', ')} ${kind}${both}`, async ({
+    page,
+    customer,
+    shop,
+    wire,
+    expectStored,
+  }) => {
+    wire.delayMs = 0
+    shop.page('/p/2')
+    for (const { id, input, expected } of all) {
+      const { setup = '', html = '', act = '', option = '', script = '' } = input
+      const own = customer.another(OPTIONS[option])
+      const keys = [own, ...(script.startsWith('two tags') ? [customer.another()] : [])]
+      const tags = (attributes: string) =>
+        keys.map((of) => shop.tag(attributes, of.trackingKey)).join('')
+      const twice = script.startsWith('the same tag') ? tags('') : ''
+      const before = `<script>${SETUPS[id] ?? ''};${setup}</script>${html}${tags('')}${twice}`
+      const after = DRIVEN[id] ? '' : `<script>{${act};${LEAVES[id] ?? ''}}</script>`
+      await page.goto(shop.page('/a', { head: '', body: before + after }))
+      await DRIVEN[id]?.(page)
+
+      // Those of a case with page events begin with that of its page.
+      const isCounted = option.startsWith('automatic') && !setup.includes('prerendering')
+      const each = expected.events.slice(0, expected.events.length / keys.length)
+      const events = [
+        ...(isCounted ? [{ operation: 'viewHomepage', event: 'view_page' }] : []),
+        ...each.map(({ op, fields }) => ({ operation: op, ...(fields && { payload: fields }) })),
+      ]
+      let rows: Row[] = []
+      for (const of of keys) rows = await expectStored(events, { customer: of })
+      await STATEMENTS[id]?.({ page, rows, wire })
+
+      // Whatever else the page has seen arrives before the next page's event.
+      await page.goto(shop.page('/next', { head: tags('data-page-views="off"') }))
+      await search(page, 'end')
+      const late = LATE.has(id) ? [{ operation: 'addToCart' }] : []
+      for (const of of keys) await expectStored([...events, ...late, 'end'], { customer: of })
+    }
+  })
+}
+
+test('every case is run here or in vectors.spec.ts, save the two of consent', () => {
+  const inVectors = ({ input: { html = '', option, setup = '', act = '' } }: Vector) =>
+    !option && !/data-track|CONSENT|dataLayer/.test(html + setup + act)
+  const left = vectors.filter((vector) => !isOfPages(vector) && !inVectors(vector))
+  expect(left.map(({ id }) => id)).toEqual(['H-T-034', 'H-T-035'])
+})

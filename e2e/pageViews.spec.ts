@@ -1,0 +1,239 @@
+import { chromium, type Page } from '@playwright/test'
+import { findBrowsers } from './browsers.mjs'
+import { expect, search, test } from './fixtures.ts'
+import type { Shop } from './shopServer.ts'
+
+test.use({ config: { pageViews: 'all' } })
+
+/** Longer than a page of a router waits for a redirect, ms. */
+const SETTLE_MS = 300
+
+/**
+ * The two ways in which the script learns of a new address. A browser without the Navigation API does
+ * not have it under `window.navigation` either.
+ */
+const WAYS: { readonly [way: string]: string } = {
+  'by the Navigation API': '',
+  'by wrapping history': '<script>delete window.navigation</script>',
+}
+
+/** A page view of a path of the shop, as it is stored. */
+const viewOf = (shop: Shop) => (path: string) => ({
+  operation: 'viewHomepage',
+  event: 'view_page',
+  payload: { url: shop.url + path },
+})
+
+/** Goes to a page that says no more than that the one before is over. */
+async function end(page: Page, shop: Shop, key?: string): Promise<void> {
+  await page.goto(shop.page('/end', { head: shop.tag('data-page-views="off"', key) }))
+  await search(page, 'end')
+}
+
+/** Does something to the address, and gives a router's page its time. */
+const change = (page: Page, act: string, ms = SETTLE_MS) =>
+  page.evaluate(`(()=>{${act}})();new Promise(done=>setTimeout(done,${ms}))`)
+
+for (const [way, before] of Object.entries(WAYS)) {
+  test(`loads, pushes, replaces, back: each page once, ${way} @both`, async ({
+    page,
+    shop,
+    expectStored,
+  }) => {
+    const view = viewOf(shop)
+    const head = before + shop.tag()
+    await page.goto(shop.page('/a', { head }))
+    await change(page, "history.pushState({},'','/b')")
+    await change(page, "history.replaceState({},'','/c?x=1')")
+    // The same page: its query, its fragment, its state.
+    await change(
+      page,
+      "history.pushState({},'','/c?x=2');location.hash='#top';history.replaceState({n:1},'')",
+    )
+    await change(page, 'history.go(-2)')
+    // Back over a load: the history's entries of this page share one document.
+    await change(page, 'history.back()')
+    // Before it had its time, and then it is left.
+    await change(page, "history.pushState({},'','/late')", 0)
+    await end(page, shop)
+    await expectStored([...['/a', '/b', '/c?x=1', '/a', '/late'].map(view), 'end'])
+  })
+
+  test(`a redirect counts once, with the final address, ${way} @both`, async ({
+    page,
+    shop,
+    expectStored,
+  }) => {
+    const view = viewOf(shop)
+    await page.goto(shop.page('/a', { head: before + shop.tag() }))
+    await change(page, "history.pushState({},'','/b');history.replaceState({},'','/c')")
+    await change(
+      page,
+      `history.pushState({},'','/d')
+       setTimeout(()=>history.replaceState({},'','/e'),20)
+       setTimeout(()=>history.replaceState({},'','/f'),60)`,
+    )
+    // There and back again: the visitor is where he was.
+    await change(page, "history.pushState({},'','/x');history.replaceState({},'','/f')")
+    // A redirect that pushes leaves two pages in the history.
+    await change(page, "history.pushState({},'','/g');history.pushState({},'','/h')")
+    await end(page, shop)
+    await expectStored([...['/a', '/c', '/f', '/g', '/h'].map(view), 'end'])
+  })
+
+  test(`query and fragment count where the key says so, ${way}`, async ({
+    page,
+    customer,
+    shop,
+    expectStored,
+  }) => {
+    const view = viewOf(shop)
+    const hash = customer.another({ pageViews: 'all', pageViewHash: true })
+    const query = customer.another({ pageViews: 'all', pageViewQuery: true })
+    const load = customer.another({ pageViews: 'load' })
+    const all = [customer, hash, query, load]
+    const tags = (attributes: string) =>
+      all.map(({ trackingKey }) => shop.tag(attributes, trackingKey)).join('')
+    const body = '<a href="#/cart">Cart</a>'
+    await page.goto(shop.page('/a', { head: before + tags(''), body }))
+    await change(page, "location.hash='#/product/5'")
+    await page.click('a')
+    await change(page, '')
+    await change(page, "history.pushState({},'','/a?page=2')")
+    await change(page, "history.pushState({},'','/b?page=2')")
+    await page.goto(shop.page('/end', { head: tags('data-page-views="off"') }))
+    await search(page, 'end')
+    const expected = (...paths: string[]) => [...paths.map(view), 'end']
+    await expectStored(expected('/a', '/b?page=2'))
+    await expectStored(expected('/a', '/a#/product/5', '/a#/cart', '/a?page=2', '/b?page=2'), {
+      customer: hash,
+    })
+    await expectStored(expected('/a', '/a?page=2', '/b?page=2'), { customer: query })
+    await expectStored(expected('/a'), { customer: load })
+  })
+}
+
+test('others wrap history before and after us, and the script comes again and again', async ({
+  page,
+  shop,
+  expectStored,
+}) => {
+  const wrap = (name: string) => `
+    const of${name} = history.pushState
+    history.pushState = function (...all) {
+      seen.push(['${name}', this === history, all.length])
+      return of${name}.apply(this, all)
+    }`
+  const head = `${WAYS['by wrapping history']}<script>var seen=[];{${wrap('Before')}}</script>${shop.tag()}
+    <script>{${wrap('After')}}</script>${shop.tag().repeat(20)}`
+  await page.goto(shop.page('/a', { head }))
+  await change(page, "history.pushState({}, '', '/b')")
+  // A router's mistake is its own, and no page.
+  await change(page, "try{history.pushState({},'','https://elsewhere.example/')}catch{}")
+  expect(await page.evaluate('seen.slice(0,2)')).toEqual([
+    ['After', true, 3],
+    ['Before', true, 3],
+  ])
+  await end(page, shop)
+  await expectStored([...['/a', '/b'].map(viewOf(shop)), 'end'])
+})
+
+test('no page that we count: off, an own name, and an element under our name for the API', async ({
+  page,
+  customer,
+  shop,
+  expectStored,
+}) => {
+  const named = customer.another({ pageViewEvent: 'seen', eventPrefix: 'shop_' })
+  const off = customer.another()
+  const keys = [named, off].map(({ trackingKey }) => trackingKey)
+  const head = `<nav id="navigation"></nav>${WAYS['by wrapping history']}${shop.tag('data-page-views="all"', keys[0])}${shop.tag('', keys[1])}`
+  await page.goto(shop.page('/a', { head: '', body: head }))
+  await change(page, "history.pushState({},'','/b')")
+  // The shop's own view_homepage is another event.
+  await page.evaluate(() => track.viewHomepage())
+  await expectStored(
+    [{ event: 'shop_seen' }, { event: 'shop_seen' }, { event: 'shop_view_homepage' }],
+    {
+      customer: named,
+    },
+  )
+  await expectStored([{ event: 'view_homepage' }], { customer: off })
+})
+
+test('a key that joins later counts its page once', async ({
+  page,
+  customer,
+  shop,
+  expectStored,
+}) => {
+  const view = viewOf(shop)
+  const joining = customer.another({ pageViews: 'all' })
+  await page.goto(shop.page('/a'))
+  await change(page, "history.pushState({},'','/b')")
+  await page.addScriptTag({ url: shop.script(joining.trackingKey) })
+  await page.addScriptTag({ url: shop.script(joining.trackingKey) })
+  await change(page, "history.pushState({},'','/c')")
+  await expectStored(['/a', '/b', '/c'].map(view))
+  await expectStored(['/b', '/c'].map(view), { customer: joining })
+})
+
+test('restored from the back/forward cache: a page view of its own', async ({
+  shop,
+  watch,
+  expectStored,
+}) => {
+  const browser = await chromium.launch({
+    executablePath: (await findBrowsers()).chromium ?? '',
+    ignoreDefaultArgs: ['--disable-back-forward-cache'],
+  })
+  const context = await browser.newContext()
+  watch.add(context)
+  const page = await context.newPage()
+  const body = '<script>addEventListener("pageshow",e=>{restored=e.persisted})</script>'
+  await page.goto(shop.page('/a', { body }))
+  await change(page, "history.pushState({},'','/b')")
+  await page.goto(
+    shop.page('/next', {
+      head: `${shop.tag()}<script>addEventListener("click",()=>history.back())</script>`,
+    }),
+  )
+  await page.click('html')
+  await page.waitForURL('**/b', { waitUntil: 'commit' })
+  expect(await page.evaluate('restored')).toBe(true)
+  await expectStored(['/a', '/b', '/next', '/b'].map(viewOf(shop)))
+  await browser.close()
+})
+
+test('prerendered: counted when it is shown, with the address of then', async ({
+  page,
+  shop,
+  expectStored,
+}) => {
+  const head = `<script>Object.defineProperty(document,'prerendering',{configurable:true,value:true})</script>${shop.tag()}`
+  await page.goto(shop.page('/never', { head }))
+  await change(page, "history.pushState({},'','/never/2')")
+  await page.goto(shop.page('/shown', { head }))
+  await page.evaluate(() => {
+    Object.defineProperty(document, 'prerendering', { value: false })
+    document.dispatchEvent(new Event('prerenderingchange'))
+  })
+  await end(page, shop)
+  await expectStored([viewOf(shop)('/shown'), 'end'])
+})
+
+test('a tab opened in the background counts when it is loaded, and once', async ({
+  page,
+  shop,
+  expectStored,
+}) => {
+  const hidden =
+    "Object.defineProperty(document,'visibilityState',{configurable:true,value:'hidden'})"
+  await page.goto(shop.page('/a', { head: `<script>${hidden}</script>${shop.tag()}` }))
+  await page.evaluate(() => {
+    Object.defineProperty(document, 'visibilityState', { value: 'visible' })
+    document.dispatchEvent(new Event('visibilitychange'))
+  })
+  await end(page, shop)
+  await expectStored([viewOf(shop)('/a'), 'end'])
+})

@@ -1,0 +1,181 @@
+import type { Page } from '@playwright/test'
+import { STUB } from '../src/tracker/snippet.ts'
+import { expect, search, test } from './fixtures.ts'
+
+test.use({ config: { schemaOrg: true } })
+
+/** Longer than a page gets to report its product itself, ms. */
+const WAIT_MS = 5000
+
+const ld = (data: unknown) => `<script type="application/ld+json">${JSON.stringify(data)}</script>`
+const viewed = (product_id: string) => ({ operation: 'viewProduct', payload: { product_id } })
+
+/** What a page carries, and the product it shows; none where it does not tell. */
+const PAGES: { readonly [name: string]: readonly [html: string, id?: string] } = {
+  productID: [ld({ '@type': 'Product', productID: 'P-1', sku: 'S-1' }), 'P-1'],
+  'sku, as a number': [ld({ '@type': 'Product', sku: 17 }), '17'],
+  '@id': [ld({ '@type': 'Product', '@id': 'https://shop.example/p/mug-12/#product' }), 'mug-12'],
+  'an address relative to the page': [ld({ '@type': 'Product', url: '../p/bowl?x=1' }), 'bowl'],
+  '@graph': [
+    ld({
+      '@context': 'https://schema.org',
+      '@graph': [
+        { '@type': 'WebSite', name: 'Shop' },
+        { '@type': ['Thing', 'Product'], productID: 'G-1' },
+      ],
+    }),
+    'G-1',
+  ],
+  'an array': [ld([{ '@type': 'BreadcrumbList' }, { '@type': 'Product', sku: 'A-1' }]), 'A-1'],
+  mainEntity: [ld({ '@type': 'ItemPage', mainEntity: { '@type': 'Product', sku: 'M-1' } }), 'M-1'],
+  'a group of variants': [
+    ld({
+      '@type': 'ProductGroup',
+      productGroupID: 'V-1',
+      hasVariant: [{ '@type': 'Product', sku: 'V-1-S' }],
+    }),
+    'V-1',
+  ],
+  'beside JSON that is none': [
+    `<script type="application/ld+json">{"a":}</script>${ld({ '@type': 'Product', sku: 'B-1' })}`,
+    'B-1',
+  ],
+  microdata: [
+    `<div itemscope itemtype="https://schema.org/Product"><b itemprop="name">Mug</b>
+     <div itemprop="offers" itemscope itemtype="https://schema.org/Offer"><meta itemprop="sku" content="offer"></div>
+     <meta itemprop="sku" content="D-1"></div>`,
+    'D-1',
+  ],
+  'a category of several': [
+    ld([
+      { '@type': 'Product', sku: 'C-1' },
+      { '@type': 'Product', sku: 'C-2' },
+    ]),
+  ],
+  'several, one with the address of the page': [
+    ld([
+      { '@type': 'Product', sku: 'H-1' },
+      { '@type': 'Product', sku: 'H-2', url: '/here' },
+    ]),
+    'H-2',
+  ],
+  'nothing of the kind': [ld({ '@type': 'Article', sku: 'no' })],
+}
+
+test('what product pages say of themselves, each left before its wait is over @both', async ({
+  page,
+  shop,
+  expectStored,
+}) => {
+  const expected = []
+  for (const [html, id] of Object.values(PAGES)) {
+    await page.goto(shop.page('/here', { body: html }))
+    if (id) expected.push(viewed(id))
+  }
+  await page.goto(shop.page('/empty'))
+  await search(page, 'end')
+  await expectStored([...expected, 'end'])
+})
+
+test('after the page had its chance, once, however long it stays @both', async ({
+  page,
+  shop,
+  expectStored,
+}) => {
+  await page.clock.install()
+  await page.goto(shop.page('/a', { body: ld({ '@type': 'Product', sku: 'S-1' }) }))
+  await page.clock.runFor(1000)
+  await search(page, 'early')
+  await page.clock.runFor(WAIT_MS)
+  await page.clock.runFor(60_000)
+  await search(page, 'late')
+  await page.goto(shop.page('/empty'))
+  await expectStored(['early', viewed('S-1'), 'late'])
+})
+
+/** Ways in which a page reports the product itself. */
+const OWN: { readonly [way: string]: readonly [html: string, act?: string] } = {
+  'a call': ['', "track.viewProduct({product_id:'9'})"],
+  'a push': ['', "dataLayer.push({event:'__sm__view_product',product_id:'9'})"],
+  'an attribute': [
+    '<p data-track="viewProduct" data-track-on="load" data-track-product-id="9"></p>',
+  ],
+  'the stub': [`<script>${STUB};track.viewProduct({product_id:'9'})</script>`],
+}
+
+for (const [way, [html, act = '']] of Object.entries(OWN))
+  test(`none beside a viewProduct that the page reports by ${way}`, async ({
+    page,
+    shop,
+    expectStored,
+  }) => {
+    await page.clock.install()
+    const body = ld({ '@type': 'Product', sku: 'S-1' })
+    await page.goto(shop.page('/a', { head: '', body: html + body + shop.tag() }))
+    await page.clock.runFor(2500)
+    await page.evaluate(act)
+    await page.clock.runFor(WAIT_MS)
+    await search(page, 'end')
+    await page.goto(shop.page('/empty'))
+    await expectStored([viewed('9'), 'end'])
+  })
+
+/** As a router shows a page: the address, later the description. */
+const show = (page: Page, path: string, sku?: string) =>
+  page.evaluate(
+    ([to, id]) => {
+      history.pushState({}, '', to)
+      const text = id && JSON.stringify({ '@type': 'Product', sku: id })
+      document.body.innerHTML = id ? `<script type="application/ld+json">${text}</script>` : ''
+    },
+    [path, sku] as const,
+  )
+
+test('a router: one for each product page it shows, with its address', async ({
+  page,
+  customer,
+  shop,
+  expectStored,
+}) => {
+  const own = customer.another({ schemaOrg: true, pageViews: 'all' })
+  await page.clock.install()
+  const head = shop.tag('', own.trackingKey)
+  await page.goto(shop.page('/p/1', { head, body: ld({ '@type': 'Product', sku: 'R-1' }) }))
+  await page.clock.runFor(WAIT_MS)
+  await show(page, '/p/2', 'R-2')
+  await page.clock.runFor(WAIT_MS)
+  await show(page, '/about')
+  await page.clock.runFor(WAIT_MS)
+  await show(page, '/p/3', 'R-3')
+  await page.clock.runFor(WAIT_MS)
+  const at = (path: string) => ({ url: shop.url + path })
+  const rows = await expectStored(
+    [
+      { event: 'view_page', payload: at('/p/1') },
+      { ...viewed('R-1'), payload: { product_id: 'R-1', ...at('/p/1') } },
+      { event: 'view_page', payload: at('/p/2') },
+      { ...viewed('R-2'), payload: { product_id: 'R-2', ...at('/p/2') } },
+      { event: 'view_page', payload: at('/about') },
+      { event: 'view_page', payload: at('/p/3') },
+      { ...viewed('R-3'), payload: { product_id: 'R-3', ...at('/p/3') } },
+    ],
+    { customer: own },
+  )
+  expect(rows).toHaveLength(7)
+})
+
+test('off: what the page says of itself is not read', async ({
+  page,
+  customer,
+  shop,
+  expectStored,
+}) => {
+  const own = customer.another()
+  await page.clock.install()
+  const head = shop.tag('', own.trackingKey)
+  await page.goto(shop.page('/a', { head, body: ld({ '@type': 'Product', sku: 'S-1' }) }))
+  await page.clock.runFor(WAIT_MS)
+  await search(page, 'end')
+  await page.goto(shop.page('/empty', { head }))
+  await expectStored(['end'], { customer: own })
+})

@@ -27,22 +27,24 @@ const ways = {
   'with it, a click that is not ours': [withScript, '#foreign'],
   'without, on a marked button': [without, '#ours i'],
   'with it, a click that is ours': [withScript, '#ours i'],
+  'with it, the same by a call': [withScript, ''],
 } as const
+const CALL = "track.addToCart({ product_id: 7, quantity: 1, variation: { id: 'v', sku: 's' } })"
 
 const times: Record<string, number[]> = {}
 for (let round = 0; round < ROUNDS; round++)
   for (const [name, [address, selector]] of Object.entries(ways)) {
-    const clicks = name.endsWith('that is ours') ? OUR_CLICKS : CLICKS
+    const clicks = / is ours$|by a call$/.test(name) ? OUR_CLICKS : CLICKS
     const { page, close } = await fresh()
     await page.goto(address)
     const ms = await page.evaluate<number>(
       `(() => {
-        const target = document.querySelector('${selector}')
+        const target = document.querySelector('${selector || 'body'}')
         // The page's own listener, as every shop has one.
         let heard = 0
         document.addEventListener('click', () => heard++)
         const start = performance.now()
-        for (let n = 0; n < ${clicks}; n++) target.click()
+        for (let n = 0; n < ${clicks}; n++) ${selector ? 'target.click()' : CALL}
         return performance.now() - start
       })()`,
     )
@@ -58,4 +60,5 @@ row('without the script', 'without the script')
 row('with it, a click that is not ours', 'without the script')
 row('without, on a marked button', 'without, on a marked button')
 row('with it, a click that is ours', 'without, on a marked button')
+row('with it, the same by a call', 'without, on a marked button')
 await end()

@@ -47,8 +47,9 @@ export function readScriptFiles(folder: string): ScriptFiles {
 
 /** Which parts a key's configuration adds to the script, in the order in which they start. */
 function partsOf(config: PublicConfig): string[] {
-  const { attributes = true, dataLayer = true, ga4, schemaOrg } = config
+  const { pageViews, attributes = true, dataLayer = true, ga4, schemaOrg } = config
   const wanted = {
+    pageViews: pageViews !== 'off',
     attributes,
     ga4,
     schemaOrg,

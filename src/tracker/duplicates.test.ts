@@ -159,8 +159,12 @@ describe('GA4', () => {
 describe('the same reporter', () => {
   const during = (act: () => void) => {
     // happy-dom has no `window.event`, which browsers set while they dispatch one.
-    Object.defineProperty(window, 'event', { value: new Event('click'), configurable: true })
-    act()
+    const target = new EventTarget()
+    target.addEventListener('click', (value) => {
+      Object.defineProperty(window, 'event', { value, configurable: true })
+      act()
+    })
+    target.dispatchEvent(new Event('click'))
     Object.defineProperty(window, 'event', { value: undefined, configurable: true })
   }
 
@@ -177,6 +181,25 @@ describe('the same reporter', () => {
     run()
     expect(seen).toEqual([false, true, false, false, false])
   })
+
+  test('with another SKU during one DOM event means both', () => {
+    const isDuplicate = create()
+    during(() => {
+      expect(isDuplicate(config, line)).toBe(false)
+      const other = { ...line, variation: { ...line.variation, sku: 'BLUE' } }
+      expect(isDuplicate(config, other)).toBe(false)
+    })
+  })
+
+  test.each(['page', new Event('click')])(
+    'a page that has a global named event of its own: %o',
+    (value) => {
+      const isDuplicate = create()
+      Object.defineProperty(window, 'event', { value, configurable: true })
+      expect([1, 2, 3].map(() => isDuplicate(config, line))).toEqual([false, false, false])
+      Object.defineProperty(window, 'event', { value: undefined, configurable: true })
+    },
+  )
 
   test('with another quantity during one DOM event means both', () => {
     const isDuplicate = create()

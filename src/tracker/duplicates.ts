@@ -24,12 +24,26 @@ export type Report = {
   readonly said: string
   /** Who has reported it. */
   readonly by: Origin[]
-  /** The DOM event that the page was in then. */
-  readonly during?: Event | undefined
+  /** The number of the DOM event that the page was in then. */
+  readonly during?: number | undefined
 }
 
 /** Recent reports, by tracking key, event name and subject (a product, a search term, an address). */
 export type Reports = Map<string, Report[]>
+
+let last: Event | undefined
+let number = 0
+/** The number of the DOM event that the page is in; the events themselves would keep their nodes alive. */
+const numberOfEvent = () => {
+  const { event } = window
+  if (event !== last) number++
+  last = event
+  // `event` is a name that pages use for something else too.
+  return event?.eventPhase && number
+}
+
+/** Two reporters need not agree on the SKU. */
+const withoutSku = (said: string) => said.split(',"sku"')[0]
 
 /** Whether an event is one that was reported already; if not, it is remembered. */
 export type IsDuplicate = (
@@ -60,17 +74,17 @@ export const createIsDuplicate =
     // Without what belongs to visitor and page; without a prototype, whose toJSON would be the page's.
     const rest = { __proto__: null, ...payload, did: 0, url: 0, http_user_agent: 0, source: 0 }
     // The contract has put the fields in order: quantity, variation.id and at last the SKU.
-    const [said = ''] = (key + JSON.stringify(rest)).split(',"sku"')
+    const said = key + JSON.stringify(rest)
     const [subject = ''] = said.split(',"quantity"')
     const at = now()
-    const during = window.event
+    const during = numberOfEvent()
     const recent = (reports.get(subject) ?? []).filter(
-      (report) => at - report.at < +duplicateWindowMs,
+      (report) => Math.abs(at - report.at) < +duplicateWindowMs,
     )
     const twin = recent.find(({ by, ...report }) =>
       by.includes(from)
         ? report.said === said && during && report.during === during
-        : report.said === said || /ga4/.test(`${by}${from}`),
+        : withoutSku(report.said) === withoutSku(said) || /ga4/.test(`${by}${from}`),
     )
     if (twin) twin.by.push(from)
     else recent.push({ at, said, by: [from], during })

@@ -31,7 +31,18 @@ test('kept calls first, then the stub’s, each with its own address, moment and
     (call) => call.mock.invocationCallOrder,
   )
   expect(order).toEqual([Math.min(...order), Math.max(...order), Math.min(...order) + 1])
-  expect(q).toEqual([])
+  expect([...q]).toEqual([])
+})
+
+test('a page that kept a reference to the stub goes on calling by it', () => {
+  const helpers = createHelpers()
+  const q: unknown[][] = []
+  takeEarlyCalls([], { q }, helpers)()
+  q.push(['search', [{ search_term: 'mug' }], URL, 2, OTHER])
+  expect(helpers.search.mock.calls).toEqual([
+    [{ search_term: 'mug' }, { url: URL, at: 2, id: OTHER }],
+  ])
+  expect([...q]).toEqual([])
 })
 
 test('the promise that the caller holds settles with the outcome', async () => {

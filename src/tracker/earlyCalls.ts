@@ -33,8 +33,8 @@ export function takeEarlyCalls(
 ): (only?: Sighting['only']) => void {
   const { q } = (stub ?? {}) as { q?: unknown }
   const calls = [...kept, ...(Array.isArray(q) ? q.splice(0) : [])]
-  return (only) => {
-    for (const call of calls)
+  const replay = (some: readonly unknown[], only?: Sighting['only']) => {
+    for (const call of some)
       try {
         const [name, [first, second], url, at, id, settle]: EarlyCall =
           typeof call === 'string' ? JSON.parse(call) : call
@@ -50,4 +50,7 @@ export function takeEarlyCalls(
         // Junk of somebody else's under our name.
       }
   }
+  // A page may go on calling by a reference to the stub that it has kept.
+  if (Array.isArray(q)) q.push = (...later) => replay(later) as never
+  return (only) => replay(calls, only)
 }

@@ -29,6 +29,8 @@ const JUST_NOW_MS = 1000
 /** An event older than this is dropped, unless the key says otherwise, days. */
 const MAX_AGE_DAYS = 30
 const DAY_MS = 86_400_000
+/** An age above this is no age but a clock that was wrong and was set right, days. */
+const BROKEN_DAYS = 400
 /** What an event costs in a batch beside its payload, bytes: its id, `at` and the names. */
 const ENVELOPE_BYTES = 100
 
@@ -44,8 +46,11 @@ export type Flush = {
   fresh(): void
   /** Sends what earlier pages left; and after `online`, or a return from the back/forward cache. */
   resume(): unknown
-  /** The page is left or hidden: sends what never left, and what will not outlive it. Or shown again. */
-  leave(isLeaving: boolean): void
+  /**
+   * The page is left, or only hidden: sends what never left, whatever the backoff, and once more what
+   * failed a while ago. Left for good, what comes after goes at once too.
+   */
+  leave(isForGood: boolean): void
   /** Tries everything now, whatever the backoff. */
   all(): Promise<FlushResult>
 }
@@ -166,7 +171,7 @@ export function createFlush(
       const config = configs.get(key)
       if (!config || inHand.has(name)) return false
       const age = now() - at
-      if (age > (config.maxAgeDays ?? MAX_AGE_DAYS) * DAY_MS) {
+      if (age > (config.maxAgeDays ?? MAX_AGE_DAYS) * DAY_MS && age < BROKEN_DAYS * DAY_MS) {
         settle('dropped', entry, { reason: 'too_old' })
         return false
       }
@@ -199,13 +204,13 @@ export function createFlush(
       if (leaving || !isWaiting()) pump()
     },
     resume,
-    leave(isLeaving) {
-      leaving = isLeaving
-      if (!isLeaving) return
+    leave(isForGood) {
+      leaving = true
       // Chromium fails the requests of a page that is left just before it says so, and they arrive all
       // the same: what has only now failed waits for the next page.
       for (const [name, at] of failed) if (now() - at > JUST_NOW_MS) failed.delete(name)
       pump()
+      leaving = isForGood
     },
     async all() {
       const { delivered, dropped } = settled

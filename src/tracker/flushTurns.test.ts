@@ -20,6 +20,17 @@ test('leaving sends what is in no request yet, while it fits', async () => {
   expect(sum(requests)).toEqual(names.slice(0, 150))
 })
 
+test('a hidden tab waits for the backoff like any other, save once', async () => {
+  const { track, flush, requests } = openPage({ always: 503 })
+  track()
+  await pass(0)
+  flush.leave(false)
+  await pass(0)
+  for (let i = 0; i < 5; i++) track()
+  await pass(0)
+  expect(requests).toHaveLength(1)
+})
+
 test('what is on its way is not sent twice', () => {
   const { track, flush, requests } = openPage()
   track()
@@ -147,6 +158,8 @@ test.each([
   [6.9, { maxAgeDays: 7 }, true],
   [7.1, { maxAgeDays: 7 }, false],
   [7.1, { maxAgeDays: '7' as never }, false],
+  // No age but a clock that was decades behind and was set right.
+  [20_000, {}, true],
 ])('an event of %d days under %j', async (days, more, isSent) => {
   const { storage, names } = await leaveBehind(1, { ageMs: days * 86_400_000 })
   const { flush, requests, heard, outbox } = openPage({ storage, keys: [more], always: 200 })

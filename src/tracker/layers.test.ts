@@ -9,7 +9,7 @@ import { expect, test } from 'vitest'
  */
 const LINES: readonly (readonly string[])[] = [
   ['main'],
-  ['helpers', 'earlyCalls', 'pageViews', 'parts', 'debug'],
+  ['helpers', 'earlyCalls', 'parts', 'debug'],
   ['track', 'duplicates'],
   ['payload', 'deviceId'],
   ['flush'],

@@ -12,7 +12,6 @@ import { createStore } from './lib/storage.ts'
 import { whenShown } from './lib/whenShown.ts'
 import { createNotices } from './notices.ts'
 import { createOutbox } from './outbox.ts'
-import { startPageViews } from './pageViews.ts'
 import { createParts, type Parts } from './parts.ts'
 import { createTrack, schemas } from './track.ts'
 import { createSend } from './transport.ts'
@@ -53,20 +52,20 @@ function start(config: Config, parts: Parts, stub: unknown) {
   })
 
   let replay: ReturnType<typeof takeEarlyCalls>
-  let countPage: () => void
   whenShown(() => {
     const kept: string[] = []
     outbox.all(kept)
     replay = takeEarlyCalls(kept, stub, helpers)
     replay()
-    countPage = startPageViews(track, configs)
-    startParts(parts, config)
     flush.resume()
     listen(window, 'pagehide', () => flush.leave(true))
-    listen(document, 'visibilitychange', () => flush.leave(document.hidden))
+    listen(document, 'visibilitychange', () =>
+      document.hidden ? flush.leave(false) : flush.fresh(),
+    )
     listen(window, 'online pageshow', (event) => {
       if ((event as PageTransitionEvent).persisted ?? true) flush.resume()
     })
+    startParts(parts, config)
   })
   window.track = Object.assign(helpers, {
     join(joining: Config, more: Parts) {
@@ -74,7 +73,6 @@ function start(config: Config, parts: Parts, stub: unknown) {
       configs.set(joining.key, joining)
       whenShown(() => {
         replay((other) => other === joining)
-        countPage()
         startParts(more, joining)
         flush.resume()
       })

@@ -1,5 +1,6 @@
 import type { Config } from './config.ts'
 import type { Reports } from './duplicates.ts'
+import { attempt } from './lib/attempt.ts'
 import type { listen } from './lib/listen.ts'
 import type { Notices } from './notices.ts'
 import type { schemas, Track } from './track.ts'
@@ -49,8 +50,9 @@ export type Parts = { readonly [name: string]: Part }
 export function createParts(api: PartApi): (parts: Parts, config: Config) => void {
   const started: { [name: string]: ReturnType<Part> } = {}
   return (parts, config) => {
+    // The page may lack what a part stands on; the others go on.
     for (const name of Object.keys(parts))
-      if (!(name in started)) started[name] = parts[name]?.(api)
-    for (const tellOf of Object.values(started)) tellOf?.(config)
+      if (!(name in started)) started[name] = attempt(() => parts[name]?.(api))
+    for (const tellOf of Object.values(started)) attempt(() => tellOf?.(config))
   }
 }

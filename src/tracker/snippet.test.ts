@@ -54,6 +54,12 @@ test('a thousand calls have a thousand ids', () => {
   for (const call of track.q) expect(call[4]).toMatch(UUID)
 })
 
+test('it can be awaited without a call', async () => {
+  const { track } = page(STUB)
+  expect(await track).toBe(track)
+  expect(track.q).toEqual([])
+})
+
 test('it takes the place of an element, not of the script or of itself', () => {
   expect(page(STUB, { track: { tagName: 'DIV' } }).track.q).toEqual([])
   const script = { version: '1.0.0' }

@@ -6,7 +6,7 @@
  * of itself.
  */
 const record =
-  'w.track&&w.track.version||(w.track=new Proxy({q},{get:(t,n)=>t[n]||((...a)=>new Promise(s=>{let m=+new Date;q.push([n,a,location.href,m,m.toString(16).padStart(12,0).replace(/.{8}/,"$&-")+"-7"+(q.length+4096).toString(16).slice(1)+"-8000-"+Math.random().toString(16).slice(2,14).padEnd(12,0),s])}))}))'
+  'w.track&&w.track.version||(w.track=new Proxy({q},{get:(t,n)=>n=="then"?0:t[n]||((...a)=>new Promise(s=>{let m=+new Date;q.push([n,a,location.href,m,m.toString(16).padStart(12,0).replace(/.{8}/,"$&-")+"-7"+(q.length+4096).toString(16).slice(1)+"-8000-"+Math.random().toString(16).slice(2,14).padEnd(12,0),s])}))}))'
 
 /** Storage names that keep calls: those of the outbox, whose events they become. */
 const keep =

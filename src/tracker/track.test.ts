@@ -42,6 +42,25 @@ const faults = (outcome: ReturnType<Track>) => {
   return typeof error === 'string' ? error : error.issues.map(({ path }) => path)
 }
 
+test.each([
+  ['id', 'x'],
+  ['only', () => false],
+  ['from', 'ga4'],
+  ['url', 'https://evil.example/'],
+])('what a page adds to Object.prototype says nothing of an event: %s', (name, value) => {
+  const page = openPage()
+  Object.defineProperty(Object.prototype, name, { value, configurable: true })
+  try {
+    expect(page.track('search', { search_term: 'mug' }, { where: 1 })).toEqual({
+      ok: true,
+      id: expect.stringMatching(UUID),
+    })
+    expect(bodies(page)).toMatchObject([{ url: location.href }])
+  } finally {
+    Reflect.deleteProperty(Object.prototype, name)
+  }
+})
+
 test('accepted: kept under its id, told, and sent on its way', async () => {
   const page = openPage()
   const before = Date.now()

@@ -52,11 +52,16 @@ export function createTrack(
 ): Track {
   let inside = false
 
-  return (
-    operation,
-    given,
-    { at = now(), id = uuid7(at), url = location.href, where, only, from } = {},
-  ) => {
+  return (operation, given, sighting) => {
+    // Without a prototype: what a page adds to Object.prototype says nothing of this event.
+    const {
+      at = now(),
+      id = uuid7(at),
+      url = location.href,
+      where,
+      only,
+      from,
+    }: Sighting = Object.assign(Object.create(null), sighting)
     let outcome: Outcome | undefined
 
     const tell = (kind: Kind, key?: string, payload: unknown = given, why?: Notice) =>
@@ -74,7 +79,8 @@ export function createTrack(
       const checked = check(schemas[operation], completed)
       if (!checked.ok) return drop('invalid', checked.error, key, completed)
       const { payload } = checked
-      if (isDuplicate(config, payload, from)) return drop('duplicate', undefined, key, payload)
+      if (from !== 'pageView' && isDuplicate(config, payload, from))
+        return drop('duplicate', undefined, key, payload)
       const body = JSON.stringify(payload)
       if (byteLength(body) > MAX_EVENT_BYTES)
         return drop('invalid', `Expected at most ${MAX_EVENT_BYTES} bytes`, key, payload)
@@ -88,7 +94,7 @@ export function createTrack(
     }
 
     // A page that tracks from inside its own storage or fetch would go round for ever.
-    if (inside) drop('invalid', 'Called by its own call')
+    if (inside) drop('invalid', 'Recursion')
     else
       try {
         inside = true

@@ -61,7 +61,10 @@ export const createSend =
       status = response.status
       // Retry-After in seconds or as a date (RFC 9110, 10.2.3); nonsense says nothing.
       const after = response.headers.get('retry-after') as string
-      afterMs = Math.min(+after * 1000 || +new Date(after) - sent || 0, MAX_RETRY_AFTER_MS)
+      afterMs = Math.min(
+        +after * 1000 || (after && +new Date(after) - sent) || 0,
+        MAX_RETRY_AFTER_MS,
+      )
       // From the script's tag it is text.
       const anyOk = ok && config.anyOk
       const answer = anyOk ? 0 : await response.json()

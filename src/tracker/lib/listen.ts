@@ -1,3 +1,5 @@
+import { attempt } from './attempt.ts'
+
 /** Adds a listener, for the life of the page, whose failure stays ours. */
 export function listen(
   target: EventTarget,
@@ -8,13 +10,8 @@ export function listen(
   for (const type of types.split(' '))
     target.addEventListener(
       type,
-      (event) => {
-        try {
-          listener(event)
-        } catch {
-          // The page goes on; what we could not read we do not report.
-        }
-      },
+      // The page goes on; what we could not read we do not report.
+      (event) => attempt(() => listener(event)),
       capture,
     )
 }

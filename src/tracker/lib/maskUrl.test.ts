@@ -21,6 +21,18 @@ test.each([
     '/?pwd=***&passwd=***&user_password=***',
   ],
   ['session', '/?PHPSESSION=1&session_id=2&sid=3', '/?PHPSESSION=***&session_id=***&sid=***'],
+  ['a session under its old name', '/?PHPSESSID=1', '/?PHPSESSID=***'],
+  [
+    'keys of an interface',
+    '/?api_key=a&apikey=b&order_key=c',
+    '/?api_key=***&apikey=***&order_key=***',
+  ],
+  ['codes of a sign-in', '/?auth_code=a&otp_code=b&pin=c', '/?auth_code=***&otp_code=***&pin=***'],
+  [
+    'credentials',
+    '/?bearer=a&authorization=b&credential=c',
+    '/?bearer=***&authorization=***&credential=***',
+  ],
   ['given twice', '/?token=a&token=b', '/?token=***&token=***'],
   ['given in an array', '/?token[]=a', '/?token[]=***'],
   ['behind a semicolon', '/?a=1;token=b;c=2', '/?a=1;token=***;c=2'],
@@ -32,6 +44,8 @@ test.each([
   ['an encoded @', '/?x=a%40b.example', '/?x=***'],
   ['an @ encoded twice', '/?x=a%2540b.example', '/?x=***'],
   ['an encoded @ beside a stray %', '/?x=a%40b.example%', '/?x=***'],
+  ['an address without a name', '/?jane@shop.example&x=1', '/?***&x=1'],
+  ['an address as the fragment', '/#jane%40shop.example', '/#***'],
   // Addresses inside an address.
   ['nested', '/?next=%2Fa%3Ftoken%3Dabc&x=1', '/?next=***&x=1'],
   ['nested twice', '/?next=%2Fa%3Fn%3D%252Fb%253Ftoken%253Dabc', '/?next=***'],

@@ -1,18 +1,15 @@
+import { attempt } from './attempt.ts'
+
 /**
  * Names of query and fragment parameters whose values are secrets or e-mail addresses: the short words
  * alone (`code`, but not `discount_code`), the telling ones anywhere (`access_token`, `user[email]`).
  */
 const SECRET =
-  /^(access|auth|code|hash|jwt|key|otp|pass|pwd|sid|sig|ticket)$|e-?mail|passw(or)?d|secret|session|signature|token/i
+  /^(access|auth|code|hash|jwt|key|otp|pass|pin|pwd|sid|sig|ticket)$|api_?key|(access|auth|login|order|otp|reset)_?(code|key)|authori[sz]|bearer|credential|e-?mail|passw(or)?d|secret|sess(ion|id)|signature|token/i
 
-const decode = (text: string): string => {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    // A stray % must not hide the rest.
-    return text.replace(/%[0-7][\da-f]/gi, decodeURIComponent)
-  }
-}
+/** Where a stray % stands in it, so much as can be: it must not hide the rest. */
+const decode = (text: string): string =>
+  attempt(() => decodeURIComponent(text)) ?? text.replace(/%[0-7][\da-f]/gi, decodeURIComponent)
 
 /**
  * An address without what must not leave the page: user and password, and in its query and fragment
@@ -37,3 +34,5 @@ export const maskUrl = (url: string, more: readonly string[] = []): string =>
           : whole
       },
     )
+    // And what has no name but is an address.
+    .replace(/([?&#;])[^=&#;?]*(@|%40)[^=&#;?]*(?=[&#;?]|$)/g, '$1***')

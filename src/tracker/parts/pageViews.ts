@@ -1,7 +1,7 @@
-import type { Config } from './config.ts'
-import { listen } from './lib/listen.ts'
-import { now } from './lib/now.ts'
-import type { Track } from './track.ts'
+import type { Config } from '../config.ts'
+import { attempt } from '../lib/attempt.ts'
+import { now } from '../lib/now.ts'
+import type { PartApi } from '../parts.ts'
 
 /** A page that a router shows is counted so long after its address came, ms: time for a redirect. */
 const SETTLE_MS = 200
@@ -16,14 +16,15 @@ const SETTLE_MS = 200
  * last address counts: the one that replaced the others shortly after they came. A redirect that pushes
  * leaves two pages in the history, and both count.
  *
- * @returns Counts the page for keys that have not counted it: call it when one has joined.
+ * @returns Counts the page for a key that has not counted it.
  */
-export function startPageViews(track: Track, configs: ReadonlyMap<string, Config>): () => void {
+export function pageViews({ track, configs, listen }: PartApi): () => void {
   /** The page each key counted last; none before its first. */
   const last = new Map<Config, string>()
   /** The address that waits, or none, and when it came. */
   let pending = ''
   let since = 0
+  let timer = 0
 
   const count = (url: string, at: number) => {
     for (const config of configs.values()) {
@@ -50,21 +51,20 @@ export function startPageViews(track: Track, configs: ReadonlyMap<string, Config
 
   const change = (isReplaced: boolean) => {
     if (!isReplaced) settle()
-    if (!pending) {
-      since = now()
-      setTimeout(settle, SETTLE_MS)
-    }
+    if (!pending) since = now()
     pending = location.href
+    clearTimeout(timer)
+    timer = setTimeout(settle, SETTLE_MS)
   }
 
-  countHere()
   listen(window, 'pagehide', settle)
   listen(window, 'pageshow', (event) => {
     if (!(event as PageTransitionEvent).persisted) return
     last.clear()
     countHere()
   })
-  watchAddress(change)
+  // The page may have frozen its history.
+  attempt(() => watchAddress(listen, change))
   return countHere
 }
 
@@ -75,7 +75,7 @@ export function startPageViews(track: Track, configs: ReadonlyMap<string, Config
  *
  * @param changed Is told whether the entry in the history was replaced.
  */
-function watchAddress(changed: (isReplaced: boolean) => void): void {
+function watchAddress(listen: PartApi['listen'], changed: (isReplaced: boolean) => void): void {
   const { navigation } = window as { navigation?: EventTarget & { currentEntry?: unknown } }
   if (navigation?.currentEntry)
     listen(navigation, 'currententrychange', (event) =>

@@ -1,8 +1,10 @@
 // @vitest-environment happy-dom
 import { afterEach, expect, test, vi } from 'vitest'
-import type { Config } from './config.ts'
-import { startPageViews } from './pageViews.ts'
-import type { Track } from './track.ts'
+import type { Config } from '../config.ts'
+import { listen } from '../lib/listen.ts'
+import { createNotices } from '../notices.ts'
+import { schemas, type Track } from '../track.ts'
+import { pageViews } from './pageViews.ts'
 
 const BASE = { key: 'AAAAAA', base: 'http://gateway.test' }
 let views: string[] = []
@@ -25,7 +27,17 @@ function start(setting: Partial<Config> = {}, more: readonly Config[] = []) {
         )
     return { ok: true, id: '' }
   }
-  return { configs, count: startPageViews(track, configs) }
+  const count = pageViews({
+    track,
+    notices: createNotices(),
+    configs,
+    reports: new Map(),
+    listen,
+    schemas,
+    readers: new Map(),
+  })
+  count()
+  return { configs, count }
 }
 const settled = () => vi.advanceTimersByTime(1000)
 const { pushState, replaceState } = history

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import type { Config } from './config.ts'
+import { createParts, type PartApi } from './parts.ts'
+
+const api = {} as PartApi
+const config = (key: string): Config => ({ key, base: 'https://gw.example' })
+
+test('each part starts once, whichever key brings it, and hears of every key', () => {
+  const heard: string[] = []
+  const part = (name: string) => () => {
+    heard.push(`${name} starts`)
+    return ({ key }: Config) => void heard.push(`${name} ${key}`)
+  }
+  const startParts = createParts(api)
+  startParts({ a: part('a') }, config('AAAAAA'))
+  startParts({ a: part('again'), b: part('b') }, config('BBBBBB'))
+  expect(heard).toEqual(['a starts', 'a AAAAAA', 'b starts', 'a BBBBBB', 'b BBBBBB'])
+})
+
+test('a part that the page has nothing for takes no other with it', () => {
+  const heard: string[] = []
+  const startParts = createParts(api)
+  startParts(
+    {
+      broken: () => {
+        throw new ReferenceError('IntersectionObserver is not defined')
+      },
+      brokenLater: () => () => {
+        throw new Error('later')
+      },
+      good:
+        () =>
+        ({ key }) =>
+          void heard.push(key),
+    },
+    config('AAAAAA'),
+  )
+  expect(heard).toEqual(['AAAAAA'])
+})

@@ -166,6 +166,23 @@ test('findOperation: a prefix of the customer is removed, a name without it stil
   expect(findOperation({ event: 'shop_shop_search' }, new Map(), 'shop_')).toBe('viewHomepage')
 })
 
+test.each<[event: string, fields: object, operation: TrackingOperation]>([
+  ['de_remove_from_cart', { variation: {} }, 'removeFromCart'],
+  ['de_add_to_wishlist', { variation: {} }, 'addToWishlist'],
+  ['de-remove_from_wishlist', { variation: {} }, 'removeFromWishlist'],
+  ['shop.de:add_to_cart', { variation: {} }, 'addToCart'],
+  ['de_initiate_checkout', {}, 'initiateCheckout'],
+  ['de_search', { search_term: '' }, 'search'],
+  // Nothing before it, no separator, another shape: told by the fields alone.
+  ['deremove_from_cart', { variation: {} }, 'addToCart'],
+  ['remove_from_cart_de', { variation: {} }, 'addToCart'],
+  ['quick_search', { email: '' }, 'sendCustom'],
+  ['after_search', {}, 'viewHomepage'],
+  ['_'.repeat(100_000), {}, 'viewHomepage'],
+])('findOperation: a prefix that nobody told, %.40s', (event, fields, operation) => {
+  expect(findOperation({ ...fields, event })).toBe(operation)
+})
+
 test('findOperation: own names go before the usual ones', () => {
   const names = new Map<string, TrackingOperation>([
     ['basket', 'removeFromCart'],

@@ -24,6 +24,8 @@ export {
 } from './events.ts'
 export { UUID } from './uuid.ts'
 
+const eventSchemas = createEventSchemas(text, object)
+
 /** The schema of each of the sixteen operations of the specification, in the full form. */
 const schemas = {
   list: listSchema,
@@ -31,7 +33,7 @@ const schemas = {
   getEmailReport: getEmailReportSchema,
   getLatestCampaign: getLatestCampaignSchema,
   sendCustomApi: sendCustomApiSchema,
-  ...createEventSchemas(text, object),
+  ...eventSchemas,
   serveJavascript: serveJavascriptSchema,
 } satisfies Record<string, GenericSchema>
 
@@ -90,10 +92,32 @@ const byField: readonly (readonly [field: string, operation: TrackingOperation])
   ['product_id', 'viewProduct'],
 ]
 
+/** Characters. */
+const LONGEST_NAME = Math.max(...Object.values(EVENT_NAMES).map((name) => name.length))
+
+const byFields = (payload: object): TrackingOperation =>
+  byField.find(([field]) => Object.hasOwn(payload, field))?.[1] ?? 'viewHomepage'
+
+/**
+ * The operation whose usual name stands at the end of an unknown one, behind a separator: a tag may set a
+ * prefix that the gateway does not know. Of several the longest.
+ */
+function byEnd(name: string): TrackingOperation | undefined {
+  // A separator more than the longest usual name: a stranger's name may be a hundred thousand of them.
+  const end = name.slice(-LONGEST_NAME - 1)
+  for (const { index } of end.matchAll(/[^\p{L}\p{N}]/gu)) {
+    const operation = byEventName.get(end.slice(index + 1))
+    if (operation) return operation
+  }
+  return undefined
+}
+
 /**
  * The operation a tracking payload belongs to: by its event name, and only where that is unknown by
- * its fields (decisions.md, "Base address and paths"). The four product lines share one schema, so a
- * line under a name of the shop's own answers `addToCart`.
+ * its fields (decisions.md, "Base address and paths"). Fields can not tell the four product lines apart,
+ * nor a page view from a checkout: there the end of the name does (`de_remove_from_cart`). It never
+ * turns one shape into another, since a name of the shop's own may end like anything. A line under such a
+ * name answers `addToCart`.
  *
  * @param payload Whatever came; what is no object answers `viewHomepage`, and `validate` refuses it.
  * @param names Event names of the customer's own, in front of the usual ones. Default none.
@@ -108,10 +132,9 @@ export function findOperation(
   const event = Object.hasOwn(given, 'event') ? given.event : ''
   const name =
     typeof event === 'string' && event.startsWith(prefix) ? event.slice(prefix.length) : event
-  return (
-    names.get(name as string) ??
-    byEventName.get(name as string) ??
-    byField.find(([field]) => Object.hasOwn(given, field))?.[1] ??
-    'viewHomepage'
-  )
+  const known = names.get(name as string) ?? byEventName.get(name as string)
+  if (known) return known
+  const fields = byFields(given)
+  const ending = typeof name === 'string' ? byEnd(name) : undefined
+  return ending && eventSchemas[ending] === eventSchemas[fields] ? ending : fields
 }

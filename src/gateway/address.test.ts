@@ -67,6 +67,18 @@ test.each<[string, Record<string, string>, string, string]>([
     '10.0.0.2',
     'https://public.example',
   ],
+  [
+    'what the client claims before the proxy does',
+    { 'x-forwarded-proto': 'http, https', 'x-forwarded-host': 'evil.example, public.example' },
+    '10.0.0.2',
+    'https://public.example',
+  ],
+  [
+    'an empty last entry',
+    { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'evil.example, ' },
+    '10.0.0.2',
+    'https://t.example:8787',
+  ],
   ['nonsense', { 'x-forwarded-host': 'a b' }, '10.0.0.2', 'http://t.example:8787'],
 ])('the gateway’s own address: %s', (_, headers, peer, expected) => {
   const asked = request(headers, 'http://t.example:8787/t/j/ABC123')

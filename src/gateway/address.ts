@@ -22,7 +22,8 @@ export type Addresses = {
   visitor(request: Request, peer: string): string
   /**
    * The address by which the request reached this gateway, without a slash at its end. A trusted
-   * proxy's X-Forwarded-Proto and X-Forwarded-Host count.
+   * proxy's X-Forwarded-Proto and X-Forwarded-Host count, of several entries the last: it is the one that
+   * the proxy wrote, what stands left of it may be the client's.
    */
   base(request: Request, peer: string): string
 }
@@ -58,7 +59,8 @@ export function createAddresses(
       if (publicUrl) return publicUrl
       const { origin, protocol, host } = new URL(request.url)
       if (!isTrusted(readAddress(peer) ?? peer)) return origin
-      const said = (header: string) => request.headers.get(header)?.split(',')[0]?.trim()
+      const said = (header: string) =>
+        request.headers.get(header)?.split(',').at(-1)?.trim() || null
       try {
         return new URL(
           `${said('x-forwarded-proto') ?? protocol.slice(0, -1)}://${said('x-forwarded-host') ?? host}`,

@@ -54,16 +54,34 @@ async function readUpTo(request: Request, maxBytes: number): Promise<string | un
  * Half of a surrogate pair can come only as an escape, since the body was UTF-8; it becomes U+FFFD, for
  * what can not be written as UTF-8 can not be stored or shown either.
  *
- * @returns undefined where the text is not JSON (or nests so deeply that it can not be walked).
+ * @returns undefined where the text is not JSON.
  */
 function parse(text: string): unknown {
   try {
-    return /\\ud[89a-f]/i.test(text)
-      ? JSON.parse(text, (_, value: unknown) =>
-          typeof value === 'string' ? toUSVString(value) : value,
-        )
-      : JSON.parse(text)
+    const json: unknown = JSON.parse(text)
+    return /\\ud[89a-f]/i.test(text) ? makeWellFormed(json) : json
   } catch {
     return undefined
   }
+}
+
+/**
+ * Mends the texts of a parsed value in place. A list of what is left to look at, since a value may nest
+ * deeper than calls can; not a reviver, which rebuilds every value (1.4 s for the worst mebibyte, this 0.2 s).
+ */
+function makeWellFormed(json: unknown): unknown {
+  const root = [json]
+  const left: unknown[] = [root]
+  const mend = (value: unknown): unknown => {
+    if (typeof value === 'string') return toUSVString(value)
+    if (typeof value === 'object' && value !== null) left.push(value)
+    return value
+  }
+  while (left.length > 0) {
+    const inside = left.pop() as unknown[] | Record<string, unknown>
+    // Names for the places of a long list would cost more than the walk.
+    if (Array.isArray(inside)) for (let i = 0; i < inside.length; i++) inside[i] = mend(inside[i])
+    else for (const key of Object.keys(inside)) inside[key] = mend(inside[key])
+  }
+  return root[0]
 }

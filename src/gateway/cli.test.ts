@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { rmSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -53,6 +53,10 @@ test('a customer that is added, changed and removed is seen by a running gateway
 
   const set = run(['customer', 'set', id, '--config', '{"source":"set"}', '--origin', 'loopback'])
   expect(set.stdout).toContain('{"source":"set"}')
+  const merged = run(['customer', 'set', id, '--config', '{"ga4":true}'])
+  expect(merged.stdout).toContain('{"source":"set","ga4":true}')
+  const less = run(['customer', 'set', id, '--config', '{"source":null}'])
+  expect(less.stdout).toContain('{"ga4":true}')
   expect(set.stdout).toContain('A shop')
 
   const rest = fieldOf('restKey', run(['customer', 'rotate', id, '--key', 'rest']).stdout)
@@ -61,11 +65,25 @@ test('a customer that is added, changed and removed is seen by a running gateway
   const tracking = run(['customer', 'rotate', id, '--key', 'tracking'])
   expect(await statusOf(fieldOf('trackingKey', tracking.stdout))).toBe(200)
 
-  expect(run(['customer', 'remove', id]).status).toBe(0)
+  const unsure = run(['customer', 'remove', id])
+  expect(unsure.status).toBe(64)
+  expect(unsure.stderr).toContain(`customer remove ${id} --yes`)
+  expect(run(['customer', 'remove', id, '--yes']).status).toBe(0)
   expect(run(['customer', 'remove', id])).toMatchObject({
     status: 1,
     stderr: `There is no customer ${id}\n`,
   })
+})
+
+test.each<[string, Record<string, string>, string]>([
+  ['the port', { PORT: '9000' }, 'http://localhost:9000'],
+  ['PUBLIC_URL', { PUBLIC_URL: 'https://t.shop.example/' }, 'https://t.shop.example'],
+])('the tag of a new customer has the address of %s, and says so', (_, env, base) => {
+  const { stdout } = run(['customer', 'add', '--origin', 'loopback'], env)
+  expect(stdout).toContain(
+    `<script async src="${base}/t/j/${fieldOf('trackingKey', stdout)}"></script>`,
+  )
+  expect(stdout).toContain(`(${base} is`)
 })
 
 test('an id of one’s own is taken once', () => {
@@ -76,15 +94,26 @@ test('an id of one’s own is taken once', () => {
 
 test.each<[string[], string]>([
   [[], ''],
-  [['frobnicate'], 'There is no command frobnicate'],
+  [['frobnicate'], 'There is no command frobnicate.\n'],
+  [['customers', 'list'], 'There is no command customers list. Did you mean customer?'],
+  [['customer', 'lst'], 'There is no command customer lst. Did you mean list?'],
   [['start', 'now'], 'There is no command start now'],
-  [['customer'], 'There is no command customer'],
+  [['customer'], 'Expected one of add, list, set, rotate, remove.'],
   [['customer', 'frobnicate'], 'There is no command customer frobnicate'],
   [['customer', 'add'], 'Which pages may send events?'],
   [['customer', 'add', 'x', '--origin', 'loopback'], 'takes no x'],
   [['customer', 'add', '--origin', 'shop.example'], 'shop.example is no origin'],
   [['customer', 'add', '--origin', 'loopback', '--id', 'a b'], 'Expected an --id'],
-  [['customer', 'add', '--origin', 'loopback', '--config', '{'], '--config is not JSON'],
+  [
+    ['customer', 'add', '--origin', 'loopback', '--config', '{'],
+    '--config is not a JSON object: {\n',
+  ],
+  [
+    ['customer', 'set', 'demo', '--config', '[]'],
+    `such as --config '{"ga4":true}', in single quotes`,
+  ],
+  [['customer', 'set', 'demo', '--config', 'null'], '--config is not a JSON object: null'],
+  [['customer', 'add', '--origin', 'https://*.shop.example'], 'a * is not taken'],
   [
     ['customer', 'add', '--origin', 'loopback', '--config', '{"x":1}'],
     'x: There is no such setting',
@@ -93,7 +122,12 @@ test.each<[string[], string]>([
   [['customer', 'rotate', 'demo'], 'Which key?'],
   [['customer', 'remove'], 'Whose?'],
   [['customer', 'remove', 'a', 'b'], 'takes no b'],
-  [['customer', 'list', '--frob'], '--frob'],
+  [['customer', 'list', '--frob'], 'There is no option --frob.\n'],
+  [['customer', 'add', '--orgin', 'loopback'], 'There is no option --orgin. Did you mean origin?'],
+  [['customer', 'list', '--name', 'x'], 'customer list takes no --name.'],
+  [['customer', 'add', '--key', 'rest'], 'customer add takes no --key.'],
+  [['customer', 'set', 'demo', '--yes'], 'customer set takes no --yes.'],
+  [['start', '--origin', 'loopback'], 'start takes no --origin.'],
 ])('%j is misused', (args, message) => {
   const { status, stderr } = run(args)
   expect(status).toBe(64)
@@ -123,6 +157,48 @@ test('a taken port is one clear line', async () => {
   expect(stderr).toBe(
     `Port ${port} of 127.0.0.1 is taken. Choose another one: PORT=${port + 1} npm start\n`,
   )
+})
+
+test.each([['0.0.0.1'], ['no.such.host.invalid'], ['999.1.1.1']])(
+  'HOST %s that can not be listened on is named',
+  (HOST) => {
+    const { status, stderr } = run(['start'], { PORT: '0', HOST })
+    expect(status).toBe(1)
+    expect(stderr).toMatch(new RegExp(`^HOST ${HOST} is no address of this machine.*\n$`))
+  },
+)
+
+test.each([
+  ['a file', () => join(folder, 'dist/shoptrail.js')],
+  ['below /proc', () => '/proc/x'],
+])('DATA_DIR that is %s: one line, whatever is asked for', (_, dataDir) => {
+  const DATA_DIR = dataDir()
+  for (const args of [['start'], ['customer', 'list']]) {
+    const { status, stderr } = run(args, { PORT: '0', DATA_DIR })
+    expect(status).toBe(1)
+    expect(stderr).toContain(`DATA_DIR ${DATA_DIR} can not be used`)
+    expect(stderr.trim()).not.toContain('\n')
+  }
+})
+
+test.each(['events.db', 'customers.db'])('a %s that is none is named, with what to do', (name) => {
+  const DATA_DIR = join(folder, `bad-${name}`)
+  mkdirSync(DATA_DIR)
+  writeFileSync(join(DATA_DIR, name), 'garbage '.repeat(1_000))
+  const { status, stderr } = run(['start'], { PORT: '0', DATA_DIR })
+  expect(status).toBe(1)
+  expect(stderr).toContain(`${join(DATA_DIR, name)} is no database of ours, or is damaged`)
+  expect(stderr.trim()).not.toContain('\n')
+})
+
+test('a start with the demo says the key that the demo customer has now', async () => {
+  const DATA_DIR = join(folder, 'rotated')
+  await (await startProcess(folder, { DATA_DIR })).end('SIGTERM')
+  const rotated = run(['customer', 'rotate', 'demo', '--key', 'tracking'], { DATA_DIR })
+  const again = await startProcess(folder, { DATA_DIR })
+  expect(again.said()).toContain(`/t/j/${fieldOf('trackingKey', rotated.stdout)}"`)
+  expect(again.said()).not.toContain('DEMOSHOP')
+  await again.end('SIGTERM')
 })
 
 test.each<[NodeJS.Signals]>([['SIGINT'], ['SIGTERM']])(

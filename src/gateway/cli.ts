@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util'
-import { runCustomer } from './customerCommand.ts'
+import { runCustomer, VERBS } from './customerCommand.ts'
 import { runGateway } from './main.ts'
 import { readSettings } from './settings.ts'
+import { suggest } from './suggest.ts'
 import { version } from './version.ts'
 
 /** Exit codes as sysexits.h has them. */
@@ -15,14 +16,16 @@ const HELP = `shoptrail ${version}
   shoptrail customer list                     list the customers
   shoptrail customer set ID …                 change a customer
   shoptrail customer rotate ID --key KEY      make a new key; the old one ends at once
-  shoptrail customer remove ID                remove a customer; its events stay
+  shoptrail customer remove ID --yes          remove a customer; its events stay
 
   --origin ORIGIN   an origin whose pages may send events, https://shop.example; several are
-                    several --origin; "loopback" is every origin of the machine itself
+                    several --origin, none has a *; "loopback" is every origin of the machine itself
   --name NAME       what people call the customer
-  --config JSON     public configuration of the script, such as '{"ga4":true}'
+  --config JSON     public configuration of the script, such as '{"ga4":true}'; set changes only the
+                    settings it names, and null takes one back to its default: '{"ga4":null}'
   --id ID           an id of your own for the new customer
   --key KEY         rest (the secret one) or tracking (the one in the pages)
+  --yes             yes, remove it
   --demo            with the demo customer and the demo shop
 
 Settings are environment variables:
@@ -35,7 +38,7 @@ async function run(args: readonly string[]): Promise<number> {
   try {
     given = parse(args)
   } catch (error) {
-    return fail(EX_USAGE, (error as Error).message)
+    return fail(EX_USAGE, explainOption(error as Error))
   }
   const { values, positionals } = given
   if (values.version) {
@@ -46,32 +49,55 @@ async function run(args: readonly string[]): Promise<number> {
     console.log(HELP)
     return values.help ? 0 : EX_USAGE
   }
+  const [command, ...rest] = positionals as [string, ...string[]]
+  const fault = findFault(command, rest, Object.keys(values))
+  if (fault) return fail(EX_USAGE, fault)
   const read = readSettings(values.demo ? { ...process.env, DEMO: 'on' } : process.env)
   if (!read.ok) return fail(EX_CONFIG, read.message)
-  const [command, ...rest] = positionals
-  if (command === 'start' && rest.length === 0) return runGateway(read.settings)
-  if (command !== 'customer') return fail(EX_USAGE, `There is no command ${positionals.join(' ')}`)
-  const done = runCustomer(rest, values, read.settings.dataDir)
+  if (command === 'start') return runGateway(read.settings)
+  const done = runCustomer(rest, values, read.settings)
   if (!done.ok) return fail(done.isUsage ? EX_USAGE : 1, done.message)
   console.log(done.text)
   return 0
 }
 
+const OPTIONS = {
+  origin: { type: 'string', multiple: true },
+  name: { type: 'string' },
+  config: { type: 'string' },
+  id: { type: 'string' },
+  key: { type: 'string' },
+  yes: { type: 'boolean' },
+  demo: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean', short: 'v' },
+} as const
+
 const parse = (args: readonly string[]) =>
-  parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      origin: { type: 'string', multiple: true },
-      name: { type: 'string' },
-      config: { type: 'string' },
-      id: { type: 'string' },
-      key: { type: 'string' },
-      demo: { type: 'boolean' },
-      help: { type: 'boolean', short: 'h' },
-      version: { type: 'boolean', short: 'v' },
-    },
-  })
+  parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS })
+
+function explainOption({ message }: Error): string {
+  const unknown = /^Unknown option '--?([\w-]+)/.exec(message)?.[1]
+  return unknown
+    ? `There is no option --${unknown}.${suggest(unknown, Object.keys(OPTIONS))}`
+    : message
+}
+
+/** What is wrong with a command or with options beside it that are those of another. */
+function findFault(command: string, rest: readonly string[], given: readonly string[]) {
+  const [word = ''] = rest
+  const isStart = command === 'start' && rest.length === 0
+  const taken = isStart ? ['demo'] : command === 'customer' ? VERBS.get(word) : undefined
+  const typed = [command, ...rest].join(' ')
+  if (!taken) {
+    const known = command === 'customer' ? [...VERBS.keys()] : ['start', 'customer']
+    const missing = command === 'customer' && !word ? ` Expected one of ${known.join(', ')}.` : ''
+    const near = suggest(command === 'customer' ? word : command, known)
+    return `There is no command ${typed}.${command === 'start' ? '' : missing || near}`
+  }
+  const foreign = given.find((option) => !taken.includes(option))
+  return foreign && `${isStart ? 'start' : `customer ${word}`} takes no --${foreign}.`
+}
 
 function fail(code: number, message: string): number {
   console.error(message)
@@ -79,4 +105,9 @@ function fail(code: number, message: string): number {
   return code
 }
 
-process.exitCode = await run(process.argv.slice(2))
+try {
+  process.exitCode = await run(process.argv.slice(2))
+} catch (error) {
+  // A full disk, a database of somebody else's: what it is stands in the message, a stack helps nobody.
+  process.exitCode = fail(1, (error as Error).message)
+}

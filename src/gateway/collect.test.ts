@@ -242,6 +242,28 @@ test('a batch gives each event its own verdict, in order', async () => {
   expect(records).toMatchObject([{ at: NOW - 60_000 }])
 })
 
+test('an event that nests too deeply costs the others of its batch nothing', async () => {
+  const ids = [21, 22].map((end) => `0190f3a2-7c41-7d11-9a3e-5f2b8c6d4e${end}`)
+  const deep = `${'['.repeat(100_000)}"\\ud800"${']'.repeat(100_000)}`
+  const payload = JSON.stringify(PAYLOAD)
+  const { status, body } = await postBatch(
+    `{"events":[{"id":"${ids[0]}","payload":{"x":${deep}}},{"id":"${ids[1]}","payload":${payload}}]}`,
+  )
+  expect(status).toBe(200)
+  expect(body.results).toMatchObject([
+    { id: ids[0], status: 422, issues: [{ path: '' }] },
+    { id: ids[1], status: 200 },
+  ])
+})
+
+test('a user agent of any length is looked at', async () => {
+  const long = 'x'.repeat(60_000)
+  await post('k=SHOPKEY1', { ...PAYLOAD, http_user_agent: `Googlebot/2.1 ${long}` })
+  expect((await newest())?.bot).toBe(true)
+  await post('k=SHOPKEY1', { ...PAYLOAD, http_user_agent: PAYLOAD.http_user_agent + long })
+  expect((await newest())?.bot).toBe(false)
+})
+
 test.each([
   ['no list', { sent: 1, events: {} }, 422],
   ['a list alone', [], 422],

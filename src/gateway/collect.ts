@@ -136,7 +136,10 @@ export function createCollect(parts: CollectParts) {
   function judgeEnvelope(envelope: unknown, arrival: Arrival, mayBeTooLarge: boolean): Judged {
     const given = asObject(envelope)
     if (!given) return refusal(422, 'The event is invalid', '', 'Expected {id, at, payload}')
-    if (mayBeTooLarge && Buffer.byteLength(JSON.stringify(given.payload ?? null)) > MAX_EVENT_BYTES)
+    const bytes = mayBeTooLarge ? bytesOf(given.payload) : 0
+    if (bytes === undefined)
+      return refusal(422, 'The event is invalid', '', 'Expected a payload that nests less deeply')
+    if (bytes > MAX_EVENT_BYTES)
       return {
         ok: false,
         status: 413,
@@ -209,16 +212,29 @@ const asObject = (value: unknown): Record<string, unknown> | undefined =>
 const isMissing = (value: unknown): boolean =>
   value === undefined || value === null || (typeof value === 'string' && !value.trim())
 
+/** What a payload weighs as JSON; undefined where it nests so deeply that it can not be written. */
+function bytesOf(payload: unknown): number | undefined {
+  try {
+    return Buffer.byteLength(JSON.stringify(payload ?? null))
+  } catch {
+    return undefined
+  }
+}
+
 /** The id by which a refused event's sender knows it; what is none is not repeated to it. */
 function idOf(envelope: unknown): string {
   const id = asObject(envelope)?.id
   return typeof id === 'string' && UUID.test(id) ? id : ''
 }
 
+/** A longer user agent is none that visitors share: it is looked at up to here and not remembered. */
+const MAX_AGENT_LENGTH = 1_000
+
 /** isbot runs a large expression; a shop's visitors share a few hundred user agents. */
 function rememberBots(max = 1_000): (userAgent: string) => boolean {
   const known = new Map<string, boolean>()
   return (userAgent) => {
+    if (userAgent.length > MAX_AGENT_LENGTH) return isbot(userAgent.slice(0, MAX_AGENT_LENGTH))
     const before = known.get(userAgent)
     if (before !== undefined) return before
     if (known.size >= max) known.clear()

@@ -1,8 +1,9 @@
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Customer, type CustomerChange, type Customers, createCustomers } from './customers.ts'
+import { prepareDataFolder } from './dataFolder.ts'
 import { readOrigin } from './origins.ts'
-import { readPublicConfig } from './publicConfig.ts'
+import { type PublicConfig, readPublicConfig } from './publicConfig.ts'
+import type { Settings } from './settings.ts'
 
 /** Options of `shoptrail customer …`, as they were typed. */
 export type CustomerOptions = {
@@ -11,7 +12,17 @@ export type CustomerOptions = {
   readonly config?: string | undefined
   readonly id?: string | undefined
   readonly key?: string | undefined
+  readonly yes?: boolean | undefined
 }
+
+/** What stands behind `customer`, each with the options it takes. */
+export const VERBS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['add', ['origin', 'name', 'config', 'id']],
+  ['list', []],
+  ['set', ['origin', 'name', 'config']],
+  ['rotate', ['key']],
+  ['remove', ['yes']],
+])
 
 /** What went wrong: with what was typed, or with what it asks for. */
 type Fault = { readonly ok: false; readonly message: string; readonly isUsage: boolean }
@@ -26,41 +37,50 @@ const told = (text: string): Done => ({ ok: true, text })
  * `customer add | list | set | rotate | remove`. A gateway that runs over the same data sees the change
  * within a second.
  *
- * @param words What stands behind `customer`.
- * @param dataDir Folder of the databases, made where it is missing.
+ * @param words What stands behind `customer`, the first one of VERBS.
+ * @throws Error when the data can not be opened.
  */
 export function runCustomer(
   words: readonly string[],
   options: CustomerOptions,
-  dataDir: string,
+  settings: Settings,
 ): Done {
   const [verb, id, ...more] = words
   const takesId = verb !== 'add' && verb !== 'list'
-  if (!verb || !['add', 'list', 'set', 'rotate', 'remove'].includes(verb))
-    return misused(`There is no command customer ${words.join(' ')}`.trim())
   if (more.length > 0 || (id !== undefined && !takesId))
     return misused(`customer ${verb} takes no ${takesId ? more[0] : id}`)
   if (takesId && !id) return misused(`Whose? customer ${verb} ID`)
-  const change = readChange(options)
-  if (!change.ok) return change
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  const customers = createCustomers(join(dataDir, 'customers.db'))
+  const read = readChange(options)
+  if (!read.ok) return read
+  prepareDataFolder(settings.dataDir)
+  const customers = createCustomers(join(settings.dataDir, 'customers.db'))
   try {
-    if (verb === 'add') return add(customers, change.change, options.id)
+    if (verb === 'add') return add(customers, read.asked, options.id, settings)
     if (verb === 'list') return told(list(customers.list()))
-    return changeOne(customers, verb, id as string, change.change, options.key)
+    return changeOne(customers, verb as string, id as string, read.asked, options)
   } finally {
     customers.close()
   }
 }
 
-function add(customers: Customers, change: CustomerChange, customerId: string | undefined): Done {
-  if (!change.origins) return misused('Which pages may send events? --origin https://shop.example')
+function add(
+  customers: Customers,
+  asked: Asked,
+  customerId: string | undefined,
+  settings: Settings,
+): Done {
+  if (!asked.origins) return misused('Which pages may send events? --origin https://shop.example')
   if (customerId !== undefined && !/^[\w.-]{1,64}$/.test(customerId))
     return misused('Expected an --id of 1 to 64 letters, digits, dots, hyphens and underscores')
   if (customerId !== undefined && customers.find(customerId))
     return failed(`The customer ${customerId} exists`)
-  const { customer, restKey } = customers.add({ ...change, ...(customerId && { customerId }) })
+  const change = toChange(asked, {})
+  if (!change.ok) return change
+  const { customer, restKey } = customers.add({
+    ...change.change,
+    ...(customerId && { customerId }),
+  })
+  const base = settings.publicUrl ?? `http://localhost:${settings.port || 'PORT'}`
   return told(
     [
       `customerId   ${customer.customerId}`,
@@ -68,7 +88,10 @@ function add(customers: Customers, change: CustomerChange, customerId: string | 
       `restKey      ${restKey}`,
       '',
       'The restKey is a secret of your servers. It is not kept and can not be shown again.',
-      `In the shop's pages: <script async src="{gateway}/t/j/${customer.trackingKey}"></script>`,
+      `In the shop's pages: <script async src="${base}/t/j/${customer.trackingKey}"></script>`,
+      settings.publicUrl
+        ? `(${base} is the PUBLIC_URL of the settings.)`
+        : `(${base} is this machine alone; elsewhere the address of your gateway stands there. PUBLIC_URL sets it.)`,
     ].join('\n'),
   )
 }
@@ -77,19 +100,28 @@ function changeOne(
   customers: Customers,
   verb: string,
   id: string,
-  change: CustomerChange,
-  key: string | undefined,
+  asked: Asked,
+  { key, yes }: CustomerOptions,
 ): Done {
-  if (verb === 'set' && Object.keys(change).length === 0)
+  if (verb === 'set' && Object.keys(asked).length === 0)
     return misused('Set what? --origin, --name or --config')
   if (verb === 'rotate' && key !== 'rest' && key !== 'tracking')
     return misused('Which key? --key rest or --key tracking')
-  if (!customers.find(id)) return failed(`There is no customer ${id}`)
+  const customer = customers.find(id)
+  if (!customer) return failed(`There is no customer ${id}`)
   if (verb === 'remove') {
+    if (!yes)
+      return misused(
+        `Removed, ${id} has no keys any more and its pages send nothing; its events stay. Sure? customer remove ${id} --yes`,
+      )
     customers.remove(id)
     return told(`Removed ${id}`)
   }
-  if (verb === 'set') return told(list([customers.change(id, change) as Customer]))
+  if (verb === 'set') {
+    const change = toChange(asked, customer.config)
+    if (!change.ok) return change
+    return told(list([customers.change(id, change.change) as Customer]))
+  }
   const made = customers.rotate(id, key as 'rest' | 'tracking')
   return key === 'rest'
     ? told(`restKey  ${made}\n\nThe old one is worth nothing now. This one can not be shown again.`)
@@ -98,38 +130,68 @@ function changeOne(
       )
 }
 
+/** What was asked for; of the configuration only the settings that were named. */
+type Asked = {
+  readonly name?: string
+  readonly origins?: string[]
+  readonly config?: Readonly<Record<string, unknown>>
+}
+
 function readChange({
   origin,
   name,
   config,
-}: CustomerOptions): { readonly ok: true; readonly change: CustomerChange } | Fault {
+}: CustomerOptions): { readonly ok: true; readonly asked: Asked } | Fault {
   const origins = origin?.map((text) => readOrigin(text))
-  const wrong = origins?.indexOf(undefined) ?? -1
-  if (wrong >= 0)
+  const wrong = origin?.[origins?.indexOf(undefined) ?? -1]
+  if (wrong?.includes('*'))
     return misused(
-      `${origin?.[wrong]} is no origin: expected a scheme and a host, such as https://shop.example`,
+      `${wrong} is no origin: a * is not taken, name each one in an --origin of its own`,
     )
-  let given: unknown
-  try {
-    given = config === undefined ? undefined : JSON.parse(config)
-  } catch {
-    return misused('--config is not JSON')
-  }
-  const checked = given === undefined ? undefined : readPublicConfig(given)
-  if (checked && !checked.ok)
+  if (wrong !== undefined)
     return misused(
-      ['--config is invalid:', ...checked.issues.map((i) => `  ${i.path}: ${i.message}`)].join(
-        '\n',
-      ),
+      `${wrong} is no origin: expected a scheme and a host, such as https://shop.example`,
+    )
+  const settings = config === undefined ? undefined : readObject(config)
+  if (config !== undefined && !settings)
+    return misused(
+      [
+        `--config is not a JSON object: ${config}`,
+        `  Expected such as --config '{"ga4":true}', in single quotes, since the shell takes double ones away`,
+        `  (Windows: --config "{\\"ga4\\":true}")`,
+      ].join('\n'),
     )
   return {
     ok: true,
-    change: {
+    asked: {
       ...(name !== undefined && { name }),
       ...(origins && { origins: origins as string[] }),
-      ...(checked && { config: checked.config }),
+      ...(settings && { config: settings }),
     },
   }
+}
+
+function readObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isObject ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The settings that were named go over those there are; null takes one away. */
+function toChange(
+  { config, ...rest }: Asked,
+  before: PublicConfig,
+): { readonly ok: true; readonly change: CustomerChange } | Fault {
+  if (!config) return { ok: true, change: rest }
+  const merged = Object.entries({ ...before, ...config }).filter(([, value]) => value !== null)
+  const checked = readPublicConfig(Object.fromEntries(merged))
+  if (checked.ok) return { ok: true, change: { ...rest, config: checked.config } }
+  const faults = checked.issues.map(({ path, message }) => `  ${path}: ${message}`)
+  return misused(['--config is invalid:', ...faults].join('\n'))
 }
 
 function list(customers: readonly Customer[]): string {

@@ -89,8 +89,7 @@ type Row = {
  * @param now The clock, ms since 1970.
  */
 export function createCustomers(file: string, now: () => number = Date.now): Customers {
-  const database = openDatabase(file)
-  database.exec(TABLE)
+  const database = openDatabase(file, TABLE)
   const select = database.prepare<[string], Row>('SELECT * FROM customers WHERE customer_id = ?')
   const selectByKey = database.prepare<[string], Row>(
     'SELECT * FROM customers WHERE tracking_key = ?',

@@ -56,9 +56,14 @@ export type EventLog = {
   read(range: Range): Promise<readonly LogRecord[]>
   /** The newest `max` records of a customer, in order of arrival. */
   last(customer: string, max: number): Promise<readonly LogRecord[]>
-  /** Calls the listener after records were added; what they are is read. Answers its undo. */
+  /**
+   * Calls the listener after records were added, by this process or another; what they are is read.
+   * Answers its undo.
+   */
   subscribe(listener: () => void): () => void
   health(): Health
+  /** Resolves when something that is no event was written durably: whether appends work again. */
+  probe(): Promise<void>
   /** Finishes what was begun, then lets go of the files. Appends fail from then on. */
   close(): Promise<void>
 }

@@ -161,6 +161,11 @@ test.each([
   ['no request at all', 'nonsense\r\n\r\n', 400],
   ['an impossible Host', 'GET /t/r HTTP/1.1\r\nHost: a b\r\n\r\n', 400],
   ['headers without end', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
+  [
+    'a Host that is none',
+    'GET /t/j/ABC123 HTTP/1.1\r\nHost: xn--\r\nConnection: close\r\n\r\n',
+    400,
+  ],
   ['two lengths', 'POST /t/r HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', 400],
 ])('%s: a JSON answer', async (_, text, status) => {
   const socket = open()

@@ -17,6 +17,7 @@ const makeEvent = (id: string, payload = '{}'): LogEvent => ({
 /** An engine whose commits end when the test says so. */
 function createEngine() {
   const commits: { ids: string[]; end: (error?: Error) => void }[] = []
+  let probe = async () => {}
   const engine: EventLog = {
     append: (events) =>
       new Promise((resolve, reject) => {
@@ -30,9 +31,16 @@ function createEngine() {
     last: async () => [],
     subscribe: () => () => {},
     health: () => ({ writable: true }),
+    probe: () => probe(),
     close: async () => {},
   }
-  return { engine, commits }
+  return {
+    engine,
+    commits,
+    failProbe: () => {
+      probe = () => Promise.reject(new Error('disk full'))
+    },
+  }
 }
 
 /** Lets what was settled be told. */
@@ -80,6 +88,33 @@ test('a commit that fails is told to each of its senders; the next one goes on',
   await settle()
   commits[1]?.end()
   expect(await next).toEqual(['stored'])
+})
+
+test('while commits fail the log is not healthy, and is again after one that does not', async () => {
+  const { engine, commits, failProbe } = createEngine()
+  failProbe()
+  const log = createGroupCommit(engine, {}, () => {}, 0)
+  const failing = log.append([makeEvent('a')])
+  commits[0]?.end(new Error('disk full'))
+  await expect(failing).rejects.toBeInstanceOf(Unavailable)
+  expect(log.health()).toEqual({ writable: false, reason: 'the event log can not be written' })
+  await settle()
+  expect(log.health().writable).toBe(false)
+  const good = log.append([makeEvent('b')])
+  commits[1]?.end()
+  await good
+  expect(log.health().writable).toBe(true)
+})
+
+test('a balancer that sends nobody finds the log healthy again all the same', async () => {
+  const { engine, commits } = createEngine()
+  const log = createGroupCommit(engine, {}, () => {}, 0)
+  const failing = log.append([makeEvent('a')])
+  commits[0]?.end(new Error('disk full'))
+  await expect(failing).rejects.toBeInstanceOf(Unavailable)
+  expect(log.health().writable).toBe(false)
+  await settle()
+  expect(log.health().writable).toBe(true)
 })
 
 test.each([

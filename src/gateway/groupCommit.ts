@@ -34,12 +34,15 @@ type Waiting = {
  * natural group is enough (22 times one commit an event, at the same durability).
  *
  * @param engine A log of which each append is one commit.
+ * @param probeMs While commits fail and nobody sends, a look at the health tries to write at most this
+ * often, ms. Default 1,000.
  * @returns The same log, whose appends share commits.
  */
 export function createGroupCommit(
   engine: EventLog,
   { maxEvents = 10_000, maxBytes = 16 * 2 ** 20, deadlineMs = 5_000 }: QueueLimits = {},
   onCommit: OnCommit = () => {},
+  probeMs = 1_000,
 ): EventLog & { readonly depth: () => number } {
   let queue: Waiting[] = []
   let inFlight: Waiting[] = []
@@ -49,6 +52,8 @@ export function createGroupCommit(
   let drained = Promise.resolve()
   let sweep: NodeJS.Timeout | undefined
   let closed = false
+  let isFailing = false
+  let triedAt = 0
 
   function append(added: readonly LogEvent[]): Promise<readonly Outcome[]> {
     if (closed) return Promise.reject(new Unavailable('The gateway is stopping'))
@@ -73,12 +78,15 @@ export function createGroupCommit(
       const all = group.length === 1 ? (group[0] as Waiting).events : group.flatMap((w) => w.events)
       try {
         const outcomes = await engine.append(all)
+        isFailing = false
         let from = 0
         for (const { events: own, resolve } of group) {
           resolve(outcomes.slice(from, from + own.length))
           from += own.length
         }
       } catch (cause) {
+        isFailing = true
+        triedAt = performance.now()
         const error =
           cause instanceof Unavailable
             ? cause
@@ -93,6 +101,18 @@ export function createGroupCommit(
     draining = false
     clearInterval(sweep)
     sweep = undefined
+  }
+
+  /** Who asks a balancer's question keeps senders away by the answer, so no commit would tell that it works again. */
+  function probeAgain(): void {
+    if (performance.now() - triedAt < probeMs) return
+    triedAt = performance.now()
+    engine.probe().then(
+      () => {
+        isFailing = false
+      },
+      () => {},
+    )
   }
 
   function takeGroup(): Waiting[] {
@@ -130,6 +150,10 @@ export function createGroupCommit(
       if (closed) return { writable: false, reason: 'stopping' }
       if (events > maxEvents * 0.8 || bytes > maxBytes * 0.8)
         return { writable: false, reason: 'the queue of events is nearly full' }
+      if (isFailing) {
+        probeAgain()
+        return { writable: false, reason: 'the event log can not be written' }
+      }
       return engine.health()
     },
     async close() {

@@ -72,7 +72,7 @@ function watch(target: string, headers: Record<string, string> = {}) {
       response.on('data', (chunk) => {
         text += chunk
         messages.splice(0)
-        for (const [, data] of text.matchAll(/^data: (.*)\n\n/gm))
+        for (const [, data] of text.matchAll(/^id: .*\ndata: (.*)\n\n/gm))
           messages.push(JSON.parse(data as string))
         wake()
       })
@@ -236,6 +236,68 @@ test('who was away for long gets all of it, page by page', async () => {
 test('a position of another log begins anew', async () => {
   const view = watch('/live/events', { 'last-event-id': '999999999' })
   await view.until(() => view.messages.length === 200)
+  view.stop()
+})
+
+/** A view of a shop in which something happens all the time. */
+async function watchBusy(customerId: string, cookie: string) {
+  const view = watch(`/live/events?customer=${customerId}`, { ...REMOTE, cookie })
+  const busy = setInterval(() => append(customerId, 'busy').catch(() => {}), 10)
+  view.ended.then(() => clearInterval(busy))
+  await view.until(() => view.messages.length > 0)
+  return view
+}
+
+test.each<[string, (customerId: string, cookie: string) => unknown]>([
+  ['signed_out', (_, cookie) => post('/live/logout', {}, { cookie })],
+  ['signed_out', () => (clock += 12 * 3_600_000)],
+  ['key_changed', (id) => gateway.customers.rotate(id, 'rest')],
+  ['removed', (id) => gateway.customers.remove(id)],
+])('a view of a busy shop ends and says why: %s', async (reason, revoke) => {
+  const { customer, restKey } = gateway.customers.add()
+  const { customerId } = customer
+  const cookie = await signIn({ customerId, restKey })
+  const view = await watchBusy(customerId, cookie)
+  await revoke(customerId, cookie)
+  await view.ended
+  expect(view.text().endsWith(`event: end\ndata: {"reason":"${reason}"}\n\n`)).toBe(true)
+})
+
+test('a further sign-in does not end what is open', async () => {
+  const { customer, restKey } = gateway.customers.add()
+  const { customerId } = customer
+  const first = await signIn({ customerId, restKey })
+  const view = await watchBusy(customerId, first)
+  const second = await signIn(other, first)
+  const soon = performance.now() + 1_500
+  await view.until(() => performance.now() > soon)
+  expect(view.text()).not.toContain('event: end')
+  await post('/live/logout', {}, { cookie: second })
+  await view.ended
+  expect(view.text()).toContain('{"reason":"signed_out"}')
+})
+
+test('a new tracking key is told to whoever asks', async () => {
+  const { customer, restKey } = gateway.customers.add()
+  const { customerId } = customer
+  const cookie = await signIn({ customerId, restKey })
+  const trackingKey = gateway.customers.rotate(customerId, 'tracking')
+  const listed = await get('/live/customers', { ...REMOTE, cookie })
+  expect(JSON.parse(listed.text)).toMatchObject([{ customerId, trackingKey }])
+})
+
+test('a view shows what a second gateway over the same data stores', async () => {
+  const second = await prepared.start()
+  const view = watch('/live/events?customer=demo')
+  await view.until(() => view.messages.length === 200)
+  const id = randomUUID()
+  await second.log.append([
+    {
+      ...{ customer: DEMO_CUSTOMER_ID, id, at: 1, receivedAt: 2, operation: 'viewHomepage' },
+      ...{ event: 'from the second', did: 'd-1', bot: false, payload: '{}' },
+    },
+  ])
+  await view.until(() => view.messages.at(-1)?.event === 'from the second')
   view.stop()
 })
 

@@ -6,7 +6,7 @@ import { type Customer, type Customers, hasRestKey } from './customers.ts'
 import { DEMO_CUSTOMER_ID } from './demo.ts'
 import type { EventLog } from './eventLog.ts'
 import { hashSecret, isSecret } from './keys.ts'
-import { streamEvents } from './liveStream.ts'
+import { type EndReason, streamEvents } from './liveStream.ts'
 import { createSessions, SESSION_SECONDS } from './sessions.ts'
 
 /** What the live view needs of the rest of the gateway. */
@@ -50,8 +50,11 @@ const MAX_VIEWERS = 100
 /** Compared where the customer is unknown, so that this takes as long as a wrong key. */
 const NOBODY = hashSecret('')
 
-/** Customers that a session may see, each with the key it was opened with: a new key ends it. */
-type Grant = ReadonlyMap<string, Buffer>
+/**
+ * Customers that a session may see, each with the key it was opened with: a new key ends it. An open
+ * stream keeps its grant, so that a further sign-in, which changes the cookie, does not end it.
+ */
+type Grant = { readonly keys: Map<string, Buffer>; until: number }
 
 /**
  * The live view's data: GET /live/customers, GET /live/events?customer=ID, POST /live/login with
@@ -104,7 +107,7 @@ export function createLive({ customers, log, addresses, demo, now }: LiveParts) 
       log,
       customer: id as string,
       lastEventId: Number(request.headers.get('last-event-id')) || 0,
-      mayContinue: () => visibleTo(request, peer).some(({ customerId }) => customerId === id),
+      findEnd: watchGrant(request, peer, id as string),
       closing: closing.signal,
       onEnd: () => viewers--,
     })
@@ -137,8 +140,9 @@ export function createLive({ customers, log, addresses, demo, now }: LiveParts) 
       return refuse({ status: 401, message: 'The customer id or the REST key is wrong' })
     }
     const before = tokenOf(request)
-    const grant = new Map(sessions.find(before))
-    grant.set(customer.customerId, customer.restKeyHash)
+    const grant = sessions.find(before) ?? { keys: new Map(), until: 0 }
+    grant.keys.set(customer.customerId, customer.restKeyHash)
+    grant.until = now() + SESSION_SECONDS * 1_000
     sessions.close(before)
     const { name, trackingKey } = customer
     return answer(
@@ -153,12 +157,14 @@ export function createLive({ customers, log, addresses, demo, now }: LiveParts) 
 
   /** POST /live/logout */
   function logout(request: Request, peer: string): Response {
-    sessions.close(tokenOf(request))
+    const token = tokenOf(request)
+    sessions.find(token)?.keys.clear()
+    sessions.close(token)
     return answer(200, {}, { ...JSON_HEADERS, 'set-cookie': cookie(request, peer, '', 0) })
   }
 
   function visibleTo(request: Request, peer: string): Customer[] {
-    const granted = [...(sessions.find(tokenOf(request)) ?? [])].flatMap(([id, keyHash]) => {
+    const granted = [...(sessions.find(tokenOf(request))?.keys ?? [])].flatMap(([id, keyHash]) => {
       const customer = customers.find(id)
       return customer?.restKeyHash.equals(keyHash) ? [customer] : []
     })
@@ -167,6 +173,20 @@ export function createLive({ customers, log, addresses, demo, now }: LiveParts) 
         ? customers.find(DEMO_CUSTOMER_ID)
         : undefined
     return shown ? [shown, ...granted] : granted
+  }
+
+  /** Tells why who opened a stream of a customer may not see it any more. */
+  function watchGrant(request: Request, peer: string, id: string): () => EndReason | undefined {
+    const grant = sessions.find(tokenOf(request))
+    const isOpen = demo && id === DEMO_CUSTOMER_ID && isLocal(request, peer)
+    return () => {
+      const customer = customers.find(id)
+      if (!customer) return 'removed'
+      if (isOpen) return undefined
+      const keyHash = grant && grant.until > now() ? grant.keys.get(id) : undefined
+      if (!keyHash) return 'signed_out'
+      return customer.restKeyHash.equals(keyHash) ? undefined : 'key_changed'
+    }
   }
 
   function cookie(request: Request, peer: string, token: string, seconds: number): string {

@@ -1,13 +1,16 @@
 import type { EventLog, LogRecord } from './eventLog.ts'
 
+/** Why a viewer may not look any more: told as the last message, `event: end` with `{"reason"}`. */
+export type EndReason = 'signed_out' | 'key_changed' | 'removed'
+
 /** What one live view watches. */
 export type Watch = {
   readonly log: EventLog
   readonly customer: string
   /** Position of the last event the browser has; 0 for none. */
   readonly lastEventId: number
-  /** Asked at every heartbeat: whether the viewer may still look. */
-  readonly mayContinue: () => boolean
+  /** Asked about once a second, busy or not: why the viewer may not look any more, undefined while it may. */
+  readonly findEnd: () => EndReason | undefined
   /** Ends the stream when the gateway stops. */
   readonly closing: AbortSignal
   /** Told once, when the stream has ended for whatever reason. */
@@ -22,6 +25,8 @@ const PAGE_EVENTS = 200
 const HEARTBEAT_MS = 15_000
 /** A busy log has news hundreds of times a second; a viewer reads at most every so many ms. */
 const READ_PAUSE_MS = 100
+/** How long somebody who may not look any more goes on seeing events at most, ms: a look-up is a SELECT. */
+const ASK_MS = 1_000
 /** How long the browser waits before it connects again, ms. */
 const RECONNECT_MS = 1_000
 
@@ -35,7 +40,9 @@ export function streamEvents(watch: Watch): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   let position: number | undefined
   let lastRead = 0
+  let lastAsked = performance.now()
   let ended = false
+  let isOver = false
   let news = false
   let wake = () => {}
   const unsubscribe = log.subscribe(() => {
@@ -74,6 +81,11 @@ export function streamEvents(watch: Watch): ReadableStream<Uint8Array> {
     }
     const heartbeatAt = performance.now() + HEARTBEAT_MS
     while (!ended && !closing.aborted) {
+      if (performance.now() - lastAsked >= ASK_MS) {
+        lastAsked = performance.now()
+        const reason = watch.findEnd()
+        if (reason) return endWith(reason)
+      }
       const sinceRead = performance.now() - lastRead
       if (news && sinceRead >= READ_PAUSE_MS) {
         news = false
@@ -85,10 +97,17 @@ export function streamEvents(watch: Watch): ReadableStream<Uint8Array> {
         continue
       }
       const left = heartbeatAt - performance.now()
-      if (left <= 0) return watch.mayContinue() ? ':\n\n' : undefined
-      await pause(Math.max(1, news ? READ_PAUSE_MS - sinceRead : left))
+      if (left <= 0) return ':\n\n'
+      const untilAsked = ASK_MS - (performance.now() - lastAsked)
+      await pause(Math.max(1, Math.min(news ? READ_PAUSE_MS - sinceRead : left, untilAsked)))
     }
     return undefined
+  }
+
+  /** The last message; after it the stream is closed. */
+  function endWith(reason: EndReason): string {
+    isOver = true
+    return `event: end\ndata: ${JSON.stringify({ reason })}\n\n`
   }
 
   async function firstRecords(): Promise<readonly LogRecord[]> {
@@ -104,7 +123,8 @@ export function streamEvents(watch: Watch): ReadableStream<Uint8Array> {
       async pull(controller) {
         // A log that is closing can not be read: the browser connects again to whoever comes next.
         const text = await next().catch(() => undefined)
-        if (text !== undefined && !ended) return controller.enqueue(encoder.encode(text))
+        if (text !== undefined && !ended) controller.enqueue(encoder.encode(text))
+        if (text !== undefined && !isOver && !ended) return
         if (!ended) controller.close()
         end()
       },

@@ -1,5 +1,6 @@
 import { pino } from 'pino'
-import { DEMO_TRACKING_KEY } from './demo.ts'
+import type { Customer } from './customers.ts'
+import { DEMO_CUSTOMER_ID } from './demo.ts'
 import { type Gateway, startGateway } from './server.ts'
 import type { Settings } from './settings.ts'
 import { version } from './version.ts'
@@ -56,17 +57,21 @@ function explain(error: unknown, { port, host }: Settings): string {
     return `Port ${port} of ${host} is taken. Choose another one: PORT=${port + 1} npm start`
   if (code === 'EACCES' && port < 1024)
     return `Port ${port} needs more rights than this process has. Choose another one: PORT=8787 npm start`
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'EINVAL')
+    return `HOST ${host} is no address of this machine. Choose another one: HOST=127.0.0.1, or HOST=0.0.0.0 for every address`
   return `The gateway can not start. ${message}`
 }
 
 function welcome(gateway: Gateway, { dataDir, publicUrl }: Settings): string {
   const base = publicUrl ?? gateway.url.replace('//127.0.0.1:', '//localhost:')
+  // Not the one that it was made with: it may have been changed since.
+  const { trackingKey } = gateway.customers.find(DEMO_CUSTOMER_ID) as Customer
   return [
     `shoptrail ${version}`,
     '',
     `  Demo shop    ${base}/shop/`,
     `  Live view    ${base}/live/`,
-    `  Script tag   <script async src="${base}/t/j/${DEMO_TRACKING_KEY}"></script>`,
+    `  Script tag   <script async src="${base}/t/j/${trackingKey}"></script>`,
     ...(gateway.demoRestKey
       ? [`  REST key     ${gateway.demoRestKey} (of the customer demo; shown this once)`]
       : []),

@@ -50,3 +50,11 @@ test('one device has nothing to do with another', () => {
   correctedAt('a', NOW - 90_000, NOW - 90_000, NOW)
   expect(correctedAt('b', NOW - 80_000, NOW - 80_000, NOW)).toBe(NOW)
 })
+
+test('a device with a name of any length is known again, and is not another one', () => {
+  const correctedAt = createCorrectedAt()
+  const [one, other] = ['1', '2'].map((end) => 'd'.repeat(100_000) + end) as [string, string]
+  expect(correctedAt(one, 1_000, 2_000, NOW)).toBe(NOW - 1_000)
+  expect(correctedAt(one, 1_000, 1_500, NOW)).toBe(NOW - 1_000)
+  expect(correctedAt(other, 1_000, 1_500, NOW)).toBe(NOW - 500)
+})

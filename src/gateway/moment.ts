@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+
 /** An event that claims to be older than this was told by a broken clock, days: over the longest `maxAgeDays`. */
 const MAX_AGE_DAYS = 400
 const DAY_MS = 86_400_000
@@ -5,6 +7,8 @@ const DAY_MS = 86_400_000
 const TOLERANCE_MS = 60_000
 /** Devices with a wrong clock that are remembered. */
 const MAX_DEVICES = 10_000
+/** A name of a device up to this length is kept as it is, characters; the contract sets no bound. */
+const MAX_NAME_LENGTH = 128
 
 /**
  * When an event happened, by the gateway's clock, ms since 1970.
@@ -37,11 +41,15 @@ export function createCorrectedAt(): CorrectedAt {
 
   return (device, at, sent, receivedAt) => {
     if (!isMoment(at)) return receivedAt
-    const corrected = at + (isMoment(sent) ? offsetOf(device, receivedAt - sent) : 0)
+    const corrected = at + (isMoment(sent) ? offsetOf(shorten(device), receivedAt - sent) : 0)
     const age = receivedAt - corrected
     return age >= -TOLERANCE_MS && age <= MAX_AGE_DAYS * DAY_MS ? Math.round(corrected) : receivedAt
   }
 }
+
+/** A name that is kept for long, in bounded memory. */
+const shorten = (device: string): string =>
+  device.length <= MAX_NAME_LENGTH ? device : createHash('sha256').update(device).digest('base64')
 
 const isMoment = (value: unknown): value is number =>
   typeof value === 'number' && Number.isFinite(value) && value > 0

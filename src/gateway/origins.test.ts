@@ -12,6 +12,8 @@ test.each([
   ['https://shop.example/path', undefined],
   ['https://shop.example/?a', undefined],
   ['https://me@shop.example', undefined],
+  ['https://:me@shop.example', undefined],
+  ['https://*.shop.example', undefined],
   ['ftp://shop.example', undefined],
   ['*', undefined],
   ['null', undefined],

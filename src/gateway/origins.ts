@@ -9,13 +9,13 @@ export const isLoopbackHost = (hostname: string): boolean =>
  * An origin as browsers write it, from what a person types: `HTTPS://Shop.example/` is
  * `https://shop.example`.
  *
- * @returns undefined where it is none: another scheme, or a path behind it.
+ * @returns undefined where it is none: another scheme, a path behind it, or a `*` for any name.
  */
 export function readOrigin(text: string): string | undefined {
   if (text === LOOPBACK_ORIGINS) return text
   try {
-    const { origin, protocol, pathname, search, hash, username } = new URL(text)
-    const bare = pathname === '/' && !search && !hash && !username
+    const { origin, protocol, host, pathname, search, hash, username, password } = new URL(text)
+    const bare = pathname === '/' && !search && !hash && !username && !password && !/\*/.test(host)
     return bare && /^https?:$/.test(protocol) ? origin : undefined
   } catch {
     return undefined

@@ -87,6 +87,9 @@ const publicConfigSchema = strictObject({
   duplicateWindowMs: optional(whole(0, 60_000)),
 })
 
+/** Event name of automatic page views where the configuration names none. */
+const PAGE_VIEW_EVENT = 'view_page'
+
 /** The public configuration of a customer's tracking key. */
 export type PublicConfig = InferOutput<typeof publicConfigSchema>
 
@@ -97,7 +100,10 @@ export function readPublicConfig(
   | { readonly ok: true; readonly config: PublicConfig }
   | { readonly ok: false; readonly issues: readonly Issue[] } {
   const { success, output, issues } = safeParse(publicConfigSchema, value)
-  if (success) return { ok: true, config: output }
+  if (success) {
+    const clashes = findClashes(output)
+    return clashes.length > 0 ? { ok: false, issues: clashes } : { ok: true, config: output }
+  }
   return {
     ok: false,
     issues: issues.map(({ path, message, expected }) => {
@@ -105,4 +111,31 @@ export function readPublicConfig(
       return { path: at, message: expected === 'never' ? 'There is no such setting' : message }
     }),
   }
+}
+
+/**
+ * Event names that would make one operation's events look like another's: the gateway tells operations
+ * apart by the name alone where it knows it, and then the other's fields are missing.
+ */
+function findClashes({ events = {}, pageViewEvent }: PublicConfig): Issue[] {
+  const ownerOf = new Map<string, TrackingOperation>()
+  for (const operation of operations)
+    if (EVENT_NAMES[operation]) ownerOf.set(EVENT_NAMES[operation], operation)
+  ownerOf.set(pageViewEvent ?? PAGE_VIEW_EVENT, 'viewHomepage')
+  const issues: Issue[] = []
+  const usual = operations.find((operation) => EVENT_NAMES[operation] === pageViewEvent)
+  if (usual && usual !== 'viewHomepage')
+    issues.push({
+      path: 'pageViewEvent',
+      message: `${pageViewEvent} is the event name of ${usual}`,
+    })
+  for (const operation of operations) {
+    const name = events[operation]
+    if (name === undefined) continue
+    const owner = ownerOf.get(name)
+    if (owner && owner !== operation)
+      issues.push({ path: `events.${operation}`, message: `${name} is the event name of ${owner}` })
+    else ownerOf.set(name, operation)
+  }
+  return issues
 }

@@ -45,7 +45,13 @@ const PREFLIGHT_MAX_AGE_SECONDS = '86400'
 export function createRoutes(parts: RouteParts) {
   const { demo, isReady, metrics, publicFolder } = parts
   const collect = createCollect(parts)
-  const serveScript = createServeScript(parts.customers, parts.script, parts.addresses, version)
+  const serveScript = createServeScript(
+    parts.customers,
+    parts.script,
+    parts.addresses,
+    version,
+    parts.now,
+  )
   const live = createLive(parts)
   const app = new Hono<Env>()
 

@@ -160,6 +160,35 @@ test('a new configuration is served at once, the old one is not kept', async () 
   expect(run(after.text)[0]).toMatchObject({ source: 'new' })
 })
 
+test('made-up hosts are answered, but not at the cost of the good ones', async () => {
+  let clock = 0
+  const own = await prepared.start({ now: () => clock })
+  const ask = (host: string, accepted = 'br') =>
+    send(own.url, '/t/j/PLAIN123', { headers: { host, 'accept-encoding': accepted } })
+  const good = await ask('good.example')
+  for (const encoding of ['br', 'gzip', ''])
+    for (let i = 0; i < 10; i++) {
+      clock += 10_000
+      const answer = await ask(`h${i}.example`, encoding)
+      expect(answer.headers['content-encoding'] ?? '').toBe(encoding)
+      expect(run(decoded(answer).toString())[0]).toMatchObject({ base: `http://h${i}.example` })
+      expect((await ask('good.example')).headers.etag).toBe(good.headers.etag)
+    }
+  // Two beside the good one are kept, of any number that came; after a minute unused they make room.
+  const isKept = async (host: string) => /-br"$/.test((await ask(host)).headers.etag ?? '')
+  const kept = async (hosts: number) =>
+    (await Promise.all(Array.from({ length: hosts }, (_, i) => isKept(`n${i}.example`)))).filter(
+      Boolean,
+    ).length
+  clock += 60_000
+  await ask('good.example')
+  expect(await kept(10)).toBe(2)
+  expect(await kept(10)).toBe(2)
+  expect(await isKept('late.example')).toBe(false)
+  clock += 60_000
+  expect(await isKept('late.example')).toBe(true)
+})
+
 test('a public address stands in the script in place of the Host', async () => {
   const set = await prepared.start({ publicUrl: 'https://t.shop.example' })
   const { text } = await send(set.url, '/t/j/PLAIN123')

@@ -59,8 +59,15 @@ function partsOf(config: PublicConfig): string[] {
   return Object.entries(wanted).flatMap(([name, isWanted]) => (isWanted ? [name] : []))
 }
 
-/** Scripts kept ready, one a key, form and address, some 30 kB each. */
+/** Keys, each in each form, whose scripts are kept ready. */
 const MAX_CACHED = 300
+/**
+ * Addresses of a key whose scripts are kept ready, some 50 kB each. A gateway has one or two; whoever makes
+ * up others in the Host header must not make it compress them all, or push the good ones out.
+ */
+const MAX_BASES = 3
+/** A kept address that nobody asked for in so long makes room for another, ms. */
+const IDLE_BASE_MS = 60_000
 
 const CACHE_HEADERS = {
   'cache-control': 'public, max-age=300, stale-while-revalidate=86400',
@@ -75,25 +82,35 @@ type Encoded = {
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly headers: Record<string, string>
 }
+/** An answer as it is before it is compressed. */
+type Text = { readonly text: string; readonly type: string }
 type Media = 'js' | 'json'
 type Encoding = 'br' | 'gzip' | 'identity'
-/** One key's answer, ready in every encoding. */
-type Ready = { readonly configText: string; readonly forms: Promise<Record<Encoding, Encoded>> }
+/** One key's answer at one address, ready in every encoding. */
+type Ready = {
+  readonly configText: string
+  readonly forms: Promise<Record<Encoding, Encoded>>
+  usedAt: number
+}
 
 /**
  * GET /t/j/{key}: the script with the key's public configuration behind it, to a browser as JavaScript,
  * to a caller that asks for application/json as `{trackingKey, version, integrity, config, script}`.
- * Compressed once and kept: compressing for each request cost 16 times as much.
+ * Compressed once and kept: compressing for each request cost 16 times as much. Above the bounds it is
+ * answered all the same, compressed lightly and not kept.
  *
  * @param version Version of the package, told in the JSON form.
+ * @param now The clock, ms since 1970.
  */
 export function createServeScript(
   customers: Customers,
   files: ScriptFiles,
   addresses: Addresses,
   version: string,
+  now: () => number,
 ) {
-  const cache = new Map<string, Ready>()
+  /** By key and form, then by address, each with the least recently used first. */
+  const cache = new Map<string, Map<string, Ready>>()
 
   return async function serveScript(
     request: Request,
@@ -104,8 +121,11 @@ export function createServeScript(
     const customer = customers.findByTrackingKey(trackingKey)
     if (!customer) return notFound(media)
     const encoding = chooseEncoding(request.headers.get('accept-encoding'))
-    const forms = await ready(customer, addresses.base(request, peer), media)
-    const { bytes, headers } = forms[encoding]
+    const base = addresses.base(request, peer)
+    const forms = ready(customer, base, media)
+    const { bytes, headers } = forms
+      ? (await forms)[encoding]
+      : await encodeLightly(compose(customer, base, media), encoding)
     if (matches(request.headers.get('if-none-match'), headers.etag as string)) {
       const { 'content-length': _, 'content-encoding': __, 'content-type': ___, ...rest } = headers
       return new Response(null, { status: 304, headers: rest })
@@ -113,23 +133,26 @@ export function createServeScript(
     return new Response(bytes, { status: 200, headers })
   }
 
-  function ready(customer: Customer, base: string, media: Media): Ready['forms'] {
+  /** The answer in every encoding; undefined where there is no room to keep it. */
+  function ready(customer: Customer, base: string, media: Media): Ready['forms'] | undefined {
     const { trackingKey, configText } = customer
-    const name = `${trackingKey} ${media} ${base}`
-    const kept = cache.get(name)
-    if (kept?.configText === configText) return kept.forms
-    const made = { configText, forms: compose(customer, base, media) }
-    cache.delete(name)
-    cache.set(name, made)
+    const name = `${trackingKey} ${media}`
+    const bases = cache.get(name) ?? new Map<string, Ready>()
+    const kept = bases.get(base)
+    if (!kept && bases.size >= MAX_BASES) {
+      const [oldest, { usedAt }] = [...bases][0] as [string, Ready]
+      if (now() - usedAt < IDLE_BASE_MS) return undefined
+      bases.delete(oldest)
+    }
+    const forms =
+      kept?.configText === configText ? kept.forms : encode(compose(customer, base, media))
+    setLast(bases, base, { configText, forms, usedAt: now() })
+    setLast(cache, name, bases)
     if (cache.size > MAX_CACHED) cache.delete(cache.keys().next().value as string)
-    return made.forms
+    return forms
   }
 
-  async function compose(
-    customer: Customer,
-    base: string,
-    media: Media,
-  ): Promise<Record<Encoding, Encoded>> {
+  function compose(customer: Customer, base: string, media: Media): Text {
     const { trackingKey } = customer
     const config = { batch: true, base, ...customer.config, key: trackingKey }
     const parts = partsOf(customer.config).flatMap((name) => {
@@ -137,13 +160,19 @@ export function createServeScript(
       return part ? [`${name}:${part}`] : []
     })
     const script = `${files.track}(${toSource(config)},{${parts.join()}});`
-    if (media === 'js') return encode(script, 'text/javascript; charset=utf-8')
+    if (media === 'js') return { text: script, type: 'text/javascript; charset=utf-8' }
     const integrity = `sha384-${createHash('sha384').update(script).digest('base64')}`
-    return encode(
-      JSON.stringify({ trackingKey, version, integrity, config, script }),
-      'application/json; charset=utf-8',
-    )
+    return {
+      text: JSON.stringify({ trackingKey, version, integrity, config, script }),
+      type: 'application/json; charset=utf-8',
+    }
   }
+}
+
+/** Sets an entry of a map as the one used last. */
+function setLast<T>(map: Map<string, T>, name: string, value: T): void {
+  map.delete(name)
+  map.set(name, value)
 }
 
 /**
@@ -158,9 +187,9 @@ export function toSource(value: unknown): string {
   )
 }
 
-async function encode(text: string, type: string): Promise<Record<Encoding, Encoded>> {
+async function encode({ text, type }: Text): Promise<Record<Encoding, Encoded>> {
   const raw = Buffer.from(text)
-  const hash = createHash('sha256').update(raw).digest('base64url').slice(0, 22)
+  const hash = hashOf(raw)
   const [br, gz] = await Promise.all([
     promisify(brotliCompress)(raw, {
       params: {
@@ -170,19 +199,38 @@ async function encode(text: string, type: string): Promise<Record<Encoding, Enco
     }),
     promisify(gzip)(raw, { level: 9 }),
   ])
-  const form = (bytes: Buffer, encoding: Encoding): Encoded => ({
-    bytes: new Uint8Array(bytes),
-    headers: {
-      ...CACHE_HEADERS,
-      'content-type': type,
-      'content-length': String(bytes.length),
-      // Strong, so each encoding has its own (RFC 9110, 8.8.3.3).
-      etag: `"${hash}-${encoding}"`,
-      ...(encoding !== 'identity' && { 'content-encoding': encoding }),
-    },
-  })
-  return { br: form(br, 'br'), gzip: form(gz, 'gzip'), identity: form(raw, 'identity') }
+  return {
+    br: toEncoded(br, 'br', type, `${hash}-br`),
+    gzip: toEncoded(gz, 'gzip', type, `${hash}-gzip`),
+    identity: toEncoded(raw, 'identity', type, `${hash}-identity`),
+  }
 }
+
+/** One encoding for one request, at the lowest level. */
+async function encodeLightly({ text, type }: Text, accepted: Encoding): Promise<Encoded> {
+  const raw = Buffer.from(text)
+  const hash = hashOf(raw)
+  if (accepted === 'identity') return toEncoded(raw, 'identity', type, `${hash}-identity`)
+  if (accepted === 'gzip')
+    return toEncoded(await promisify(gzip)(raw, { level: 1 }), 'gzip', type, `${hash}-gzip1`)
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 1 }
+  return toEncoded(await promisify(brotliCompress)(raw, { params }), 'br', type, `${hash}-br1`)
+}
+
+const hashOf = (raw: Buffer): string =>
+  createHash('sha256').update(raw).digest('base64url').slice(0, 22)
+
+/** @param tag Strong, so each encoding has its own (RFC 9110, 8.8.3.3). */
+const toEncoded = (bytes: Buffer, encoding: Encoding, type: string, tag: string): Encoded => ({
+  bytes: new Uint8Array(bytes),
+  headers: {
+    ...CACHE_HEADERS,
+    'content-type': type,
+    'content-length': String(bytes.length),
+    etag: `"${tag}"`,
+    ...(encoding !== 'identity' && { 'content-encoding': encoding }),
+  },
+})
 
 /** A page's script tag says any type is fine; only who names JSON gets JSON. */
 const wantsJson = (request: Request): boolean => {

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { join } from 'node:path'
@@ -7,6 +6,7 @@ import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import { createAddresses } from './address.ts'
 import { OPEN_HEADERS, refuse } from './answers.ts'
 import { type Customers, createCustomers } from './customers.ts'
+import { prepareDataFolder } from './dataFolder.ts'
 import { addDemoCustomer } from './demo.ts'
 import type { EventLog } from './eventLog.ts'
 import { createGroupCommit, type QueueLimits } from './groupCommit.ts'
@@ -83,7 +83,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   } = options
   const script = readScriptFiles(scriptFolder)
   const addresses = createAddresses(options.trustedProxies, options.publicUrl)
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  prepareDataFolder(dataDir)
   const customers = createCustomers(join(dataDir, 'customers.db'), now)
   let log: ReturnType<typeof createGroupCommit> | undefined
   try {
@@ -135,11 +135,12 @@ function createHttpServer(
 ): Server {
   const listener = getRequestListener(
     (request, env) =>
-      fetch(request, { peer: (env as HttpBindings).incoming.socket.remoteAddress ?? '' }),
+      // A Host such as `xn--` passes the library's look at its characters and is no URL all the same.
+      URL.canParse(request.url)
+        ? fetch(request, { peer: (env as HttpBindings).incoming.socket.remoteAddress ?? '' })
+        : refuseAddress(),
     // What can not become a Request: a Host or an address that is no URL.
-    {
-      errorHandler: () => refuse({ status: 400, message: 'The address is invalid' }, OPEN_HEADERS),
-    },
+    { errorHandler: refuseAddress },
   )
   const server = createServer(
     {
@@ -156,6 +157,9 @@ function createHttpServer(
   )
   return server
 }
+
+const refuseAddress = (): Response =>
+  refuse({ status: 400, message: 'The address is invalid' }, OPEN_HEADERS)
 
 async function closeServer(server: Server): Promise<void> {
   // A connection that is kept alive becomes idle only after its answer.

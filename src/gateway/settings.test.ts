@@ -29,6 +29,16 @@ test.each([
   expect(readSettings(env)).toEqual({ ok: true, settings: { ...DEFAULTS, ...changed } })
 })
 
+test.each([
+  'https://user:secret@t.shop.example',
+  'https://:secret@t.shop.example',
+  'ftp://t.example',
+])('PUBLIC_URL %s is refused, and not repeated', (PUBLIC_URL) => {
+  const read = readSettings({ PUBLIC_URL })
+  expect(read).toMatchObject({ ok: false, message: expect.stringContaining('PUBLIC_URL: Exp') })
+  expect(JSON.stringify(read)).not.toContain('secret')
+})
+
 test('every fault is in one message', () => {
   const read = readSettings({
     PORT: '65536',
@@ -41,7 +51,7 @@ test('every fault is in one message', () => {
   if (!read.ok)
     expect(read.message.split('\n').slice(1)).toEqual([
       '  PORT: Expected a port, 0 to 65535',
-      '  PUBLIC_URL: Expected an http or https address',
+      '  PUBLIC_URL: Expected an http or https address, without user and password',
       '  TRUSTED_PROXIES: Expected addresses or networks, separated by commas',
       '  DEMO: Expected on or off',
       '  LOG_LEVEL: Expected fatal, error, warn, info, debug, trace or silent',

@@ -25,12 +25,12 @@ const schema = object({
       string(),
       check((text) => {
         try {
-          const { protocol, search, hash } = new URL(text)
-          return /^https?:$/.test(protocol) && !search && !hash
+          const { protocol, search, hash, username, password } = new URL(text)
+          return /^https?:$/.test(protocol) && !search && !hash && !username && !password
         } catch {
           return false
         }
-      }, 'Expected an http or https address'),
+      }, 'Expected an http or https address, without user and password'),
       transform((text) => text.replace(/\/+$/, '')),
     ),
   ),

@@ -110,6 +110,32 @@ test.each(open)('%s: news is told until it is not wanted any more', async (_, op
   await log.close()
 })
 
+test('what another process stores is news too', async () => {
+  const file = nextFile()
+  const [reader, writer] = [await engine(file), await engine(file)]
+  const told = new Promise<void>((resolve) => {
+    reader.subscribe(resolve)
+  })
+  // Behind the reader's first look.
+  await reader.read({ max: 1 })
+  const event = makeEvent()
+  await writer.append([event])
+  await told
+  expect(await reader.read({ max: 9 })).toMatchObject([{ id: event.id }])
+  await reader.close()
+  await writer.close()
+})
+
+test.each(open)('%s: a probe writes, and is no event and no news', async (_, open) => {
+  const log = await open()
+  let told = 0
+  log.subscribe(() => told++)
+  await log.probe()
+  expect(await log.read({ max: 9 })).toEqual([])
+  expect(told).toBe(0)
+  await log.close()
+})
+
 test.each(open)('%s: a log that is closed takes nothing, and says so', async (_, open) => {
   const log = await open()
   const pending = log.append([makeEvent()])

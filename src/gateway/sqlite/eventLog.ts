@@ -6,7 +6,7 @@ type Asked =
   | { readonly kind: 'append'; readonly cells: readonly Cell[] }
   | { readonly kind: 'read'; readonly range: Range }
   | { readonly kind: 'last'; readonly customer: string; readonly max: number }
-  | { readonly kind: 'close' }
+  | { readonly kind: 'probe' | 'version' | 'close' }
 /** What the worker is asked; the reply carries the same number. */
 export type Question = Asked & { readonly number: number }
 /** Number 0 is the first word of the worker: the store is open. */
@@ -14,8 +14,13 @@ export type Reply =
   | { readonly number: number; readonly value: unknown }
   | { readonly number: number; readonly error: string }
 
+/** How often it is looked whether another process has written, while somebody listens, ms. */
+const LOOK_MS = 500
+
 /**
- * The log over one SQLite file in a worker thread: each append is one transaction.
+ * The log over one SQLite file in a worker thread: each append is one transaction. Several
+ * gateways of one machine may share the file (a new one starts before the old one ends): each stores, and
+ * each hears of the other's events within half a second.
  *
  * @param file Path of the database, made where it is missing.
  * @param workerFile The bundle of worker.ts, which the build writes beside the gateway's.
@@ -43,6 +48,24 @@ export async function createSqliteLog(file: string, workerFile: URL): Promise<Ev
   worker.on('exit', () => lose(new Unavailable('The event log is closed', 5)))
   await opened
 
+  function tellListeners(): void {
+    for (const listener of listeners) listener()
+  }
+
+  let looking: NodeJS.Timeout | undefined
+  let version: unknown
+  /** The first look of a listener only learns where things stand; who listens reads once by itself. */
+  function look(): void {
+    ask({ kind: 'version' }).then(
+      (seen) => {
+        if (version !== undefined && seen !== version) tellListeners()
+        version = seen
+      },
+      // The thread is gone: whoever asks it for something is told so.
+      () => clearInterval(looking),
+    )
+  }
+
   function expectReply(number: number): Promise<unknown> {
     return new Promise((resolve, reject) => waiting.set(number, { resolve, reject }))
   }
@@ -65,17 +88,26 @@ export async function createSqliteLog(file: string, workerFile: URL): Promise<Ev
   return {
     async append(events) {
       const positions = (await ask({ kind: 'append', cells: toCells(events) })) as readonly number[]
-      if (positions.some((seq) => seq > 0)) for (const listener of listeners) listener()
+      if (positions.some((seq) => seq > 0)) tellListeners()
       return positions.map((seq) => (seq > 0 ? 'stored' : 'duplicate'))
     },
     read: (range) => ask({ kind: 'read', range }) as Promise<readonly LogRecord[]>,
     last: (customer, max) => ask({ kind: 'last', customer, max }) as Promise<readonly LogRecord[]>,
     subscribe(listener) {
       listeners.add(listener)
-      return () => listeners.delete(listener)
+      if (listeners.size === 1) {
+        look()
+        looking = setInterval(look, LOOK_MS)
+      }
+      return () => {
+        listeners.delete(listener)
+        if (listeners.size === 0) clearInterval(looking)
+      }
     },
+    probe: () => ask({ kind: 'probe' }) as Promise<void>,
     health: () => (lost ? { writable: false, reason: lost.message } : { writable: true }),
     async close() {
+      clearInterval(looking)
       if (lost) return
       await ask({ kind: 'close' })
       await worker.terminate()

@@ -12,6 +12,10 @@ export type Store = {
   append(cells: readonly Cell[]): number[]
   read(range: Range): LogRecord[]
   last(customer: string, max: number): LogRecord[]
+  /** Rewrites the first page: fails where a commit would, and changes nothing. */
+  probe(): void
+  /** Changes when another connection has written, of this process or another. */
+  version(): number
   close(): void
 }
 
@@ -40,8 +44,7 @@ type Row = Omit<LogRecord, 'id' | 'bot'> & { readonly id: Buffer; readonly bot: 
 
 /** @param file Path of the database, made where it is missing; its folder must be there. */
 export function openStore(file: string): Store {
-  const database = openDatabase(file)
-  database.exec(TABLES)
+  const database = openDatabase(file, TABLES)
   const insert = database.prepare(
     `INSERT INTO events (customer, id, received_at, at, operation, event, did, bot, payload)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (customer, id) DO NOTHING`,
@@ -59,6 +62,7 @@ export function openStore(file: string): Store {
     `SELECT ${columns} FROM events INDEXED BY events_by_customer
      WHERE customer = ? ORDER BY seq DESC LIMIT ?`,
   )
+  const dataVersion = database.prepare<[], number>('PRAGMA data_version').pluck()
   const append = database.transaction((cells: readonly Cell[]) => {
     const positions: number[] = []
     for (let at = 0; at < cells.length; at += CELLS_PER_EVENT) {
@@ -77,6 +81,8 @@ export function openStore(file: string): Store {
         toRecord,
       ),
     last: (customer, max) => newest.all(customer, max).reverse().map(toRecord),
+    probe: () => void database.pragma('user_version = 0'),
+    version: () => dataVersion.get() as number,
     close: () => database.close(),
   }
 }

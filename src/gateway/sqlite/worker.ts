@@ -12,6 +12,8 @@ const answer = (question: Question): unknown => {
   if (question.kind === 'append') return store.append(question.cells)
   if (question.kind === 'read') return store.read(question.range)
   if (question.kind === 'last') return store.last(question.customer, question.max)
+  if (question.kind === 'probe') return store.probe()
+  if (question.kind === 'version') return store.version()
   return store.close()
 }
 

@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest'
+import { suggest } from './suggest.ts'
+
+test.each([
+  ['customers', ' Did you mean customer?'],
+  ['cusotmer', ' Did you mean customer?'],
+  ['strat', ' Did you mean start?'],
+  ['sta', ' Did you mean start?'],
+  ['frobnicate', ''],
+  ['', ''],
+])('%s: %s', (typed, expected) => {
+  expect(suggest(typed, ['start', 'customer'])).toBe(expected)
+})
+
+test('short words are not guessed from nothing', () => {
+  expect(suggest('x', ['id', 'yes'])).toBe('')
+})

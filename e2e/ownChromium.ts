@@ -36,7 +36,7 @@ export async function startChromium(profile: string): Promise<OwnChromium> {
     })
     child.once('exit', () => reject(new Error('Chromium ended')))
   })
-  const browser = await chromium.connectOverCDP(await address)
+  const browser = await chromium.connectOverCDP(await address, { timeout: 120_000 })
   return {
     context: browser.contexts()[0] as BrowserContext,
     async kill() {

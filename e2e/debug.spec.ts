@@ -4,10 +4,13 @@ import { expect, search, test } from './fixtures.ts'
 const BODY =
   '<button id="add" data-track="addToCart" data-track-product-id="12-34" data-track-variation-id="1" data-track-variation-sku="s">Add</button>'
 
-/** What the pages of a context print, and on what level. */
+/** What the pages of a context print, and on what level; without the first line of debug mode. */
 function listenTo(context: BrowserContext): string[] {
   const lines: string[] = []
-  context.on('console', (message) => lines.push(`${message.type()}: ${message.text()}`))
+  context.on('console', (message) => {
+    const line = `${message.type()}: ${message.text()}`
+    if (!/^info: track: debug mode/.test(line)) lines.push(line)
+  })
   return lines
 }
 

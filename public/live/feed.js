@@ -37,14 +37,15 @@ function post(path, body) {
 
 /**
  * Opens the stream of a customer and keeps it open: the browser reconnects by itself where the line
- * breaks; where the gateway refused, we ask again, and `onRefused` tells whether to go on.
+ * breaks; where the gateway refused, we ask whom this viewer may see. Who may not look any more is told
+ * why, once, and the stream stays closed.
  *
  * @param {string} customerId
  * @param {{ onEvent: (event: object) => void, onState: (state: string) => void,
- *   mayStay: () => Promise<boolean> }} told
+ *   onEnd: (reason: 'key_changed' | 'signed_out' | 'removed' | 'refused') => void }} told
  * @returns {() => void} closes it.
  */
-export function startFeed(customerId, { onEvent, onState, mayStay }) {
+export function startFeed(customerId, { onEvent, onState, onEnd }) {
   let source
   let timer = 0
   let failures = 0
@@ -63,6 +64,10 @@ export function startFeed(customerId, { onEvent, onState, mayStay }) {
         // A line that is no JSON is not an event; the stream goes on.
       }
     })
+    source.addEventListener('end', ({ data }) => {
+      stop()
+      onEnd(readReason(data))
+    })
     source.onerror = () => {
       onState('reconnecting')
       // CONNECTING: the browser tries by itself. CLOSED: it has given up, so we try.
@@ -73,16 +78,34 @@ export function startFeed(customerId, { onEvent, onState, mayStay }) {
     clearTimeout(timer)
     const wait = RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]
     timer = setTimeout(async () => {
-      const stay = await mayStay().catch(() => true)
-      if (!stopped && stay) open()
+      const reason = await findEnd().catch(() => '')
+      if (stopped) return
+      if (!reason) return open()
+      stop()
+      onEnd(reason)
     }, wait)
+  }
+  async function findEnd() {
+    const answer = await loadCustomers()
+    if (!answer) return 'signed_out'
+    return answer.customers.some((one) => one.customerId === customerId) ? '' : 'refused'
+  }
+  function stop() {
+    stopped = true
+    clearTimeout(timer)
+    source.close()
   }
 
   onState('connecting')
   open()
-  return () => {
-    stopped = true
-    clearTimeout(timer)
-    source.close()
+  return stop
+}
+
+/** Why the gateway ended the stream: `{"reason"}`. */
+function readReason(/** @type {string} */ data) {
+  try {
+    return JSON.parse(data).reason
+  } catch {
+    return 'refused'
   }
 }

@@ -1,6 +1,7 @@
 /** One event, whole: when it happened and arrived, whose it is, and its payload as JSON. */
 import { $, copy, dot, h, sign } from './dom.js'
-import { hueOf, KINDS } from './kinds.js'
+import { hueOf } from './hues.js'
+import { KINDS } from './kinds.js'
 import { span } from './stream.js'
 
 /** @param {{ onClose: () => void, onDevice: (did: string) => void }} told */

@@ -61,9 +61,6 @@ export function pathOf({ payload }) {
 /** The first eight characters tell devices apart for the eye. */
 export const shortDid = (/** @type {string} */ did) => did.slice(0, 8)
 
-/** A hue of its own for every device, the same in every view of it: 0 to 359. */
-export function hueOf(/** @type {string} */ did) {
-  let hash = 2166136261
-  for (const character of did) hash = Math.imul(hash ^ character.charCodeAt(0), 16777619)
-  return ((hash >>> 0) * 137.5) % 360
-}
+/** `1 device`, `2 devices`: the word. */
+export const nameOf = (/** @type {number} */ count, /** @type {string} */ one) =>
+  count === 1 ? one : `${one}s`

@@ -10,6 +10,8 @@ import { createModel, MAX_EVENTS, passes } from './model.js'
 import { createStream } from './stream.js'
 import { createSummary } from './summary.js'
 
+/** In the list of customers: sign in to one more. No customer id has a space. */
+const ANOTHER = 'sign in'
 /** New events are told to screen readers together, at most this often. */
 const SAY_EVERY_MS = 15_000
 
@@ -26,6 +28,8 @@ let drawing = false
 let paused = false
 let chosen = ''
 let customers = []
+/** The customer watched. */
+let watched
 let unsaid = 0
 let stopFeed = () => {}
 /** Rows of the first burst do not flash: they are history. */
@@ -48,22 +52,26 @@ async function showCustomers() {
   model.setServerClock(answer.serverNow)
   const wanted = new URLSearchParams(location.search).get('customer') ?? $('#customer').value
   const first = customers.find(({ customerId }) => customerId === wanted) ?? customers[0]
+  const isSignedIn = customers.some(({ demo }) => !demo)
   $('#customer').replaceChildren(
     ...customers.map(({ customerId, name }) =>
       h('option', { value: customerId }, name || customerId),
     ),
+    ...(isSignedIn ? [h('option', { value: ANOTHER }, 'Sign in to another…')] : []),
   )
   $('#customer').value = first.customerId
   $('.customer').hidden = false
   $('#show-tag').hidden = false
-  $('#sign-in').hidden = customers.some(({ demo }) => !demo)
+  $('#sign-in').hidden = isSignedIn
   $('#sign-out').hidden = customers.every(({ demo }) => demo)
   $('#login').hidden = true
   $('#view').hidden = false
   watch(first)
 }
 
-function watch({ customerId, name, trackingKey, demo }) {
+function watch(customer) {
+  const { customerId, name, trackingKey, demo } = customer
+  watched = customer
   stopFeed()
   model.reset()
   waiting = []
@@ -71,8 +79,7 @@ function watch({ customerId, name, trackingKey, demo }) {
   closeInspector()
   resetFilters()
   document.title = `${name || customerId} · live view · shoptrail`
-  const tag = `<script async src="${location.origin}/t/j/${encodeURIComponent(trackingKey)}"></script>`
-  for (const code of document.querySelectorAll('[data-tag]')) code.textContent = tag
+  writeTag(trackingKey)
   $('#demo-hint').hidden = !demo
   quietUntil = Date.now() + 1000
   $('#empty').hidden = true
@@ -80,16 +87,47 @@ function watch({ customerId, name, trackingKey, demo }) {
   stopFeed = startFeed(customerId, {
     onEvent: receive,
     onState: showState,
-    mayStay: async () => {
-      const answer = await loadCustomers()
-      const stay = answer?.customers.some((one) => one.customerId === customerId)
-      if (!stay) showCustomers()
-      return stay === true
-    },
+    onEnd: (reason) => showEnd(customer, reason),
   })
 }
 
+function writeTag(/** @type {string} */ trackingKey) {
+  const tag = `<script async src="${location.origin}/t/j/${encodeURIComponent(trackingKey)}"></script>`
+  for (const code of document.querySelectorAll('[data-tag]')) code.textContent = tag
+}
+
+/** The dialog, with the key of now: it may have been changed since the customers were asked for. */
+async function showTag() {
+  $('#tag').showModal()
+  const { customerId } = watched
+  const answer = await loadCustomers().catch(() => undefined)
+  const one = answer?.customers.find((other) => other.customerId === customerId)
+  if (!one || watched.customerId !== customerId) return
+  watched = one
+  customers = answer.customers
+  writeTag(one.trackingKey)
+}
+
+/** The viewer may not look any more. Whoever else may be seen is one button away, not shown unasked. */
+async function showEnd({ customerId, name }, reason) {
+  const others = await loadCustomers().catch(() => undefined)
+  if (watched.customerId !== customerId) return
+  if ($('#tag').open) $('#tag').close()
+  showLogin(!!others?.customers.length)
+  showState('signed-out')
+  $('.wrong').textContent =
+    {
+      key_changed: `The REST key of ${name || customerId} has changed: sign in again.`,
+      signed_out: 'You are signed out: sign in again.',
+      removed: `${name || customerId} has been removed.`,
+    }[reason] ?? `You may not see ${name || customerId} any more: sign in again.`
+  if (reason === 'removed') return
+  $('#login form').customerId.value = customerId
+  $('#login form').restKey.focus()
+}
+
 function showLogin(/** @type {boolean} */ mayCancel) {
+  $('.wrong').textContent = ''
   if (!mayCancel) stopFeed()
   if (!mayCancel) showState('signed-out')
   $('#view').hidden = true
@@ -152,6 +190,7 @@ function drawAround() {
   summary.draw(filter)
   const none = $('#stream').childElementCount === 0
   $('#empty').hidden = model.total() > 0
+  document.body.classList.toggle('waits', model.total() === 0)
   $('#no-match').hidden = !none || model.total() === 0
   $('.columns').hidden = none
   const chip = $('#device-chip')
@@ -246,10 +285,12 @@ function startButtons() {
   onClick('#all-devices', () => toggleDevice(filter.did))
   onClick('#device-chip', () => toggleDevice(filter.did))
   onClick('#reset-filters', resetFilters)
-  onClick('#show-tag', () => $('#tag').showModal())
+  onClick('#show-tag', showTag)
   onClick('#sign-in', () => showLogin(true))
   onClick('#login-cancel', () => showCustomers().catch(showUnreachable))
   onClick('#sign-out', async () => {
+    // Else it would say that we are signed out, which the viewer knows.
+    stopFeed()
     await signOut().catch(() => {})
     showCustomers().catch(showUnreachable)
   })
@@ -260,6 +301,10 @@ function startButtons() {
     redraw()
   })
   $('#customer').addEventListener('change', ({ target }) => {
+    if (target.value === ANOTHER) {
+      target.value = watched.customerId
+      return showLogin(true)
+    }
     const one = customers.find(({ customerId }) => customerId === target.value)
     history.replaceState(null, '', `?customer=${encodeURIComponent(one.customerId)}`)
     watch(one)

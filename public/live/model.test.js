@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { hueOf, kindOf, pathOf, subjectOf } from './kinds.js'
+import { createHues } from './hues.js'
+import { kindOf, nameOf, pathOf, subjectOf } from './kinds.js'
 import { createModel, MAX_EVENTS, MAX_ROWS } from './model.js'
 
 const NOW = 1_800_000_000_000
@@ -128,7 +129,21 @@ test('a page is its path; an address that is none is shown as it is', () => {
   expect(pathOf({ payload: { url: 'not an address' } })).toBe('not an address')
 })
 
-test('a device keeps its hue', () => {
-  expect(hueOf('abc')).toBe(hueOf('abc'))
-  expect(hueOf('abc')).not.toBe(hueOf('abd'))
+test('a device keeps its hue, and devices that come together are told apart', () => {
+  const hueOf = createHues()
+  const hues = Array.from({ length: 12 }, (_, index) => hueOf(`device-${index}`))
+  expect(hueOf('device-3')).toBe(hues[3])
+  const apart = (a, b) => Math.min(Math.abs(a - b), 360 - Math.abs(a - b))
+  for (const [index, hue] of hues.entries()) {
+    if (index > 0) expect(apart(hue, hues[index - 1])).toBeGreaterThan(90)
+    for (const other of hues.slice(0, index)) expect(apart(hue, other)).toBeGreaterThan(15)
+  }
+})
+
+test.each([
+  [0, 'devices'],
+  [1, 'device'],
+  [2, 'devices'],
+])('%i %s', (count, name) => {
+  expect(nameOf(count, 'device')).toBe(name)
 })

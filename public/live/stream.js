@@ -1,6 +1,7 @@
 /** The list of events: newest first, at most MAX_ROWS rows, one Tab stop, arrows inside. */
 import { $, dot, h, sign } from './dom.js'
-import { hueOf, KINDS, shortDid, subjectOf } from './kinds.js'
+import { hueOf } from './hues.js'
+import { KINDS, shortDid, subjectOf } from './kinds.js'
 import { MAX_ROWS } from './model.js'
 
 /** A difference between happening and arriving worth showing, ms. */

@@ -1,6 +1,7 @@
 /** The side: totals, last minute, funnel, kinds, devices with their trails. */
 import { $, dot, h, sign } from './dom.js'
-import { FUNNEL, hueOf, KINDS, shortDid } from './kinds.js'
+import { hueOf } from './hues.js'
+import { FUNNEL, KINDS, nameOf, shortDid } from './kinds.js'
 
 const SVG = 'http://www.w3.org/2000/svg'
 const BARS = 30
@@ -76,7 +77,7 @@ export function createSummary(model, { onKind, onDevice }) {
     rows.forEach(({ events, devices: count, share }, index) => {
       const { share: percent, detail, bar } = steps[index]
       percent.textContent = share === null ? '–' : `${Math.round(share * 100)} %`
-      detail.textContent = `${number(count)} ${count === 1 ? 'device' : 'devices'} · ${number(events)} ${events === 1 ? 'event' : 'events'}`
+      detail.textContent = `${number(count)} ${nameOf(count, 'device')} · ${number(events)} ${nameOf(events, 'event')}`
       bar.style.width = `${(count / most) * 100}%`
     })
   }
@@ -130,6 +131,8 @@ export function createSummary(model, { onKind, onDevice }) {
   function draw(filter) {
     set($('#total'), model.total())
     set($('#device-total'), model.deviceTotal())
+    $('#total-name').textContent = nameOf(model.total(), 'event')
+    $('#device-name').textContent = nameOf(model.deviceTotal(), 'device')
     for (const [kind, { element, button, count }] of kinds) {
       const seen = model.count(kind)
       count.textContent = number(seen)

@@ -1,5 +1,7 @@
+// @vitest-environment happy-dom
+
 import { readdirSync, readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ValidationException } from '../../contract/index.ts'
 import type { TrackDropReason } from '../global.d.ts'
 import { explain } from './explain.ts'
@@ -64,15 +66,63 @@ test.each<[string, unknown, string]>([
   expect(said.length).toBeLessThan(700)
 })
 
-test('every code that a reader or a part tells is explained', () => {
+/** The words in quotes where a part tells a code: more than codes, so that no code is missed. */
+const quoted = (source: string) =>
+  [...source.matchAll(/(?:\b(?:drop|refuse|tell)\(|\bcode(?::| =)).*/g)].flatMap(([line]) =>
+    [...line.matchAll(/'([\w-]+)'/g)].map(([, word = '']) => word),
+  )
+/** Those of them that are no codes. */
+const OTHERS = ['dropped', 'invalid', 'viewProduct', 'user_data', 'purchase', 'item_id']
+
+test('every code that a part tells is explained', () => {
   const folder = `${import.meta.dirname}/../parts`
   const sources = readdirSync(folder)
     .filter((file) => !file.includes('.test.'))
     .map((file) => readFileSync(`${folder}/${file}`, 'utf8'))
-  const codes = sources.flatMap((source) => source.match(/(?<=')(ga4|schema)-[\w-]+(?=')/g) ?? [])
-  expect(new Set(codes).size).toBeGreaterThan(9)
-  for (const code of [...codes, 'order', 'set_phone'])
-    expect(explain({ code }), code).toMatch(/why: .+\n {2}fix: /)
+  const codes = new Set([...sources.flatMap(quoted), 'order', 'set_phone', 'from'])
+  for (const other of OTHERS) codes.delete(other)
+  expect([...codes]).toEqual(
+    expect.arrayContaining(['disabled', 'prevented', 'helper', 'from', 'push', 'schema-json']),
+  )
+  for (const code of codes) expect(explain({ code }), code).toMatch(/why: .+\n {2}fix: /)
+})
+
+test.each([
+  ['helper', 'addtocart', 'Did you mean addToCart?'],
+  ['helper', '', 'viewHomepage, setEmail, viewProduct'],
+  ['push', 'add_to_basket', 'Did you mean add_to_cart?'],
+  ['push', 'whatever', 'view_category'],
+])('a name that there is none of (%s %s) is told those that there are', (code, operation, said) => {
+  expect(explain({ code, operation, reason: 'invalid' })).toContain(said)
+})
+
+test.each([
+  ['3', 'Expected text that is not blank (a string), received 3'],
+  ['undefined', 'Expected text that is not blank (a string), received undefined'],
+  ['" "', 'Expected text that is not blank, received " "'],
+])('what is text is said where %s came', (came, said) => {
+  const message = `Expected text that is not blank, received ${came}`
+  const error = new ValidationException([{ path: 'search_term', message }])
+  expect(explain({ reason: 'invalid', error })).toContain(said)
+})
+
+describe('refused', () => {
+  const payload = { did: 'd', event: 'search', url: 'https://shop.example/', search_term: 'mug' }
+  const refused = { reason: 'refused', key: 'ABC123', message: 'No' } as const
+
+  test('names the event', () => {
+    expect(explain({ ...refused, operation: 'search', payload, status: 422 })).toContain(
+      'track: search was not sent (refused)\n  event: {"event":"search","search_term":"mug"}',
+    )
+  })
+
+  test.each([
+    [403, `npx shoptrail customer set ID --origin ${location.origin}`],
+    [404, 'tracking key ABC123'],
+    [422, 'Its words say why'],
+  ])('%i has its remedy', (status, remedy) => {
+    expect(explain({ ...refused, status })).toContain(remedy)
+  })
 })
 
 test('a code that nobody has explained stands as it is', () => {

@@ -1,7 +1,38 @@
+import { EVENT_NAMES } from '../../contract/events.ts'
 import type { TrackNotice } from '../global.d.ts'
+import { nearest } from './nearest.ts'
+
+const HELPERS = Object.keys(EVENT_NAMES)
+/** What plugins may push behind the prefix. */
+const PUSHES = [
+  ...Object.values(EVENT_NAMES).filter(Boolean),
+  'view_category',
+  'view_brand',
+  'set_phone',
+]
 
 /** Why something was not sent, and what fixes it. The keys are the codes that the script tells. */
 const BY_CODE: { readonly [code: string]: readonly [why: string, fix: string] } = {
+  helper: [
+    'There is no helper of that name.',
+    `Write one of these into data-track: ${HELPERS.join(', ')}.`,
+  ],
+  from: [
+    'No form field is found there, in no element around this one either. Passwords, card numbers and choices that were not made are not read. Another value stands in where there is one (a quantity of 1, the product as its own variation).',
+    'Correct the selector, or put the field into the same card as the element.',
+  ],
+  disabled: [
+    'The control is disabled, by `disabled` or `aria-disabled="true"`, on it or around it.',
+    'Nothing to do, unless it is to be used: then take that away.',
+  ],
+  prevented: [
+    'The page prevented this submit: it may have found a mistake in the form.',
+    'If the page sends the form by itself, add data-track-prevented="count" to it.',
+  ],
+  push: [
+    'There is no event of that name behind the prefix.',
+    `Push one of these: ${PUSHES.join(', ')}.`,
+  ],
   order: [
     'Shops report orders from their server, so an order that a page pushes is not sent.',
     'Nothing to do, unless the shop does not report its orders itself.',
@@ -73,14 +104,40 @@ const BY_REASON: { readonly [reason: string]: readonly [why: string, fix: string
     'Too many events wait for delivery: storage and memory are full.',
     'See why the gateway is not reached.',
   ],
-  refused: [
-    'The gateway has refused it for good.',
-    'Its words say why. Is this address among the allowed origins, and the tracking key right?',
-  ],
+  refused: ['The gateway has refused it for good.', 'Its words say why.'],
 }
 
+/** What to do where the gateway has refused an event: by its status, since its words say no command. */
+function fixOf({ status, key }: TrackNotice): string | undefined {
+  if (status === 403)
+    return `Allow this address: npx shoptrail customer set ID --origin ${location.origin}`
+  if (status === 404)
+    return `Is the tracking key ${key ?? ''} in the script's tag right? npx shoptrail customer list prints the keys.`
+  return
+}
+
+/** The name that was meant, where one is near. */
+function meant({ code, operation = '' }: TrackNotice): string | undefined {
+  const names = { helper: HELPERS, push: PUSHES }[code ?? '']
+  const near = names && nearest(operation, names)
+  return near && `Did you mean ${near}?`
+}
+
+/** A payload without what belongs to visitor and page. */
+const inShort = (payload: unknown) =>
+  inWords({
+    ...(payload as object),
+    did: undefined,
+    url: undefined,
+    http_user_agent: undefined,
+  })
+
+/** "Text" is also what a number looks like: where something else came it is said to be a string. */
+const inFull = (message: string) =>
+  message.replace(/^Expected text\b(.*), received (?!")/, 'Expected text$1 (a string), received ')
+
 /** An element as it would be selected, or a value as it would be written, at most 200 characters. */
-function inWords(where: unknown): string {
+export function inWords(where: unknown): string {
   if (typeof Element === 'function' && where instanceof Element) {
     const { id, localName } = where
     return `<${localName}${id && ` id="${id}"`}>`
@@ -95,18 +152,26 @@ function inWords(where: unknown): string {
 /**
  * What was seen and not sent, for a developer's console: what, where, why, and what would fix it, a
  * line each. A code that nobody has explained stands as it is.
+ *
+ * @param notice Of a drop while on its way (`refused`, `too_old`) operation and payload are those of
+ * its `accepted`, where the page knows them.
  */
 export function explain(notice: TrackNotice): string {
-  const { operation = 'event', code, reason, error, status, message, where } = notice
+  const { operation, code, reason, error, status, message, where, payload } = notice
   const [why, fix] = BY_CODE[code ?? ''] ?? BY_REASON[reason ?? ''] ?? []
   const isSent = code && !reason
+  const name = operation || (reason === 'refused' ? 'an earlier event' : 'event')
+  const isOnItsWay = /^(refused|too_old|outbox_full)$/.test(reason ?? '')
   return [
-    `track: ${operation} ${isSent ? 'was sent, but not all of it' : 'was not sent'} (${code ?? reason})`,
+    `track: ${name} ${isSent ? 'was sent, but not all of it' : 'was not sent'} (${code ?? reason})`,
     where === undefined ? '' : `  at: ${inWords(where)}`,
+    isOnItsWay && payload !== undefined ? `  event: ${inShort(payload)}` : '',
     why && `  why: ${why}`,
-    ...(error?.issues ?? []).map((issue) => `  ${issue.path || 'payload'}: ${issue.message}`),
+    ...(error?.issues ?? []).map(
+      (issue) => `  ${issue.path || 'payload'}: ${inFull(issue.message)}`,
+    ),
     message && `  seen: ${status ? `${status} ` : ''}${message}`,
-    fix && `  fix: ${fix}`,
+    fix && `  fix: ${[meant(notice), fixOf(notice) ?? fix].filter(Boolean).join(' ')}`,
   ]
     .filter(Boolean)
     .join('\n')

@@ -1,26 +1,51 @@
+// @vitest-environment happy-dom
+
 import { expect, test } from 'vitest'
 import { ValidationException } from '../../contract/index.ts'
 import { createNotices, type Notice } from '../notices.ts'
 import { startConsole } from './startConsole.ts'
 
-async function say(...told: Notice[]) {
+/** Listeners are told in a task of their own. */
+const told = () => new Promise((done) => setTimeout(done))
+
+async function say(...dropped: Notice[]) {
   const notices = createNotices()
   const printed: string[] = []
-  const stop = startConsole((listener) => notices.on('dropped', listener as never), {
-    warn: (text: string) => void printed.push(text.split('\n')[0] ?? ''),
+  const infos: string[] = []
+  const stop = startConsole(notices.on, {
+    warn: (text: string) => void printed.push(text),
+    info: (text: string) => void infos.push(text),
   })
-  for (const notice of told) notices.tell('dropped', notice)
-  await Promise.resolve()
-  return { notices, printed, stop }
+  for (const notice of dropped) notices.tell('dropped', notice)
+  await told()
+  const first = printed.map((text) => text.split('\n')[0])
+  return { notices, printed, infos, first, stop }
 }
 
-test('once a code and event name', async () => {
+test('its first line says that what came before it is not told', async () => {
+  const { infos } = await say()
+  expect(infos).toEqual([expect.stringMatching(/debug mode.+came before/)])
+})
+
+test('once a code, event name and push that says the same', async () => {
   const one = { operation: 'add_to_cart', code: 'ga4-item-id', reason: 'invalid' } as const
-  const { printed } = await say(one, { ...one, where: {} }, { ...one, operation: 'view_item' })
-  expect(printed).toEqual([
+  const where = () => ({ event: 'add_to_cart' })
+  const { first } = await say(
+    { ...one, where: where() },
+    { ...one, where: where() },
+    { ...one, operation: 'view_item' },
+  )
+  expect(first).toEqual([
     'track: add_to_cart was not sent (ga4-item-id)',
     'track: view_item was not sent (ga4-item-id)',
   ])
+})
+
+test('the same mistake at another element is another one', async () => {
+  const [a, b] = [document.createElement('button'), document.createElement('button')]
+  const at = (where: Element): Notice => ({ operation: 'search', reason: 'invalid', where })
+  const { printed } = await say(at(a), at(b), at(a), at(b))
+  expect(printed).toHaveLength(2)
 })
 
 test('once for each set of faults of a payload', async () => {
@@ -33,10 +58,39 @@ test('once for each set of faults of a payload', async () => {
   expect(printed).toHaveLength(2)
 })
 
+test('has an end, and says so', async () => {
+  const many = Array.from({ length: 200 }, (_, id) => ({ code: 'order', where: { id } }))
+  const { printed } = await say(...many)
+  expect(printed).toHaveLength(51)
+  expect(printed.at(-1)).toContain('and more')
+})
+
+test('an event that is refused later is named', async () => {
+  const { notices, printed } = await say()
+  const event = { id: 'one', operation: 'search', payload: { search_term: 'mug' } }
+  notices.tell('accepted', event)
+  const refused = { reason: 'refused', status: 403, message: 'Origin' } as const
+  notices.tell('dropped', { id: 'one', ...refused })
+  notices.tell('dropped', { id: 'unknown', ...refused })
+  await told()
+  expect(printed[0]).toMatch(/^track: search was not sent \(refused\)\n {2}event: .+"mug"/)
+  expect(printed[1]).toMatch(/^track: an earlier event was not sent/)
+})
+
+test('a form field that is not found is told, also of an event that was sent', async () => {
+  const { notices, printed } = await say()
+  const where = document.createElement('button')
+  where.dataset.trackQuantityFrom = '#qyt'
+  notices.tell('accepted', { id: 'one', operation: 'addToCart', where })
+  await told()
+  expect(printed[0]).toMatch(/^track: addToCart was sent, but not all of it \(from\)/)
+  expect(printed[0]).toContain('seen: data-track-quantity-from="#qyt"')
+})
+
 test('stops', async () => {
   const { notices, printed, stop } = await say()
   stop()
   notices.tell('dropped', { code: 'order' })
-  await Promise.resolve()
+  await told()
   expect(printed).toEqual([])
 })

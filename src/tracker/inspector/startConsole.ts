@@ -1,25 +1,70 @@
-import type { TrackNotice } from '../global.d.ts'
-import { explain } from './explain.ts'
+import type { TrackApi, TrackNotice } from '../global.d.ts'
+import { explain, inWords } from './explain.ts'
+import { findMissing } from './findMissing.ts'
+
+/** Printed at most so often a page: a shop's list may hold the same mistake in every card. */
+const MAX_LINES = 50
+/** Events whose notice is remembered, for what becomes of them later. */
+const MAX_REMEMBERED = 500
 
 /**
- * Prints each thing that was seen and not sent, once per code and event name: a page that makes one
- * mistake a hundred times is told once.
+ * Prints each thing that was seen and not sent. The same thing at the same element, or in a push that
+ * says the same, is told once; the same mistake at another element is another one.
  *
- * @param onDropped Adds a listener to `track.on('dropped')`, and answers its undo.
- * @param out Where to print; its `warn` is called, and with it the notice, so that it can be unfolded.
+ * @param on Adds a listener, and answers its undo: `track.on`.
+ * @param out Where to print: `warn` with the text, and with it the notice, so that it can be unfolded;
+ * `info` with a first line, since what came before it is not told.
  * @returns Stops it.
  */
-export function startConsole(
-  onDropped: (listener: (notice: TrackNotice) => void) => () => void,
-  out: Pick<Console, 'warn'>,
-): () => void {
+export function startConsole(on: TrackApi['on'], out: Pick<Console, 'info' | 'warn'>): () => void {
   const said = new Set<string>()
-  return onDropped((notice) => {
-    const { operation, code, reason, error } = notice
+  const accepted = new Map<string, TrackNotice>()
+  const numbers = new WeakMap<Element, number>()
+  let elements = 0
+  let lines = 0
+
+  /** The same for the same element, and for pushes that say the same. */
+  const nameOf = (where: unknown) => {
+    if (!isElement(where)) return inWords(where)
+    const number = numbers.get(where) ?? ++elements
+    numbers.set(where, number)
+    return number
+  }
+
+  const warn = (notice: TrackNotice) => {
+    const { operation, code, reason, error, status, message, where } = notice
     const fields = error?.issues.map(({ path }) => path)
-    const name = `${[operation, code ?? reason, fields]}`
-    if (said.has(name)) return
+    const name = `${[operation, code ?? reason, status, code && message, fields, nameOf(where)]}`
+    if (said.has(name) || lines > MAX_LINES) return
     said.add(name)
-    out.warn(explain(notice), notice)
+    if (++lines > MAX_LINES) out.warn('track: and more, which is not told on this page any more.')
+    else out.warn(explain(notice), notice)
+  }
+
+  /** An attribute that names no form field: another value may have stood in, and nothing looks wrong. */
+  const warnOfMissing = ({ operation, where }: TrackNotice) => {
+    if (!isElement(where)) return
+    for (const message of findMissing(where)) warn({ operation, code: 'from', where, message })
+  }
+
+  const stopAccepted = on('accepted', (notice) => {
+    warnOfMissing(notice)
+    const { id = '' } = notice
+    accepted.set(id, notice)
+    if (accepted.size > MAX_REMEMBERED) accepted.delete([...accepted.keys()][0] ?? '')
   })
+  const stopDropped = on('dropped', (notice) => {
+    if (notice.reason === 'invalid') warnOfMissing(notice)
+    const isOnItsWay = !notice.operation && notice.id
+    warn(isOnItsWay ? { ...accepted.get(notice.id ?? ''), ...notice } : notice)
+  })
+  out.info(
+    'track: debug mode. From now on this console says what is seen on the page and not sent; what came before this line is not told.',
+  )
+  return () => {
+    stopAccepted()
+    stopDropped()
+  }
 }
+
+const isElement = (where: unknown): where is Element => where instanceof Element

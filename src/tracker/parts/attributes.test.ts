@@ -2,9 +2,10 @@
 
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import type { Config } from '../config.ts'
 import { listen } from '../lib/listen.ts'
 import type { Notice } from '../notices.ts'
-import { type Sighting, schemas, type Track } from '../track.ts'
+import { type Outcome, type Sighting, schemas, type Track } from '../track.ts'
 import { attributes } from './attributes.ts'
 
 const vectors: { id: string; kind: string; input: { html?: string } }[] = JSON.parse(
@@ -15,16 +16,19 @@ type Seen = { op: string; payload: Record<string, unknown>; sighting: Sighting |
 let seen: Seen[] = []
 let told: Notice[] = []
 
+let outcome: Outcome = { ok: true, id: '' }
+const configs = new Map<string, Config>()
+
 const track: Track = (operation, payload, sighting) => {
   seen.push({ op: operation, payload: JSON.parse(JSON.stringify(payload)), sighting })
-  return { ok: true, id: '' }
+  return outcome
 }
 
 beforeAll(() =>
   attributes({
     track,
     notices: { tell: (_kind, notice) => told.push(notice), on: () => () => {} },
-    configs: new Map(),
+    configs,
     reports: new Map(),
     listen,
     schemas,
@@ -34,6 +38,8 @@ beforeAll(() =>
 beforeEach(() => {
   seen = []
   told = []
+  outcome = { ok: true, id: '' }
+  configs.clear()
 })
 afterEach(() => {
   document.body.innerHTML = ''
@@ -42,6 +48,7 @@ afterEach(() => {
 const show = (html: string) => {
   document.body.innerHTML = html
 }
+const append = (html: string) => document.body.insertAdjacentHTML('beforeend', html)
 const $ = (selector: string) => document.querySelector(selector) as HTMLElement
 const ops = () => seen.map(({ op }) => op)
 const task = () => new Promise((done) => setTimeout(done))
@@ -107,7 +114,12 @@ test.each([
   ],
   ['a hidden field that was asked for', '<input type=hidden name=v value=h>', 'h'],
   ['never a password', '<input type=password name=v value=s3cret>', undefined],
-  ['never a card number', '<input autocomplete=cc-number name=v value=4111>', undefined],
+  ['never a card number', '<input autocomplete="cc-number" name=v value=4111>', undefined],
+  [
+    'never a card number of a section',
+    '<input autocomplete="section-a billing cc-number" name=v value=4111>',
+    undefined,
+  ],
 ])('reads %s', (_what, fields, id) => {
   show(
     `<div>${fields}<button ${LINE} data-track-variation-sku=S data-track-variation-id-from="[name=v]">Add</button></div>`,
@@ -172,6 +184,52 @@ test('a label and its control are one action', () => {
   )
   $('i').click()
   expect(ops()).toEqual(['addToWishlist'])
+})
+
+test('a label whose control is somewhere else counts by itself', () => {
+  show(
+    '<label for="heart" data-track="addToWishlist" data-track-product-id="7"><i>Save</i></label><input type="checkbox" id="heart">',
+  )
+  $('i').click()
+  expect(ops()).toEqual(['addToWishlist'])
+})
+
+test('a label without a mark in a marked card, its control in it too, is one action', () => {
+  show(
+    '<div data-track="addToWishlist" data-track-product-id="7"><label for="heart"><i>Save</i></label><input type="checkbox" id="heart"></div>',
+  )
+  $('i').click()
+  expect(ops()).toEqual(['addToWishlist'])
+})
+
+test('a helper that there is none of is told, and nothing is reported', async () => {
+  show('<button data-track="addtocart">x</button><b data-track="toString">x</b>')
+  $('button').click()
+  $('b').click()
+  document.body.insertAdjacentHTML('beforeend', '<i data-track="nope" data-track-on="load"></i>')
+  await vi.waitFor(() => expect(told).toHaveLength(3))
+  expect(told).toMatchObject([
+    { code: 'helper', operation: 'addtocart', reason: 'invalid', where: $('button') },
+    { code: 'helper', operation: 'toString' },
+    { code: 'helper', operation: 'nope' },
+  ])
+  expect(ops()).toEqual([])
+})
+
+test('what the page puts into Object.prototype is no field, and makes no reports', () => {
+  const polluted = Object.prototype as { [name: string]: unknown }
+  try {
+    Object.assign(polluted, { source: '[name=csrf]', product_id: '666', root: 5 })
+    show(
+      '<form data-track="search"><input name="q" value="mug"><input name="csrf" value="t"></form>',
+    )
+    submit($('form'))
+    window.dispatchEvent(new Event('pagehide'))
+    const [report] = seen
+    expect(report?.payload).toEqual({ search_term: 'mug', quantity: 1, variation: {} })
+  } finally {
+    for (const name of ['source', 'product_id', 'root']) delete polluted[name]
+  }
 })
 
 test('a select counts at change and not at click', () => {
@@ -239,6 +297,19 @@ test.each([
   expect(ops()).toEqual(expected)
 })
 
+test('a marked button that somebody was quicker to report counts for its form', async () => {
+  show(
+    '<form data-track="search"><input type="search" value="mug"><button data-track="search">Go</button></form>',
+  )
+  const button = $('button')
+  button.addEventListener('click', (event) => event.preventDefault())
+  outcome = { ok: false, error: 'duplicate' }
+  button.click()
+  outcome = { ok: true, id: '' }
+  await submit($('form'), button)
+  expect(ops()).toEqual(['search'])
+})
+
 test('a submit inside a shadow root counts once the visitor was in it', async () => {
   show('<x-news></x-news>')
   const root = $('x-news').attachShadow({ mode: 'open' })
@@ -264,6 +335,33 @@ test('elements that say something at load do so once a page, also when they come
   history.pushState({}, '', '/p/1')
   show(html(1))
   await vi.waitFor(() => expect(ids()).toEqual(['1', '2', '1']))
+})
+
+test.each([
+  [false, ['1']],
+  [true, ['1', '1']],
+])('an anchor is a page of its own (%s) as the key says', async (pageViewHash, expected) => {
+  configs.set('K', { key: 'K', base: '', pageViewHash })
+  history.pushState({}, '', `/anchors/${pageViewHash}`)
+  const html =
+    '<main data-track="viewProduct" data-track-on="load" data-track-product-id="1"></main>'
+  const ids = () => seen.map(({ payload }) => payload.product_id)
+  show(html)
+  await vi.waitFor(() => expect(ids()).toEqual(['1']))
+  history.pushState({}, '', '#reviews')
+  show(`${html}<b data-track="viewProduct" data-track-on="load" data-track-product-id="2"></b>`)
+  await vi.waitFor(() => expect(ids()).toEqual([...expected, '2']))
+})
+
+test('an element that has not changed is read once, however often the page changes', async () => {
+  history.pushState({}, '', '/frames')
+  show('<main data-track="viewProduct" data-track-on="load" data-track-product-id="9"></main>')
+  await vi.waitFor(() => expect(ops()).toHaveLength(1))
+  const read = vi.spyOn($('main'), 'getAttribute')
+  append('<p>frame</p>')
+  append('<i data-track="viewProduct" data-track-on="load" data-track-product-id="10"></i>')
+  await vi.waitFor(() => expect(ops()).toHaveLength(2))
+  expect(read).not.toHaveBeenCalled()
 })
 
 test('strange targets and strange helpers do no harm', () => {

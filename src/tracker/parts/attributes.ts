@@ -1,3 +1,4 @@
+import { attempt } from '../lib/attempt.ts'
 import type { PartApi } from '../parts.ts'
 
 type Helper = keyof PartApi['schemas']
@@ -9,13 +10,15 @@ const FIELD = 'select,textarea,input:not([type=submit],[type=button],[type=image
 /** The fields that are read unasked: of a form that is marked, these. */
 const EMAIL_FIELD = '[type=email],[name=email]:not([type=hidden])'
 const FORM_FIELDS: { readonly [name: string]: string } = {
+  // What the page puts into Object.prototype names no field.
+  __proto__: null as never,
   search_term: '[type=search],[name=q]:not([type=hidden]),[name=s]:not([type=hidden])',
   email_address: EMAIL_FIELD,
   email: EMAIL_FIELD,
 }
 /** What is never read, asked or not: nobody's business, and choices that were not made. */
 const UNREAD =
-  '[type=password],[autocomplete^=cc-],[type=radio]:not(:checked),[type=checkbox]:not(:checked)'
+  '[type=password],[autocomplete*=cc-],[type=radio]:not(:checked),[type=checkbox]:not(:checked)'
 /** An element of which half is on screen for so long was seen, ms. */
 const SEEN_MS = 1000
 
@@ -33,11 +36,11 @@ type Path = readonly Element[]
  * what an action sets off in turn (a click made by a click's listener, the submit of a clicked button)
  * counts only for another helper. Nothing is prevented, delayed or repeated.
  *
- * Codes of what was seen and not sent: `disabled` (a control), `prevented` (a submit). What is wrong in
- * the attributes, a helper that there is none of or a value, `track` tells.
+ * Codes of what was seen and not sent: `disabled` (a control), `prevented` (a submit), `helper` (there is
+ * none of that name). What is wrong in a value `track` tells.
  */
 export function attributes(api: PartApi): undefined {
-  const { track, notices, listen } = api
+  const { track, notices, listen, schemas } = api
   /** The last action that became an event. */
   let last: Event | undefined
   let lastPath: Path = []
@@ -50,7 +53,9 @@ export function attributes(api: PartApi): undefined {
     notices.tell('dropped', { operation: helperOf(where), reason: 'invalid', code, where })
 
   const report = (where: Element, payload: object) =>
-    track(helperOf(where), payload, { from: 'attribute', where })
+    schemas[helperOf(where)]?.entries
+      ? track(helperOf(where), payload, { from: 'attribute', where })
+      : drop(where, 'helper')
 
   const act = (event: Event) => {
     const { type, button, submitter } = event as MouseEvent & SubmitEvent
@@ -75,8 +80,8 @@ export function attributes(api: PartApi): undefined {
       // The middle button opens links and does nothing else, those after it do not activate.
       button > 1 ||
       (button && find('[href]') < 0) ||
-      // A label's click is followed by one of its control, and that one counts.
-      (label?.control && element.contains(label) && !around.includes(label.control))
+      // A label's click is followed by one of its control, and that one counts if it is seen here.
+      (label?.control && element.contains(label.control) && !around.includes(label.control))
     )
       return
     if (find(':disabled:not(fieldset),[aria-disabled=true]') >= 0) return drop(element, 'disabled')
@@ -90,7 +95,11 @@ export function attributes(api: PartApi): undefined {
         event.defaultPrevented ? drop(element, 'prevented') : report(element, payload),
       )
       setTimeout(settle)
-    } else if (report(element, payload).ok) {
+      return
+    }
+    const outcome = report(element, payload)
+    // A duplicate too: somebody else was quicker to report this very action.
+    if (outcome?.ok || outcome?.error === 'duplicate') {
       last = event
       lastPath = around
       lastHelper = helper
@@ -98,7 +107,7 @@ export function attributes(api: PartApi): undefined {
   }
 
   const settle = () => {
-    for (const submit of submits.splice(0)) submit()
+    for (const submit of submits.splice(0)) attempt(submit)
   }
 
   listen(window, 'click auxclick submit change focusin', act, true)
@@ -114,18 +123,31 @@ export function attributes(api: PartApi): undefined {
  */
 function startTelling(api: PartApi, report: (element: Element, payload: object) => void): void {
   const told = new Set<string>()
+  /** Elements that have been read and have not changed since: a page may change at every frame. */
+  let read = new WeakSet<Element>()
   const timers = new WeakMap<Element, number>()
   let page = ''
 
-  const tell = (element: Element) => {
-    const { pathname, hash } = location
-    if (page !== pathname + hash) told.clear()
-    page = pathname + hash
-    const payload = readPayload(complete([element]), api)
-    const text = helperOf(element) + JSON.stringify(payload)
-    if (!told.has(text)) report(element, payload)
-    told.add(text)
+  /** The page as page views count it: an anchor that the visitor jumps to is none of its own. */
+  const turn = () => {
+    const isHashed = [...api.configs.values()].some(({ pageViewHash }) => pageViewHash)
+    const here = location.pathname + (isHashed ? location.hash : '')
+    if (page === here) return
+    page = here
+    told.clear()
+    read = new WeakSet()
   }
+
+  const tell = (element: Element) =>
+    attempt(() => {
+      turn()
+      if (read.has(element)) return
+      read.add(element)
+      const payload = readPayload(complete([element]), api)
+      const text = helperOf(element) + JSON.stringify(payload)
+      if (!told.has(text)) report(element, payload)
+      told.add(text)
+    })
 
   const screen = new IntersectionObserver(
     (entries) => {
@@ -149,16 +171,22 @@ function startTelling(api: PartApi, report: (element: Element, payload: object) 
       screen.observe(element)
   }
   // Not at every change: a page that animates its elements changes them at every frame.
-  new MutationObserver(() => {
+  new MutationObserver((changes) => {
+    if (changes.some(({ type }) => type === 'attributes')) read = new WeakSet()
     if (!timer) timer = setTimeout(look, LOOK_MS)
   }).observe(document, {
     childList: true,
     subtree: true,
-    attributeFilter: ['data-track', 'data-track-product-id', 'data-track-search-term'],
+    attributeFilter: [
+      'data-track',
+      'data-track-on',
+      'data-track-product-id',
+      'data-track-search-term',
+    ],
   })
   api.listen(window, 'pageshow', (event) => {
     if (!(event as PageTransitionEvent).persisted) return
-    told.clear()
+    page = ''
     look()
   })
   look()
@@ -203,8 +231,9 @@ function readField(scopes: Path, selector: string): string | undefined {
 /** The payload of the element's helper. A product without variations is its own. */
 function readPayload(path: Path, { schemas }: PartApi): { readonly [name: string]: unknown } {
   const [element] = path as [Element]
-  const payload: { [name: string]: unknown } = {}
-  for (const name of Object.keys(schemas[helperOf(element)]?.entries ?? {})) {
+  const operation = helperOf(element)
+  const payload: { [name: string]: unknown } = { __proto__: null }
+  for (const name of Object.keys(schemas[operation]?.entries ?? {})) {
     const selector = triggerOf(element) === 'submit' && FORM_FIELDS[name]
     payload[name] =
       read(path, name) ?? (selector ? readField([element], selector)?.trim() : undefined)
@@ -212,9 +241,8 @@ function readPayload(path: Path, { schemas }: PartApi): { readonly [name: string
   const { product_id, quantity = 1 } = payload
   const id = read(path, 'variation-id')
   const sku = read(path, 'variation-sku')
-  return {
-    ...payload,
-    quantity: /\D/.test(`${quantity}`) ? quantity : +`${quantity}`,
-    variation: (id ?? sku) == null ? { id: product_id, sku: product_id } : { id, sku },
-  }
+  const own = (id ?? sku) == null ? product_id : undefined
+  payload.quantity = /\D/.test(`${quantity}`) ? quantity : +`${quantity}`
+  payload.variation = { __proto__: null, id: id ?? own, sku: sku ?? own }
+  return payload
 }

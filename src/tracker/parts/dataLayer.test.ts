@@ -185,8 +185,6 @@ test.each([
   ['GA4', { event: 'add_to_cart', ecommerce: { items: [{ item_id: '42' }] } }],
   ['a null reset', { ecommerce: null }],
   ['a bare name', { event: 'search', search_term: 'x' }],
-  ['an unknown name', { event: '__sm__something' }],
-  ['a name of Object.prototype', { event: '__sm__constructor' }],
   ['one underscore', { event: '__sm_view_homepage' }],
   ['an event that is no text', { event: { toString: (): string => '__sm__search' } }],
   ['an order without a name', { saveOrderInfo: { event: '__sm__order' } }],
@@ -196,6 +194,30 @@ test.each([
   layer().push(push)
   expect(events()).toEqual([])
   expect(await dropped()).toEqual([])
+})
+
+test.each(['something', 'constructor', 'addtocart', ''])(
+  'tells a name behind the prefix that there is none of: %s',
+  async (operation) => {
+    const { events, dropped } = open()
+    const push = { event: `__sm__${operation}` }
+    layer().push(push)
+    expect(events()).toEqual([])
+    expect(await dropped()).toEqual([{ operation, code: 'push', reason: 'invalid', where: push }])
+  },
+)
+
+test('without a prefix the names of others are no mistakes', async () => {
+  const { events, dropped } = open({ dataLayerPrefix: '' })
+  layer().push({ event: 'gtm.js' }, { event: 'view_homepage' })
+  expect(events()).toEqual([{ event: 'view_homepage' }])
+  expect(await dropped()).toEqual([])
+})
+
+test.each([[undefined], [null]])('a line whose variation is %s is its own', (variation) => {
+  const { events } = open()
+  layer().push({ ...line, variation })
+  expect(events()).toEqual([{ ...added, variation: { id: '42', sku: '42' } }])
 })
 
 describe('the same object', () => {

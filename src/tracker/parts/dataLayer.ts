@@ -88,7 +88,8 @@ const clean = (value: unknown): unknown =>
 
 /**
  * Reads the events of shop plugins: the helpers' usual names behind a prefix, and four of their own
- * (decisions.md, "What pages push that no operation takes").
+ * (decisions.md, "What pages push that no operation takes"). Codes of what is not sent: `order`,
+ * `set_phone`, and `push` for a name behind the prefix that is none of these.
  *
  * @param config The first key's: its prefix stands before the names view_category and view_brand too.
  */
@@ -107,7 +108,9 @@ function createPluginReader(
 
     // Copies without a prototype: what the page put into Object.prototype is no field of a push.
     const given: Fields = { __proto__: null, ...push }
-    const { id, sku }: Fields = { __proto__: null, ...(given.variation as object) }
+    // A product without variations is its own.
+    const own = { id: given.product_id, sku: given.product_id }
+    const { id, sku }: Fields = { __proto__: null, ...((given.variation ?? own) as object) }
     let fields: Fields = {
       __proto__: null,
       variation: { __proto__: null, id: clean(id), sku: clean(sku) },
@@ -144,8 +147,11 @@ function createPluginReader(
         email = fields
         phone = undefined
       }
-    } else if (/^(order|set_phone)$/.test(name))
-      notices.tell('dropped', { operation: name, code: name, where: push, reason: 'invalid' })
+    } else {
+      // Without a prefix everybody's events come here.
+      const code = /^(order|set_phone)$/.test(name) ? name : dataLayerPrefix && 'push'
+      if (code) notices.tell('dropped', { operation: name, code, where: push, reason: 'invalid' })
+    }
     return said
   }
 }

@@ -1,0 +1,120 @@
+import type { Page } from '@playwright/test'
+import type { Gateway } from '../src/gateway/index.ts'
+import { expect, test } from './fixtures.ts'
+
+// The live view: who may look, and what the viewer is told when that ends.
+
+const PHONE = { width: 390, height: 844 }
+
+const add = ({ customers }: Gateway, name: string) => {
+  const { customer, restKey } = customers.add({ name, origins: ['loopback'] })
+  return { ...customer, name, restKey }
+}
+type Viewed = ReturnType<typeof add>
+
+/** Fills in the form that is shown. */
+async function fillIn(page: Page, { customerId, restKey }: Viewed) {
+  await page.getByLabel(/Customer ID \(as customer add printed it\)/).fill(customerId)
+  await page.getByLabel('REST key').fill(restKey)
+  await page.getByTestId('login-submit').click()
+}
+
+async function signIn(page: Page, { url }: Gateway, customer: Viewed) {
+  await page.goto(`${url}/live`)
+  await fillIn(page, customer)
+  await expect(page.getByTestId('state')).toHaveText('live')
+}
+
+test.use({ testIdAttribute: 'data-test' })
+
+test('a second customer, beside the first', async ({ page, gateway }) => {
+  const [one, two] = [add(gateway, 'One'), add(gateway, 'Two')]
+  await signIn(page, gateway, one)
+  await page.getByTestId('customer').selectOption('Sign in to another…')
+  await fillIn(page, two)
+  await expect(page.getByTestId('customer')).toHaveValue(two.customerId)
+  await page.getByTestId('customer').selectOption('One')
+  await expect(page.getByTestId('state')).toHaveText('live')
+  await expect(page.getByTestId('empty')).toContainText(one.trackingKey)
+})
+
+test('a REST key that changes: said, and nobody else is shown in its place', async ({
+  page,
+  gateway,
+}) => {
+  const [one, two] = [add(gateway, 'One'), add(gateway, 'Two')]
+  await signIn(page, gateway, two)
+  await page.getByTestId('customer').selectOption('Sign in to another…')
+  await fillIn(page, one)
+  await expect(page.getByTestId('customer')).toHaveValue(one.customerId)
+  await expect(page.getByTestId('state')).toHaveText('live')
+  const restKey = gateway.customers.rotate(one.customerId, 'rest') as string
+  await expect(page.getByTestId('login-error')).toHaveText(
+    'The REST key of One has changed: sign in again.',
+  )
+  await expect(page.getByTestId('login-customer')).toHaveValue(one.customerId)
+  await expect(page.getByTestId('stream')).toBeHidden()
+  await fillIn(page, { ...one, restKey })
+  await expect(page.getByTestId('customer')).toHaveValue(one.customerId)
+})
+
+test('signed out elsewhere: said', async ({ page, context, gateway }) => {
+  const one = add(gateway, 'One')
+  await signIn(page, gateway, one)
+  const other = await context.newPage()
+  await other.goto(`${gateway.url}/live`)
+  await other.getByTestId('sign-out').click()
+  await expect(page.getByTestId('login-error')).toHaveText('You are signed out: sign in again.')
+  // Who signs out knows.
+  await expect(other.getByTestId('login')).toBeVisible()
+  await expect(other.getByTestId('login-error')).toHaveText('')
+})
+
+test('a stream that is refused: said', async ({ page, gateway }) => {
+  const one = add(gateway, 'One')
+  await page.route('**/live/events*', (route) => route.fulfill({ status: 401, json: {} }))
+  await page.goto(`${gateway.url}/live`)
+  await fillIn(page, one)
+  await expect(page.getByTestId('state')).toHaveText('reconnecting…')
+  await page.context().clearCookies()
+  await expect(page.getByTestId('login-error')).toHaveText('You are signed out: sign in again.')
+})
+
+test('the tag has the tracking key of now', async ({ page, gateway }) => {
+  const one = add(gateway, 'One')
+  await signIn(page, gateway, one)
+  const trackingKey = gateway.customers.rotate(one.customerId, 'tracking') as string
+  await page.getByTestId('show-tag').click()
+  await expect(page.getByTestId('tag-dialog')).toContainText(`/t/j/${trackingKey}"`)
+})
+
+test.describe('on a phone', () => {
+  test.use({ viewport: PHONE })
+
+  test('the tag is seen first, then the events; the bars of the funnel are in a line', async ({
+    page,
+    gateway,
+  }) => {
+    const one = add(gateway, 'One')
+    await signIn(page, gateway, one)
+    await expect(page.getByTestId('copy-tag')).toBeInViewport()
+    const shop = await page.context().newPage()
+    await shop.goto(gateway.url)
+    await shop.addScriptTag({ url: `${gateway.url}/t/j/${one.trackingKey}` })
+    await shop.evaluate(() =>
+      track.addToCart({
+        product_id: 12,
+        quantity: 2,
+        variation: { id: '12-1', sku: 'MUG-BLUE-LARGE' },
+      }),
+    )
+    await expect(page.locator('[data-operation=addToCart]')).toContainText('× 2  MUG-BLUE-LARGE')
+    await expect(page.getByTestId('kinds')).toBeHidden()
+    const figures = page.getByLabel('Totals')
+    await expect(figures.getByText('device', { exact: true })).toBeVisible()
+    const bars = await page
+      .locator('#funnel .track')
+      .evaluateAll((all) => all.map((bar) => bar.getBoundingClientRect().top))
+    expect(new Set(bars).size).toBe(1)
+  })
+})

@@ -1,0 +1,43 @@
+// @vitest-environment happy-dom
+
+import { expect, test } from 'vitest'
+import { findMissing } from './findMissing.ts'
+
+test.each([
+  [
+    'a field that is there',
+    '<input id="qty"><button data-track-quantity-from="#qty"></button>',
+    [],
+  ],
+  [
+    'none of that name',
+    '<input id="qty"><button data-track-quantity-from="#qyt"></button>',
+    ['data-track-quantity-from="#qyt"'],
+  ],
+  [
+    'named around the element',
+    '<div data-track-quantity-from=".q"><button></button></div>',
+    ['data-track-quantity-from=".q"'],
+  ],
+  [
+    'a value in its place',
+    '<div data-track-quantity="2"><button data-track-quantity-from="#qyt"></button></div>',
+    [],
+  ],
+  [
+    'only what is never read',
+    '<input type="password" id="p"><button data-track-source-from="#p"></button>',
+    ['data-track-source-from="#p"'],
+  ],
+  ['no selector', '<button data-track-source-from="#["></button>', ['data-track-source-from="#["']],
+])('%s', (_what, html, missing) => {
+  document.body.innerHTML = html
+  expect(findMissing(document.querySelector('button') as Element)).toEqual(missing)
+})
+
+test('over the border of a shadow root', () => {
+  document.body.innerHTML = '<input id="qty"><x-buy></x-buy>'
+  const root = document.querySelector('x-buy')?.attachShadow({ mode: 'open' }) as ShadowRoot
+  root.innerHTML = '<button data-track-quantity-from="#qty"></button>'
+  expect(findMissing(root.querySelector('button') as Element)).toEqual([])
+})

@@ -1,5 +1,6 @@
 /**
- * `window.track`, for shops that write TypeScript: `import 'shoptrail/global'` types it.
+ * `window.track`, for shops that write TypeScript: `/// <reference types="shoptrail/global" />` types it.
+ * (An import would stay in the shop's code and look for a file that there is none of.)
  *
  * Fields of payloads bear the specification's names. `did`, `event`, `url`, `http_user_agent`, and
  * where configured `source` and `remote_addr`, are filled in and may be given.

@@ -144,10 +144,14 @@ test('no page that we count: off, an own name, and an element under our name for
   shop,
   expectStored,
 }) => {
-  const named = customer.another({ pageViewEvent: 'seen', eventPrefix: 'shop_' })
+  const named = customer.another({
+    pageViews: 'all',
+    pageViewEvent: 'seen',
+    eventPrefix: 'shop_',
+  })
   const off = customer.another()
   const keys = [named, off].map(({ trackingKey }) => trackingKey)
-  const head = `<nav id="navigation"></nav>${WAYS['by wrapping history']}${shop.tag('data-page-views="all"', keys[0])}${shop.tag('', keys[1])}`
+  const head = `<nav id="navigation"></nav>${WAYS['by wrapping history']}${shop.tag('', keys[0])}${shop.tag('', keys[1])}`
   await page.goto(shop.page('/a', { head: '', body: head }))
   await change(page, "history.pushState({},'','/b')")
   // The shop's own view_homepage is another event.

@@ -12,7 +12,8 @@ export default defineConfig({
   testMatch: '**/*.spec.ts',
   outputDir: '../dist/e2e',
   forbidOnly: Boolean(process.env.CI),
-  workers: 2,
+  // Most of a test is waiting for a network that the proxy makes slow, not computing.
+  workers: 3,
   retries: 0,
   // Continuous integration has two slow cores; a test that waits for a condition ends when it holds.
   timeout: 60_000,

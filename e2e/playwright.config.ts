@@ -12,8 +12,7 @@ export default defineConfig({
   testMatch: '**/*.spec.ts',
   outputDir: '../dist/e2e',
   forbidOnly: Boolean(process.env.CI),
-  // Most of a test is waiting for a network that the proxy makes slow, not computing.
-  workers: 3,
+  workers: 2,
   retries: 0,
   // Continuous integration has two slow cores; a test that waits for a condition ends when it holds.
   timeout: 60_000,

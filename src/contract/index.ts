@@ -12,6 +12,7 @@ import { createEventSchemas, EVENT_NAMES, type TrackingOperation } from './event
 import { text } from './fields.ts'
 import { serveJavascriptSchema } from './keys.ts'
 
+export type * from './answers.ts'
 export type * from './campaigns.ts'
 export type { Checked } from './check.ts'
 export * from './delivery.ts'

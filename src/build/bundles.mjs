@@ -1,4 +1,14 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { runInNewContext } from 'node:vm'
 import { build } from 'esbuild'
@@ -9,12 +19,14 @@ const dist = join(root, 'dist')
 
 /** What a browser bundle may hold. A library or a module of the gateway in it is a mistake. */
 export const BROWSER_INPUTS = /^src\/(tracker|contract)\/|(^|\/)node_modules\/valibot\//
+export const CLIENT_INPUTS = /^src\/(client|contract)\/|(^|\/)node_modules\/valibot\//
 export const GATEWAY_INPUTS = /^src\/(gateway|contract|client)\//
 
 const GATEWAY_BUNDLES = {
   'gateway.js': 'src/gateway/index.ts',
   'shoptrail.js': 'src/gateway/cli.ts',
   'sqlite-worker.js': 'src/gateway/sqlite/worker.ts',
+  'report-worker.js': 'src/gateway/sqlite/reportWorker.ts',
 }
 
 /**
@@ -34,6 +46,7 @@ export async function buildBundles(version) {
     write('inspector.js', await bundleInspector(version))
     browserFiles.push('inspector.js')
   }
+  await bundleClient(version)
   await Promise.all(
     Object.entries(GATEWAY_BUNDLES).map(([file, entry]) => bundleGateway(file, entry, version)),
   )
@@ -139,6 +152,69 @@ async function bundleGateway(file, entry, version) {
   for (const { path, contents } of outputFiles) write(relative(dist, path), contents)
   if (file === 'shoptrail.js') chmodSync(join(dist, file), 0o755)
 }
+
+/**
+ * The client, for whatever has fetch: one file without an import, as a module and for `require`. Not
+ * minified, since it is read in the stacks of those who use it.
+ */
+async function bundleClient(version) {
+  for (const [file, format] of [
+    ['client.js', 'esm'],
+    ['client.cjs', 'cjs'],
+  ]) {
+    const { outputFiles, metafile } = await build({
+      entryPoints: ['src/client/index.ts'],
+      absWorkingDir: root,
+      bundle: true,
+      write: false,
+      metafile: true,
+      format,
+      platform: 'neutral',
+      mainFields: ['module', 'main'],
+      target: 'es2022',
+      legalComments: 'inline',
+      logLevel: 'error',
+      define: { __version__: JSON.stringify(version) },
+    })
+    refuseForeign(Object.keys(metafile.inputs), CLIENT_INPUTS, file)
+    write(file, outputFiles[0].text)
+  }
+  writeClientTypes()
+}
+
+/**
+ * The client's declarations, twice: TypeScript takes a declaration for a module or for CommonJS by the
+ * package.json nearest to it, and refuses to `require` a module's.
+ */
+function writeClientTypes() {
+  const tsc = join(root, 'node_modules/typescript/bin/tsc')
+  const { status } = spawnSync(process.execPath, [tsc, '-b', 'src/client', '--pretty', 'false'], {
+    cwd: root,
+    stdio: 'inherit',
+  })
+  if (status !== 0) throw new Error('The types of the client have the faults above.')
+  // A file of an earlier build would be packed as well.
+  rmSync(join(dist, 'client'), { recursive: true, force: true })
+  for (const [folder, type] of [
+    ['types-esm', 'module'],
+    ['types-cjs', 'commonjs'],
+  ]) {
+    write(`client/${folder}/package.json`, `{ "type": "${type}" }\n`)
+    for (const part of ['client', 'contract']) {
+      for (const file of readdirSync(join(root, 'src', part)).filter(isDeclared)) {
+        const name = `${part}/${file.replace(/\.ts$/, '.d.ts')}`
+        const text = readFileSync(join(dist, 'types', name), 'utf8')
+        // Older compilers know the file of './x.js', not that of './x.ts'.
+        write(
+          `client/${folder}/${name}`,
+          text.replace(/((?:from|import\() ?['"]\.[^'"]*)\.ts(['"])/g, '$1.js$2'),
+        )
+      }
+    }
+  }
+}
+
+const isDeclared = (file) => /^\w+\.ts$/.test(file)
 
 /** What a module exports at run time; types are gone. */
 export async function exportsOf(path) {

@@ -1,6 +1,12 @@
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
-import { BROWSER_INPUTS, bundleTracker, GATEWAY_INPUTS, refuseForeign } from './bundles.mjs'
+import {
+  BROWSER_INPUTS,
+  bundleTracker,
+  CLIENT_INPUTS,
+  GATEWAY_INPUTS,
+  refuseForeign,
+} from './bundles.mjs'
 import { findFaults } from './sizes.mjs'
 
 test('the script is one expression: a function of the configuration and the parts', async () => {
@@ -18,6 +24,11 @@ const imports = [
   [BROWSER_INPUTS, 'node_modules/valibot-extra/index.js', false],
   [BROWSER_INPUTS, 'src/gateway/keys.ts', false],
   [BROWSER_INPUTS, 'src/client/index.ts', false],
+  [CLIENT_INPUTS, 'src/client/send.ts', true],
+  [CLIENT_INPUTS, 'node_modules/valibot/dist/index.mjs', true],
+  [CLIENT_INPUTS, 'src/gateway/keys.ts', false],
+  [CLIENT_INPUTS, 'src/tracker/lib/uuid.ts', false],
+  [CLIENT_INPUTS, 'node_modules/undici/index.js', false],
   [GATEWAY_INPUTS, 'src/client/index.ts', true],
   [GATEWAY_INPUTS, 'src/gateway/sqlite/worker.ts', true],
   [GATEWAY_INPUTS, 'src/tracker/outbox.ts', false],

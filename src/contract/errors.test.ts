@@ -51,7 +51,12 @@ test.each(apiErrors)('%s without an answer: status 0, no issues, no body', (_nam
   expect(error.status).toBe(0)
   expect(error.issues).toEqual([])
   expect(error.body).toBeUndefined()
+  expect(error.mayHaveArrived).toBe(false)
   expect('cause' in error).toBe(false)
+})
+
+test('an error tells that the request may have been carried out', () => {
+  expect(new ApiException('No answer', { mayHaveArrived: true }).mayHaveArrived).toBe(true)
 })
 
 test('a cause is kept, as Error itself keeps it', () => {

@@ -32,6 +32,8 @@ export type ApiFailure = {
   readonly issues?: readonly Issue[]
   /** The decoded body of the answer, or its text where it was not JSON. Default undefined. */
   readonly body?: unknown
+  /** Whether the request may have been carried out though it failed. Default false. */
+  readonly mayHaveArrived?: boolean
   /** What went wrong underneath. */
   readonly cause?: unknown
 }
@@ -42,11 +44,20 @@ export class ApiException extends Error {
   readonly status: number
   readonly issues: readonly Issue[]
   readonly body: unknown
-  constructor(message: string, { status = 0, issues = [], body, cause }: ApiFailure = {}) {
+  /**
+   * True: it was sent, and what became of it is not known (a timeout, a broken connection, a 5xx), or it
+   * succeeded with an answer that can not be read. False: it was not sent, or the answer refused it.
+   */
+  readonly mayHaveArrived: boolean
+  constructor(
+    message: string,
+    { status = 0, issues = [], body, mayHaveArrived = false, cause }: ApiFailure = {},
+  ) {
     super(message, cause === undefined ? undefined : { cause })
     this.status = status
     this.issues = issues
     this.body = body
+    this.mayHaveArrived = mayHaveArrived
   }
 }
 

@@ -1,0 +1,209 @@
+import { tagOf } from '../contract/fields.ts'
+import type {
+  CustomApiEvent,
+  EventInput,
+  Issue,
+  ServedScript,
+  StoredEvent,
+  TrackingOperation,
+} from '../contract/index.ts'
+import { createEventId } from './eventId.ts'
+import type { Operate, Plan } from './operate.ts'
+import { type CallOptions, isWellFormed, NOT_WELL_FORMED, type Settings } from './settings.ts'
+
+/** A payload whose event name may be left out: then it is the client's setting, else the usual one. */
+export type Named<O extends TrackingOperation> = Omit<EventInput<O>, 'event'> & {
+  readonly event?: string | null | undefined
+}
+
+/**
+ * The event operations. Each rejects with a ValidationException before any request, or with an
+ * ApiException; each resolves with the decoded JSON of the answer, and with `[]` where that is empty.
+ *
+ * All but sendCustomApi need the client's trackingKey. They carry an id that is made once a call, by
+ * which the gateway stores an event once: so they are repeated where a try fails. The client speaks for
+ * its visitor, and says the visitor's `http_user_agent` and `remote_addr`, not its own.
+ */
+export type Events = {
+  /**
+   * A custom event without a visitor. Never repeated where the first try may have been taken.
+   *
+   * @example
+   * await client.events.sendCustomApi({ email: 'ana@shop.example', event: 'quiz_done' })
+   */
+  sendCustomApi(event: CustomApiEvent, options?: CallOptions): Promise<StoredEvent>
+  /**
+   * A custom event of a visitor. It has no usual name: `event` is required.
+   *
+   * @example
+   * await client.events.sendCustom({ ...visitor, email: 'ana@shop.example', event: 'quiz_done' })
+   */
+  sendCustom(event: EventInput<'sendCustom'>, options?: CallOptions): Promise<StoredEvent>
+  /**
+   * A view of the homepage, or of a page of no other kind.
+   *
+   * @example
+   * const visitor = {
+   *   did: '7c9f2f4e-1d0b-4a53-9f6e-2f6d3b0c8a11',
+   *   url: 'https://shop.example/',
+   *   http_user_agent: request.headers['user-agent'] ?? 'unknown',
+   *   remote_addr: '203.0.113.10',
+   * }
+   * await client.events.viewHomepage(visitor)
+   */
+  viewHomepage(event: Named<'viewHomepage'>, options?: CallOptions): Promise<StoredEvent>
+  /**
+   * A visitor's e-mail address. Names and phone may be empty.
+   *
+   * @example
+   * await client.events.setEmail({
+   *   ...visitor, email_address: 'ana@shop.example', firstname: 'Ana', lastname: '', phone: '',
+   * })
+   */
+  setEmail(event: Named<'setEmail'>, options?: CallOptions): Promise<StoredEvent>
+  /**
+   * A view of a product; its id is text here.
+   *
+   * @example
+   * await client.events.viewProduct({ ...visitor, product_id: '12' })
+   */
+  viewProduct(event: Named<'viewProduct'>, options?: CallOptions): Promise<StoredEvent>
+  /**
+   * A product line put into the cart. `product_id` is a whole number from 1, or its digits.
+   *
+   * @example
+   * const line = { product_id: 12, quantity: 1, variation: { id: '12-1', sku: 'MUG-BLUE' } }
+   * await client.events.addToCart({ ...visitor, ...line })
+   */
+  addToCart(event: Named<'addToCart'>, options?: CallOptions): Promise<StoredEvent>
+  /**
+   * A product line taken out of the cart.
+   *
+   * @example
+   * await client.events.removeFromCart({ ...visitor, ...line })
+   */
+  removeFromCart(event: Named<'removeFromCart'>, options?: CallOptions): Promise<StoredEvent>
+  /**
+   * A product line put on the wishlist.
+   *
+   * @example
+   * await client.events.addToWishlist({ ...visitor, ...line })
+   */
+  addToWishlist(event: Named<'addToWishlist'>, options?: CallOptions): Promise<StoredEvent>
+  /**
+   * A product line taken from the wishlist.
+   *
+   * @example
+   * await client.events.removeFromWishlist({ ...visitor, ...line })
+   */
+  removeFromWishlist(
+    event: Named<'removeFromWishlist'>,
+    options?: CallOptions,
+  ): Promise<StoredEvent>
+  /**
+   * The start of a checkout.
+   *
+   * @example
+   * await client.events.initiateCheckout(visitor)
+   */
+  initiateCheckout(event: Named<'initiateCheckout'>, options?: CallOptions): Promise<StoredEvent>
+  /**
+   * A search in the shop.
+   *
+   * @example
+   * await client.events.search({ ...visitor, search_term: 'blue mug' })
+   */
+  search(event: Named<'search'>, options?: CallOptions): Promise<StoredEvent>
+  /**
+   * The script of a tracking key, with what its tag needs. The restKey is not sent.
+   *
+   * @param trackingKey 6 to 20 characters. Default: the client's.
+   * @example
+   * const { script, integrity } = await client.events.serveJavascript()
+   */
+  serveJavascript(trackingKey?: string | null, options?: CallOptions): Promise<ServedScript>
+}
+
+const NO_TRACKING_KEY: Issue = {
+  path: 'trackingKey',
+  message: 'Expected createClient to be given a tracking key, received none',
+}
+
+export function createEvents(operate: Operate, settings: Settings): Events {
+  const { apiUrl, trackingUrl, customerId, restKey, trackingKey, events, now } = settings
+  const nextId = createEventId(settings.getRandomValues)
+  const rest = encodeURIComponent(restKey)
+
+  const track =
+    <O extends TrackingOperation>(operation: O) =>
+    (event: unknown, options?: CallOptions): Promise<StoredEvent> =>
+      operate({
+        operation,
+        payload: withName(event, events[operation]),
+        options,
+        issues: trackingKey === undefined ? [NO_TRACKING_KEY] : [],
+        repeat: 'always',
+        toRequest: (payload) => {
+          const at = Math.floor(now())
+          const keys = `k=${encodeURIComponent(trackingKey ?? '')}&api_key=${rest}`
+          return {
+            method: 'POST',
+            url: `${trackingUrl}/r?${keys}&id=${nextId(at)}&at=${at}`,
+            body: JSON.stringify(payload),
+          }
+        },
+      } satisfies Plan<O>)
+
+  return {
+    sendCustomApi: (event, options) =>
+      operate({
+        operation: 'sendCustomApi',
+        payload: event,
+        options,
+        repeat: 'ifNotTaken',
+        toRequest: (payload) => ({
+          method: 'POST',
+          url: `${apiUrl}/custom_events?k=${rest}&u=${encodeURIComponent(customerId)}`,
+          body: JSON.stringify(payload),
+        }),
+      }),
+    sendCustom: track('sendCustom'),
+    viewHomepage: track('viewHomepage'),
+    setEmail: track('setEmail'),
+    viewProduct: track('viewProduct'),
+    addToCart: track('addToCart'),
+    removeFromCart: track('removeFromCart'),
+    addToWishlist: track('addToWishlist'),
+    removeFromWishlist: track('removeFromWishlist'),
+    initiateCheckout: track('initiateCheckout'),
+    search: track('search'),
+    serveJavascript: (given, options) => {
+      const key = given ?? trackingKey
+      const isText = typeof key === 'string'
+      const isSendable = isText && isWellFormed(key)
+      return operate({
+        operation: 'serveJavascript',
+        payload: { trackingKey: key },
+        options,
+        issues: isText && !isSendable ? [NOT_WELL_FORMED] : [],
+        names: isSendable ? [key] : [],
+        repeat: 'always',
+        toRequest: (payload) => {
+          const segment = encodeURIComponent(payload.trackingKey)
+          return { method: 'GET', url: `${trackingUrl}/j/${segment}?k=${segment}` }
+        },
+      })
+    },
+  }
+}
+
+/** The payload, with an event name where it has none. What can not be read is left to the contract. */
+function withName(payload: unknown, event: string): unknown {
+  try {
+    if (!event || tagOf(payload) !== 'Object') return payload
+    const fields = { ...(payload as { readonly event?: unknown }) }
+    return (fields.event ?? undefined) === undefined ? { ...fields, event } : payload
+  } catch {
+    return payload
+  }
+}

@@ -1,0 +1,187 @@
+import { createHash } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Gateway } from '../gateway/index.ts'
+import { prepareGateway, recordsOf } from '../test/gateway.ts'
+import { completePayloads } from '../test/payloads.ts'
+import { type Client, createClient } from './index.ts'
+
+const TRACKING_KEY = 'TRACKKEY1'
+const tracking = [
+  'viewHomepage',
+  'setEmail',
+  'viewProduct',
+  'addToCart',
+  'removeFromCart',
+  'addToWishlist',
+  'removeFromWishlist',
+  'initiateCheckout',
+  'search',
+] as const
+
+let prepared: Awaited<ReturnType<typeof prepareGateway>>
+let gateway: Gateway
+let restKey: string
+let client: Client
+
+const connect = (options: object = {}): Client =>
+  createClient({
+    customerId: 'CUST-1',
+    restKey,
+    trackingKey: TRACKING_KEY,
+    baseUrl: gateway.url,
+    retries: 0,
+    ...options,
+  })
+
+beforeAll(async () => {
+  prepared = await prepareGateway()
+  gateway = await prepared.start()
+  restKey = gateway.customers.add({ customerId: 'CUST-1', trackingKey: TRACKING_KEY }).restKey
+  client = connect()
+})
+afterAll(() => prepared.end())
+
+test.each(tracking)('%s is stored as it was given, under its usual name', async (operation) => {
+  const { event: _, ...payload } = completePayloads[operation]
+  const send = client.events[operation] as (payload: object) => Promise<{ readonly id: string }>
+  const { id } = await send(payload)
+  const record = (await recordsOf(gateway)).find((one) => one.id === id)
+
+  expect(record).toMatchObject({ operation, did: payload.did })
+  const name = operation.replace(/[A-Z]/g, '_$&').toLowerCase()
+  expect(JSON.parse(record?.payload ?? '')).toEqual({ ...payload, event: name })
+})
+
+test('sendCustom is stored under the name it was given', async () => {
+  const { id } = await client.events.sendCustom(completePayloads.sendCustom)
+  const record = (await recordsOf(gateway)).find((one) => one.id === id)
+  expect(JSON.parse(record?.payload ?? '')).toEqual(completePayloads.sendCustom)
+})
+
+test('sendCustomApi is stored without a device', async () => {
+  const { id } = await client.events.sendCustomApi(completePayloads.sendCustomApi)
+  const record = (await recordsOf(gateway)).find((one) => one.id === id)
+  expect(record).toMatchObject({ operation: 'sendCustomApi', did: null })
+  expect(JSON.parse(record?.payload ?? '')).toEqual(completePayloads.sendCustomApi)
+})
+
+test('an event whose answer is lost is stored once, and at the moment of the call', async () => {
+  const at = Date.now() - 5_000
+  const ids: string[] = []
+  const losing = connect({
+    now: () => at,
+    retries: 2,
+    random: () => 0,
+    fetch: async (url: string, init: RequestInit) => {
+      ids.push(new URL(url).searchParams.get('id') ?? '')
+      const response = await fetch(url, init)
+      if (ids.length === 3) return response
+      await response.text()
+      throw new TypeError('The answer was lost')
+    },
+  })
+  const { id } = await losing.events.viewHomepage(completePayloads.viewHomepage)
+  const records = (await recordsOf(gateway)).filter((record) => record.id === id)
+
+  expect(ids).toEqual([id, id, id])
+  expect(records).toHaveLength(1)
+  expect(records[0]).toMatchObject({ at })
+})
+
+test('serveJavascript answers the script with what its tag needs', async () => {
+  const served = await client.events.serveJavascript()
+  expect(served).toMatchObject({ trackingKey: TRACKING_KEY, config: {} })
+  const digest = createHash('sha384').update(served.script).digest('base64')
+  expect(served.integrity).toBe(`sha384-${digest}`)
+  await expect(client.events.serveJavascript('UNKNOWN1')).rejects.toMatchObject({
+    name: 'CustomerNotFoundException',
+    status: 404,
+  })
+})
+
+test('a campaign is created, listed and found', async () => {
+  const { create } = completePayloads
+  const made = await client.campaigns.create(create)
+  expect(made).toMatchObject({ ...create, status: 'scheduled' })
+  expect(Date.parse(made.created_at)).not.toBeNaN()
+  const sms = await client.campaigns.create({ ...create, type: 'sms' })
+
+  expect(await client.campaigns.getLatestCampaign()).toEqual([sms])
+  expect(await client.campaigns.getLatestCampaign(5)).toEqual([sms, made])
+  const listed = await client.campaigns.list({ type: 'email', search: '', limit: '10' })
+  expect(listed).toMatchObject({ page: 1, limit: 10, total: 1, data: [{ id: made.id }] })
+  expect((await client.campaigns.list()).total).toBe(2)
+})
+
+test('the largest campaign goes through, of letters that JSON escapes too', async () => {
+  for (const letter of ['é', '\u0001', '"']) {
+    const html = `x${letter.repeat(511_999)}`
+    const { content } = await client.campaigns.create({
+      ...completePayloads.create,
+      content: { html },
+    })
+    expect(content.html === html).toBe(true)
+  }
+})
+
+test('an id that is no campaign’s is not found, whatever it holds', async () => {
+  for (const id of ['nobody', 'a/b', '../list', 'a?x=1', 'a#b', '%2e%2e', 'été', ' ', "'--"])
+    await expect(client.campaigns.getEmailReport(id)).rejects.toMatchObject({
+      name: id.trim() ? 'CustomerNotFoundException' : 'ValidationException',
+    })
+})
+
+test('each wrong credential has its error', async () => {
+  const wrongKey = connect({ restKey: 'wrong-key-123' })
+  const unknown = connect({ customerId: 'nobody', trackingKey: 'NOBODY1' })
+  for (const [failing, status, name] of [
+    [wrongKey, 401, 'UnauthorizedException'],
+    [unknown, 404, 'CustomerNotFoundException'],
+  ] as const)
+    for (const call of [
+      () => failing.campaigns.list(),
+      () => failing.campaigns.create(completePayloads.create),
+      () => failing.campaigns.getLatestCampaign(),
+      () => failing.events.sendCustomApi(completePayloads.sendCustomApi),
+      () => failing.events.search(completePayloads.search),
+    ]) {
+      const error = await call().catch((error: unknown) => error)
+      expect(error).toMatchObject({ status, name, mayHaveArrived: false })
+    }
+})
+
+test('a wrong path is told as what it is', async () => {
+  const { campaigns } = connect({ apiPath: '/api/v9' })
+  await expect(campaigns.list()).rejects.toMatchObject({ name: 'CustomerNotFoundException' })
+})
+
+test('what the gateway refuses and the contract does not has the issues of the answer', async () => {
+  await expect(client.campaigns.list({ page: 'first' })).rejects.toMatchObject({
+    name: 'ApiException',
+    status: 422,
+    issues: [{ path: 'page' }],
+  })
+})
+
+test('the report of a campaign tells of its visits', async () => {
+  const { create } = completePayloads
+  const tracking = { utm_campaign: 'client', utm_medium: 'email', utm_source: 'letter' }
+  const { id } = await client.campaigns.create({ ...create, tracking })
+  const visitor = {
+    ...completePayloads.viewHomepage,
+    did: '3f0e9a52-76c1-4b1e-8d5f-0c6b7a9e1d23',
+    url: `https://shop.example/?${new URLSearchParams(tracking)}`,
+  }
+  await client.events.viewProduct({ ...visitor, event: null, product_id: '42' })
+  const line = { product_id: 42, quantity: 1, variation: { id: '42', sku: '42' } }
+  await client.events.addToCart({ ...visitor, event: null, ...line })
+
+  await expect
+    .poll(() => client.campaigns.getEmailReport(id))
+    .toMatchObject({
+      campaign_id: id,
+      visitors: 1,
+      events: { view_product: 1, add_to_cart: 1 },
+      funnel: { view_product: 1, add_to_cart: 1, initiate_checkout: 0 },
+    })
+})

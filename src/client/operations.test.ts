@@ -1,0 +1,256 @@
+import { expect, expectTypeOf, test } from 'vitest'
+import { json, startApi } from '../test/api.ts'
+import { completePayloads, operations } from '../test/payloads.ts'
+import {
+  type Client,
+  type ClientOptions,
+  createClient,
+  type EmailReport,
+  type Named,
+  type StoredEvent,
+  ValidationException,
+} from './index.ts'
+
+const KEYS = { customerId: 'CUSTOMER 7', restKey: 'rest+Key/9f31', trackingKey: 'ABC?23' }
+const REST = 'k=rest%2BKey%2F9f31&u=CUSTOMER%207'
+const TRACKING = 'k=ABC%3F23&api_key=rest%2BKey%2F9f31'
+const NOW = 1_800_000_000_000
+
+/** Every operation by its name in the specification, as a function of the payload. */
+const callsOf = ({ campaigns, events }: Client) => ({
+  ...events,
+  ...campaigns,
+  getEmailReport: ({ id }: { readonly id: string }) => campaigns.getEmailReport(id),
+  getLatestCampaign: ({ limit }: { readonly limit?: number }) => campaigns.getLatestCampaign(limit),
+  serveJavascript: (payload: { readonly trackingKey?: string }) =>
+    events.serveJavascript(payload.trackingKey),
+})
+
+async function withApi<T>(
+  run: (client: Client) => Promise<T>,
+  options: Partial<ClientOptions> = {},
+) {
+  const api = await startApi(json(200, { id: 'x' }))
+  const client = createClient({ ...KEYS, baseUrl: api.url, now: () => NOW, ...options })
+  const settled = await run(client).then(
+    (value) => ({ value, error: undefined }),
+    (error: unknown) => ({ value: undefined, error }),
+  )
+  await api.close()
+  return { ...settled, received: api.received }
+}
+
+const requests: readonly [operation: string, method: string, path: string, query: string][] = [
+  ['list', 'POST', '/api/v1/campaigns/list', REST],
+  ['create', 'POST', '/api/v1/campaigns/create', REST],
+  ['getEmailReport', 'GET', '/api/v1/campaigns/c-1/email/get-report', REST],
+  ['getLatestCampaign', 'GET', '/api/v1/get-latest-campaign', `${REST}&limit=5`],
+  ['sendCustomApi', 'POST', '/api/v1/custom_events', REST],
+  ['serveJavascript', 'GET', '/t/j/ABC123', 'k=ABC123'],
+  ...operations
+    .filter((operation) => 'did' in completePayloads[operation])
+    .map((operation): [string, string, string, string] => [operation, 'POST', '/t/r', TRACKING]),
+]
+
+test('all sixteen are there', () => {
+  expect(requests.map(([operation]) => operation).sort()).toEqual([...operations].sort())
+})
+
+test.each(requests)('%s is %s %s', async (operation, method, path, query) => {
+  const payload: object = completePayloads[operation as keyof typeof completePayloads]
+  const { value, received } = await withApi((client) => {
+    const call = callsOf(client)[operation as keyof typeof completePayloads]
+    return (call as (payload: object) => Promise<unknown>)(payload)
+  })
+  expect(value).toEqual({ id: 'x' })
+  expect(received).toHaveLength(1)
+  const { target = '', headers, body = '', method: sent } = received[0] ?? {}
+  const [sentPath, sentQuery = ''] = target.split('?')
+  expect([sent, sentPath]).toEqual([method, path])
+  expect(sentQuery.replace(/&id=[\da-f-]{36}&at=1800000000000$/, '')).toBe(query)
+  expect(sentQuery.includes('&at=')).toBe(path === '/t/r')
+  expect(headers?.accept).toBe('application/json')
+  if (method === 'GET') {
+    expect(headers).not.toHaveProperty('content-type')
+    expect(body).toBe('')
+  } else {
+    expect(headers?.['content-type']).toBe('application/json')
+    expect(headers?.['content-length']).toBe(`${Buffer.byteLength(body)}`)
+    expect(JSON.parse(body)).toEqual(payload)
+  }
+})
+
+const names: readonly [operation: 'viewProduct' | 'addToCart' | 'search', usual: string][] = [
+  ['viewProduct', 'view_product'],
+  ['addToCart', 'add_to_cart'],
+  ['search', 'search'],
+]
+test.each(names)('%s has its usual name, the setting’s or its own', async (operation, usual) => {
+  const call = async (given: object, options: Partial<ClientOptions> = {}) => {
+    const { event: _, ...payload } = completePayloads[operation]
+    const { received } = await withApi(
+      (client) =>
+        (client.events[operation] as (payload: object) => Promise<unknown>)({
+          ...payload,
+          ...given,
+        }),
+      options,
+    )
+    return JSON.parse(received[0]?.body ?? '').event
+  }
+  const events = { [operation]: 'de_name' }
+  expect(await call({})).toBe(usual)
+  expect(await call({ event: null })).toBe(usual)
+  expect(await call({ event: undefined })).toBe(usual)
+  expect(await call({}, { events })).toBe('de_name')
+  expect(await call({ event: 'own' }, { events })).toBe('own')
+})
+
+test('a payload is not changed, and an empty event name is no absent one', async () => {
+  const { event: _, ...payload } = completePayloads.search
+  const given = Object.freeze({ ...payload })
+  const { value } = await withApi(({ events }) => events.search(given))
+  expect(value).toBeDefined()
+  const { error, received } = await withApi(({ events }) => events.search({ ...given, event: '' }))
+  expect(error).toMatchObject({ issues: [{ path: 'event' }] })
+  expect(received).toHaveLength(0)
+})
+
+test('sendCustom has no usual name', async () => {
+  const { event: _, ...payload } = completePayloads.sendCustom
+  // @ts-expect-error its caller says the name
+  const { error } = await withApi(({ events }) => events.sendCustom(payload))
+  expect(error).toMatchObject({ name: 'ValidationException', issues: [{ path: 'event' }] })
+})
+
+const throwing = new Proxy(
+  {},
+  {
+    get: () => {
+      throw new Error('no')
+    },
+    ownKeys: () => {
+      throw new Error('no')
+    },
+  },
+)
+const anEvent = { event: 7 }
+/** What of it is a payload all the same. */
+const SENSE: Readonly<Record<string, readonly unknown[]>> = {
+  list: [undefined, anEvent],
+  getLatestCampaign: [undefined, null, 7],
+  getEmailReport: ['x'],
+}
+const nonsense = [undefined, null, 7, 'x', [], () => {}, throwing, new Map(), anEvent]
+
+test.each(operations.filter((operation) => operation !== 'serveJavascript'))(
+  '%s: nonsense is refused as a rejection, without a request',
+  async (operation) => {
+    for (const payload of nonsense) {
+      if (SENSE[operation]?.includes(payload)) continue
+      const { error, received } = await withApi((client) => {
+        const { campaigns, events } = client
+        const call = { ...events, ...campaigns }[operation]
+        return (call as (payload: unknown) => Promise<unknown>)(payload)
+      })
+      expect(error).toBeInstanceOf(ValidationException)
+      expect(received).toHaveLength(0)
+    }
+  },
+)
+
+test('without a tracking key its events are refused, with the faults of the payload', async () => {
+  const options = { trackingKey: undefined }
+  const { error, received } = await withApi(
+    ({ events }) => events.search({ ...completePayloads.search, search_term: '' }),
+    options,
+  )
+  expect(error).toBeInstanceOf(ValidationException)
+  expect(error).toMatchObject({ issues: [{ path: 'trackingKey' }, { path: 'search_term' }] })
+  expect(received).toHaveLength(0)
+  const script = await withApi(({ events }) => events.serveJavascript(), options)
+  expect(script.error).toMatchObject({ issues: [{ path: 'trackingKey' }] })
+  expect(script.received).toHaveLength(0)
+  const custom = await withApi(
+    ({ events }) => events.sendCustomApi(completePayloads.sendCustomApi),
+    options,
+  )
+  expect(custom.value).toEqual({ id: 'x' })
+})
+
+test.each([
+  ['ABC 23/ü', '/t/j/ABC%2023%2F%C3%BC?k=ABC%2023%2F%C3%BC'],
+  ['../../x', '/t/j/..%2F..%2Fx?k=..%2F..%2Fx'],
+  [undefined, '/t/j/ABC%3F23?k=ABC%3F23'],
+])('serveJavascript of %j', async (key, target) => {
+  const { received } = await withApi(({ events }) => events.serveJavascript(key))
+  expect(received.map((one) => one.target)).toEqual([target])
+})
+
+test.each(['ABC12', 'x'.repeat(21), '      ', 'ABC12\ud83d', 7, {}])(
+  'serveJavascript refuses %j',
+  async (key) => {
+    const { error, received } = await withApi(({ events }) => events.serveJavascript(key as string))
+    expect(error).toMatchObject({ name: 'ValidationException', issues: [{ path: 'trackingKey' }] })
+    expect(received).toHaveLength(0)
+  },
+)
+
+test.each(['2026-02-30 10:00', '2026-04-31 10:00', '2026-02-29 10:00', '2026-02-28 25:61'])(
+  'no campaign is scheduled at %s',
+  async (send_at) => {
+    const { create } = completePayloads
+    const scheduling = { ...create.scheduling, send_at }
+    const { error } = await withApi(({ campaigns }) => campaigns.create({ ...create, scheduling }))
+    expect(error).toMatchObject({ issues: [{ path: 'scheduling.send_at' }] })
+  },
+)
+
+test('HTML is counted in characters, its request in bytes', async () => {
+  const { create } = completePayloads
+  const send = (html: string) =>
+    withApi(({ campaigns }) => campaigns.create({ ...create, content: { html } }))
+  const { error, received } = await send('é'.repeat(512_000))
+  expect(error).toBeUndefined()
+  expect(Number(received[0]?.headers['content-length'])).toBe(
+    Buffer.byteLength(received[0]?.body ?? ''),
+  )
+  expect((await send('x'.repeat(512_001))).error).toMatchObject({
+    issues: [{ path: 'content.html' }],
+  })
+})
+
+test('what was given is converted and cut to the contract', async () => {
+  const { received } = await withApi(({ events }) =>
+    events.addToCart({
+      ...completePayloads.addToCart,
+      product_id: '0042',
+      source: null,
+      ...{ constructor: 'x', secret: 'y' },
+    }),
+  )
+  const { source: _, ...line } = completePayloads.addToCart
+  expect(JSON.parse(received[0]?.body ?? '')).toEqual(line)
+})
+
+test('each operation has its types', () => {
+  type Of<O extends keyof Client['events']> = ReturnType<Client['events'][O]>
+  expectTypeOf<Of<'addToCart'>>().toEqualTypeOf<Promise<StoredEvent>>()
+  expectTypeOf<ReturnType<Client['campaigns']['getEmailReport']>>().toEqualTypeOf<
+    Promise<EmailReport>
+  >()
+  expectTypeOf<Named<'addToCart'>['product_id']>().toEqualTypeOf<number | `${number}`>()
+  const compile = (client: Client) => [
+    // @ts-expect-error a line has a quantity
+    client.events.addToCart({ ...completePayloads.viewHomepage, product_id: 1, variation: {} }),
+    // @ts-expect-error an id is text
+    client.campaigns.getEmailReport(7),
+    // @ts-expect-error no such channel
+    client.campaigns.create({ ...completePayloads.create, type: 'fax' }),
+    // @ts-expect-error no such filter
+    client.campaigns.list({ colour: 'red' }),
+    // @ts-expect-error no such option
+    client.campaigns.list({}, { patience: 1 }),
+  ]
+  expect(compile).toBeInstanceOf(Function)
+})

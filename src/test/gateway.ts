@@ -41,7 +41,10 @@ export async function bundleGateway(entries: Record<string, string>): Promise<st
   return folder
 }
 
-const WORKER = { 'sqlite-worker': 'src/gateway/sqlite/worker.ts' }
+const WORKER = {
+  'sqlite-worker': 'src/gateway/sqlite/worker.ts',
+  'report-worker': 'src/gateway/sqlite/reportWorker.ts',
+}
 export const COMMAND = { ...WORKER, shoptrail: 'src/gateway/cli.ts' }
 
 /** A stand-in for the script: real code, of which the gateway knows only that it is an expression. */
@@ -58,7 +61,7 @@ function writeScript(folder: string): void {
 
 /** Pages for the folders that the gateway serves as they are. */
 function writePages(folder: string): void {
-  for (const name of ['live', 'shop']) {
+  for (const name of ['live', 'campaigns', 'shop']) {
     mkdirSync(join(folder, name), { recursive: true })
     writeFileSync(join(folder, name, 'index.html'), `<!doctype html><title>${name}</title>`)
     writeFileSync(join(folder, name, 'page.js'), 'export {}')

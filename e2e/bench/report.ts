@@ -1,0 +1,290 @@
+// The report of a campaign over a log of a million events: how fast the log is counted, how long one
+// report takes beside a query over the events themselves, and what following the log costs the appends.
+// On one core where taskset is there. --events 100000 for a shorter run.
+import { spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import Database from 'better-sqlite3'
+import { makeEventId } from '../../src/gateway/eventId.ts'
+import { type LogEvent, Unavailable } from '../../src/gateway/eventLog.ts'
+import { createGroupCommit } from '../../src/gateway/groupCommit.ts'
+import type { Reports } from '../../src/gateway/report.ts'
+import { toCells } from '../../src/gateway/sqlite/cells.ts'
+import { createSqliteLog } from '../../src/gateway/sqlite/eventLog.ts'
+import { createSqliteReports } from '../../src/gateway/sqlite/reports.ts'
+import { openStore } from '../../src/gateway/sqlite/store.ts'
+import { startSqliteThread } from '../../src/gateway/sqlite/thread.ts'
+import { line, median } from '../benchPages.ts'
+import { makeFolder } from '../gateway.ts'
+import { createRandom } from '../random.ts'
+
+const { values } = parseArgs({
+  options: {
+    events: { type: 'string', default: '1000000' },
+    /** One step in a process of its own: `fill` or `measure`. Default: all steps. */
+    step: { type: 'string' },
+    folder: { type: 'string', default: '' },
+    /** Share of the visits that come from a campaign. */
+    share: { type: 'string', default: '0.3' },
+    campaigns: { type: 'string', default: '10' },
+  },
+})
+const EVENTS = Number(values.events)
+const SHARE = Number(values.share)
+const CAMPAIGNS = Number(values.campaigns)
+const TARGET_MS = 50
+/** Reports that are read, half of them with events that are not counted yet. */
+const READS = 400
+const ROUNDS = 6
+const ROUND_MS = 2_000
+const files = {
+  eventsFile: join(values.folder, 'events.db'),
+  reportsFile: join(values.folder, 'reports.db'),
+}
+const utmOf = (n: number) => ({
+  utm_campaign: `campaign ${n}`,
+  utm_medium: 'email',
+  utm_source: 'newsletter',
+})
+
+if (values.step === 'fill') fill()
+else if (values.step === 'measure') await measure()
+else
+  for (const [name, share, campaigns] of [
+    ['10 campaigns, 7 of 10 visits without one', '0.3', '10'],
+    ['all of one campaign', '1', '1'],
+  ] as const) {
+    const folder = makeFolder('report')
+    console.log(`\n${EVENTS} events of ${Math.round(EVENTS / 4)} devices, ${name}`)
+    const args = ['--folder', folder, '--share', share, '--campaigns', campaigns]
+    run('fill', args, false)
+    run('measure', args, true)
+    rmSync(folder, { recursive: true })
+  }
+
+function run(step: string, args: readonly string[], isOneCore: boolean): void {
+  const runner = fileURLToPath(new URL('../run.mjs', import.meta.url))
+  const program = [runner, fileURLToPath(import.meta.url), '--step', step, '--events', `${EVENTS}`]
+  const node = [process.execPath, ...program, ...args]
+  const hasTaskset = spawnSync('taskset', ['-c', '0', 'true']).status === 0
+  const [command = '', ...rest] = isOneCore && hasTaskset ? ['taskset', '-c', '0', ...node] : node
+  const { status } = spawnSync(command, rest, { stdio: 'inherit' })
+  if (status !== 0) process.exit(1)
+}
+
+/** A month of a shop: sessions beside one another, some devices again, some events late. */
+function fill(): void {
+  const store = openStore(files.eventsFile)
+  const next = createVisitors()
+  const start = Date.now() - 30 * 86_400_000
+  const late: LogEvent[] = []
+  let batch: LogEvent[] = []
+  for (let i = 0; i < EVENTS; i++) {
+    const event = next(Math.round(start + (i / EVENTS) * 30 * 86_400_000))
+    if (i % 50 === 0) late.push(event)
+    else batch.push(event)
+    if (late.length > 20) batch.push(...late.splice(0, 1))
+    if (batch.length < 2_000) continue
+    store.append(toCells(batch))
+    batch = []
+  }
+  store.append(toCells([...batch, ...late]))
+  store.close()
+}
+
+/** Answers what a visitor does next. */
+function createVisitors(): (at: number) => LogEvent {
+  const random = createRandom(5)
+  const devices: string[] = []
+  const sessions = Array.from({ length: 200 }, open)
+
+  function open() {
+    const isNew = devices.length === 0 || random.chance(0.85)
+    const did = isNew ? randomUUID() : random.pick(devices)
+    if (isNew) devices.push(did)
+    return { did, left: 1 + random.below(6), page: random.chance(SHARE) ? landing() : '/' }
+  }
+
+  function landing(): string {
+    return `/?${new URLSearchParams(utmOf(random.below(CAMPAIGNS)))}`
+  }
+
+  const kinds = [
+    ['viewProduct', 'view_product'],
+    ['viewProduct', 'view_product'],
+    ['viewHomepage', 'view_page'],
+    ['search', 'search'],
+    ['addToCart', 'add_to_cart'],
+    ['initiateCheckout', 'initiate_checkout'],
+    ['setEmail', 'set_email'],
+  ] as const
+
+  return (at) => {
+    const place = random.below(sessions.length)
+    const session = sessions[place] ?? open()
+    const isLanding = session.page !== ''
+    const [operation, event] = isLanding ? kinds[2] : random.pick(kinds)
+    const payload = JSON.stringify({
+      did: session.did,
+      event,
+      url: `https://shop.example${session.page || `/products/${random.below(5_000)}?sort=price`}`,
+      http_user_agent:
+        'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36',
+      remote_addr: '203.0.113.7',
+      product_id: random.below(5_000),
+      quantity: 1,
+      variation: { id: '12-1', sku: 'MUG-COBALT' },
+    })
+    session.page = ''
+    session.left--
+    if (session.left <= 0) sessions[place] = open()
+    return {
+      ...{ customer: 'demo', id: makeEventId(at), at, receivedAt: at, operation, event },
+      ...{ did: session.did, bot: false, payload },
+    }
+  }
+}
+
+async function measure(): Promise<void> {
+  const rssBefore = process.memoryUsage.rss()
+  let rss = 0
+  const watching = setInterval(() => {
+    rss = Math.max(rss, process.memoryUsage.rss())
+  }, 20)
+  let reports = openReports()
+  const begun = performance.now()
+  const spent = process.cpuUsage()
+  const first = await patiently(reports)
+  const seconds = (performance.now() - begun) / 1000
+  const { user, system } = process.cpuUsage(spent)
+  console.log(line('', 's', 'events/s', 'CPU, µs/event'))
+  const rate = Math.round(EVENTS / seconds)
+  const cpu = ((user + system) / EVENTS).toFixed(0)
+  console.log(line('counted for the first time', seconds.toFixed(1), rate, cpu))
+  console.log(line('visitors of the campaign', first.visitors, `${first.days.length} days`))
+  console.log(line('memory of the thread, at most', megabytes(rss - rssBefore)))
+  clearInterval(watching)
+
+  // The gateway has the log open too: a queue in front of its thread.
+  const workerFile = new URL('../../dist/sqlite-worker.js', import.meta.url)
+  const thread = await startSqliteThread(files.eventsFile, workerFile)
+  const log = createGroupCommit(createSqliteLog(thread))
+  const next = createVisitors()
+  const append = (count: number) =>
+    log.append(Array.from({ length: count }, () => next(Date.now())))
+
+  const still: number[] = []
+  const behind: number[] = []
+  for (let i = 0; i < READS / 2; i++) {
+    still.push(await timed(() => reports.read('demo', utmOf(0))))
+    await append(200)
+    behind.push(await timed(() => reports.read('demo', utmOf(0))))
+  }
+  const database = new Database(files.eventsFile, { readonly: true })
+  const one = database.prepare('SELECT * FROM events WHERE seq = ?')
+  const bare = Array.from({ length: READS }, (_, i) => timedSync(() => one.get(1 + i * 100)))
+  const scan = timedSync(() =>
+    database
+      .prepare(
+        `SELECT count(*), count(DISTINCT did) FROM events
+         WHERE customer = 'demo' AND payload LIKE '%utm_campaign=campaign+0&%'`,
+      )
+      .get(),
+  )
+  database.close()
+  console.log(line('one report, ms', 'median', 'longest'))
+  for (const [name, all] of [
+    ['all counted', still],
+    ['200 new events before it', behind],
+    ['(one row of the log by its key)', bare],
+    ['(only the landings, by a scan)', [scan]],
+  ] as const)
+    console.log(line(name, median(all).toFixed(2), Math.max(...all).toFixed(1)))
+  const worst = Math.max(...still, ...behind)
+  console.log(`target: a report under ${TARGET_MS} ms: ${worst < TARGET_MS ? 'kept' : 'MISSED'}`)
+
+  const rates: Record<string, number[]> = { 'nobody follows': [], followed: [] }
+  const waits: Record<string, number[]> = { 'nobody follows': [], followed: [] }
+  await reports.close()
+  for (let round = 0; round < ROUNDS; round++)
+    for (const name of ['nobody follows', 'followed']) {
+      reports = openReports()
+      if (name === 'followed') {
+        reports.follow()
+        await patiently(reports)
+      }
+      rates[name]?.push(await saturate(append))
+      waits[name]?.push(...(await offer(append)))
+      await reports.close()
+    }
+  console.log(line('appends', 'events/s', 'wait p50, ms', 'p99, ms'))
+  for (const [name, all] of Object.entries(rates)) {
+    const sorted = (waits[name] ?? []).sort((a, b) => a - b)
+    const p99 = sorted[Math.floor(sorted.length * 0.99)] ?? 0
+    console.log(line(name, Math.round(median(all)), median(sorted).toFixed(2), p99.toFixed(2)))
+  }
+  await log.close()
+  console.log(line('size of the log', megabytes(statSync(files.eventsFile).size)))
+  console.log(line('size of the reports', megabytes(statSync(files.reportsFile).size)))
+}
+
+function openReports(): Reports {
+  const workerFile = new URL('../../dist/report-worker.js', import.meta.url)
+  return createSqliteReports({ ...files, workerFile })
+}
+
+/** A report, however long the log has to be counted for it. */
+async function patiently(reports: Reports) {
+  for (;;)
+    try {
+      return await reports.read('demo', utmOf(0))
+    } catch (error) {
+      if (!(error instanceof Unavailable) || error.cause) throw error
+    }
+}
+
+/** As many events as go in, 64 at a time. */
+async function saturate(append: (count: number) => Promise<unknown>): Promise<number> {
+  const end = performance.now() + ROUND_MS
+  let stored = 0
+  await Promise.all(
+    Array.from({ length: 64 }, async () => {
+      while (performance.now() < end) {
+        await append(1)
+        stored++
+      }
+    }),
+  )
+  return stored / (ROUND_MS / 1000)
+}
+
+/** 1,000 events a second, one by one; how long each waited, ms. */
+async function offer(append: (count: number) => Promise<unknown>): Promise<number[]> {
+  const end = performance.now() + ROUND_MS
+  const waits: Promise<number>[] = []
+  while (performance.now() < end) {
+    for (let i = 0; i < 5; i++) waits.push(timed(() => append(1)))
+    await sleep(5)
+  }
+  return Promise.all(waits)
+}
+
+async function timed(run: () => Promise<unknown>): Promise<number> {
+  const begun = performance.now()
+  await run()
+  return performance.now() - begun
+}
+
+function timedSync(run: () => unknown): number {
+  const begun = performance.now()
+  run()
+  return performance.now() - begun
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(0)} MB`
+}

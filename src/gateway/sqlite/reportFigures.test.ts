@@ -1,0 +1,392 @@
+import { randomUUID } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, expect, test } from 'vitest'
+import { makeFolder } from '../../test/gateway.ts'
+import type { LogEvent } from '../eventLog.ts'
+import type { ReportFigures } from '../report.ts'
+import type { Utm } from '../utm.ts'
+import { toCells } from './cells.ts'
+import { openReportStore } from './reportStore.ts'
+import { openStore } from './store.ts'
+
+/** What a report says, whatever the order in which the log got its events and was read. */
+const folder = makeFolder()
+let files = 0
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const DAY_MS = 86_400_000
+const MONDAY = Date.UTC(2026, 10, 2, 12)
+const SPRING: Utm = { utm_campaign: 'spring', utm_medium: 'email', utm_source: 'news' }
+const AUTUMN: Utm = { utm_campaign: 'autumn', utm_medium: 'email', utm_source: 'news' }
+const PARTIAL: Utm = { utm_campaign: 'spring', utm_medium: '', utm_source: '' }
+const NONE: ReportFigures = {
+  ...{ from: null, to: null, visitors: 0, identified: 0, events: {} },
+  ...{ funnel: { view_product: 0, add_to_cart: 0, initiate_checkout: 0 }, days: [] },
+}
+
+const addressOf = (utm: Utm): string =>
+  `https://shop.test/?${new URLSearchParams(Object.entries(utm).filter(([, value]) => value))}`
+
+type Given = Partial<Omit<LogEvent, 'payload'>> & { url?: string; utm?: Utm }
+
+const makeEvent = ({
+  utm,
+  url = utm ? addressOf(utm) : 'https://shop.test/p',
+  ...given
+}: Given) => ({
+  customer: 'demo',
+  id: randomUUID(),
+  at: MONDAY,
+  receivedAt: MONDAY + 500,
+  operation: 'viewHomepage',
+  event: 'view_page',
+  did: 'd-1',
+  bot: false,
+  payload: JSON.stringify({ url }),
+  ...given,
+})
+
+/** Stores events in this order and counts them, some at a time. */
+function openReports(
+  events: readonly LogEvent[],
+  { slice = 1_000, mostMoved = 2_000 }: { slice?: number; mostMoved?: number } = {},
+) {
+  files++
+  const eventsFile = join(folder, `events-${files}.db`)
+  const log = openStore(eventsFile)
+  log.append(toCells(events))
+  const reports = openReportStore(
+    { eventsFile, reportsFile: join(folder, `reports-${files}.db`) },
+    mostMoved,
+  )
+  const countAll = () => {
+    for (;;) {
+      const { seq, end } = reports.rollUp(slice)
+      if (seq >= end) return
+    }
+  }
+  countAll()
+  return {
+    append(more: readonly LogEvent[]) {
+      log.append(toCells(more))
+      countAll()
+    },
+    read: (utm: Utm, customer = 'demo') =>
+      reports.read(customer, utm, reports.end()) as ReportFigures,
+    close() {
+      reports.close()
+      log.close()
+    },
+  }
+}
+
+function figuresOf(events: readonly LogEvent[], utm: Utm = SPRING): ReportFigures {
+  const reports = openReports(events)
+  const figures = reports.read(utm)
+  reports.close()
+  return figures
+}
+
+/** The rule of decisions.md ("Campaigns in this gateway"), from all events at once. */
+function naive(events: readonly LogEvent[], customer: string, utm: Utm): ReportFigures {
+  const counted = devicesOf(events.filter((event) => event.customer === customer)).flatMap(
+    (trail) => trail.filter((_, i) => campaignAt(trail, i) === addressOf(utm)),
+  )
+  const devices = (some: readonly LogEvent[]) => new Set(some.map(({ did }) => did)).size
+  const of = (...operations: string[]) =>
+    counted.filter(({ operation }) => operations.includes(operation))
+  const dates = counted.map(({ at }) => new Date(at).toISOString().slice(0, 10)).sort()
+  const from = dates[0] ?? null
+  const to = dates.at(-1) ?? null
+  const days: ReportFigures['days'][number][] = []
+  for (let at = Date.parse(`${from}`); at <= Date.parse(`${to}`); at += DAY_MS) {
+    const date = new Date(at).toISOString().slice(0, 10)
+    const onDay = (some: readonly LogEvent[]) =>
+      some.filter((event) => new Date(event.at).toISOString().startsWith(date))
+    days.push({
+      date,
+      visitors: devices(onDay(counted)),
+      add_to_cart: onDay(of('addToCart')).length,
+      initiate_checkout: onDay(of('initiateCheckout')).length,
+    })
+  }
+  return {
+    from,
+    to,
+    visitors: devices(counted),
+    identified: devices(of('setEmail', 'sendCustom')),
+    events: Object.fromEntries(
+      [...new Set(counted.map(({ event }) => event))].map((name) => [
+        name,
+        counted.filter(({ event }) => event === name).length,
+      ]),
+    ),
+    funnel: {
+      view_product: devices(of('viewProduct')),
+      add_to_cart: devices(of('addToCart')),
+      initiate_checkout: devices(of('initiateCheckout')),
+    },
+    days,
+  }
+}
+
+/** Each device's events in their order, each id once. */
+function devicesOf(events: readonly LogEvent[]): LogEvent[][] {
+  const byDevice = new Map<string, Map<string, LogEvent>>()
+  const seen = new Set<string>()
+  for (const event of events) {
+    if (seen.has(event.id)) continue
+    seen.add(event.id)
+    if (event.did === null) continue
+    const trail = byDevice.get(event.did) ?? new Map()
+    byDevice.set(event.did, trail.set(event.id, event))
+  }
+  return [...byDevice.values()].map((trail) =>
+    [...trail.values()].sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1)),
+  )
+}
+
+/** Address of the last visit at or before an event, at most 7 days back. */
+function campaignAt(trail: readonly LogEvent[], i: number): string | undefined {
+  const visit = trail
+    .slice(0, i + 1)
+    .filter((event) => event.payload.includes('utm_'))
+    .at(-1)
+  const isNear = visit && (trail[i] as LogEvent).at - visit.at <= 7 * DAY_MS
+  return isNear ? JSON.parse(visit.payload).url : undefined
+}
+
+const idOf = (n: number): string => `00000000-0000-4000-8000-${`${n}`.padStart(12, '0')}`
+
+const anyEvent = fc.record({
+  customer: fc.constantFrom('demo', 'another'),
+  // Some twice.
+  id: fc.integer({ min: 1, max: 60 }).map(idOf),
+  // Often the same moment, or exactly 7 days apart.
+  at: fc.oneof(
+    fc.integer({ min: 0, max: 4 }).map((n) => MONDAY + n * 3.5 * DAY_MS),
+    fc.integer({ min: 0, max: 20 * DAY_MS }).map((ms) => MONDAY + ms),
+  ),
+  operation: fc.constantFrom(
+    ...['viewHomepage', 'viewProduct', 'addToCart', 'initiateCheckout', 'setEmail', 'sendCustom'],
+  ),
+  event: fc.constantFrom('view_page', 'de_add_to_cart', '__proto__', 'constructor'),
+  did: fc.constantFrom('d-1', 'd-1', 'd-2', 'd-3', null),
+  utm: fc.constantFrom(undefined, undefined, undefined, SPRING, SPRING, AUTUMN, PARTIAL),
+})
+
+test('a report is that of all events in their order, however they arrived and were counted', () => {
+  fc.assert(
+    fc.property(
+      fc.array(anyEvent, { maxLength: 60 }),
+      fc.integer({ min: 0, max: 60 }),
+      fc.integer({ min: 1, max: 20 }),
+      (given, first, slice) => {
+        const events = given.map(({ utm, ...event }) =>
+          makeEvent({ ...event, ...(utm && { utm }) }),
+        )
+        const reports = openReports(events.slice(0, first), { slice })
+        reports.append(events.slice(first))
+        for (const customer of ['demo', 'another'])
+          for (const utm of [SPRING, AUTUMN, PARTIAL])
+            expect(reports.read(utm, customer)).toEqual(naive(events, customer, utm))
+        reports.close()
+      },
+    ),
+    { numRuns: 300 },
+  )
+}, 120_000)
+
+test('a campaign that nobody came from has a report without figures', () => {
+  expect(figuresOf([])).toEqual(NONE)
+  expect(figuresOf([makeEvent({})])).toEqual(NONE)
+  expect(figuresOf([makeEvent({ utm: AUTUMN })])).toEqual(NONE)
+})
+
+test('a visit and what follows it is counted, step by step', () => {
+  const visit = makeEvent({ utm: SPRING })
+  const later = (minutes: number, given: Given) =>
+    makeEvent({ at: MONDAY + minutes * 60_000, ...given })
+  expect(
+    figuresOf([
+      visit,
+      later(1, { operation: 'viewProduct', event: 'de_view_product' }),
+      later(2, { operation: 'viewProduct', event: 'de_view_product' }),
+      later(3, { operation: 'addToCart', event: 'de_add_to_cart' }),
+      later(2 * 1440, { operation: 'initiateCheckout', event: 'de_initiate_checkout' }),
+      later(2 * 1440, { operation: 'setEmail', event: 'de_set_email' }),
+      later(1, { did: 'd-2', utm: SPRING, operation: 'viewProduct', event: 'view_product' }),
+    ]),
+  ).toEqual({
+    from: '2026-11-02',
+    to: '2026-11-04',
+    visitors: 2,
+    identified: 1,
+    events: {
+      ...{ de_view_product: 2, view_page: 1, de_add_to_cart: 1 },
+      ...{ de_initiate_checkout: 1, de_set_email: 1, view_product: 1 },
+    },
+    funnel: { view_product: 2, add_to_cart: 1, initiate_checkout: 1 },
+    days: [
+      { date: '2026-11-02', visitors: 2, add_to_cart: 1, initiate_checkout: 0 },
+      { date: '2026-11-03', visitors: 0, add_to_cart: 0, initiate_checkout: 0 },
+      { date: '2026-11-04', visitors: 1, add_to_cart: 0, initiate_checkout: 1 },
+    ],
+  })
+})
+
+/** Each row: what one device does, in order of arrival; which events count for SPRING. */
+const VISIT = (at: number, utm = SPRING): Given => ({ at: MONDAY + at, utm, event: `visit ${at}` })
+const EVENT = (at: number): Given => ({ at: MONDAY + at, event: `event ${at}` })
+const WEEK = 7 * DAY_MS
+test.each<[string, Given[], string[]]>([
+  ['seven days to the millisecond', [VISIT(0), EVENT(WEEK)], ['visit 0', `event ${WEEK}`]],
+  ['a millisecond more than seven days', [VISIT(0), EVENT(WEEK + 1)], ['visit 0']],
+  [
+    'the same campaign again begins the seven days anew',
+    [VISIT(0), VISIT(WEEK), EVENT(2 * WEEK)],
+    ['visit 0', `visit ${WEEK}`, `event ${2 * WEEK}`],
+  ],
+  ['what came before the visit', [EVENT(-1), VISIT(0)], ['visit 0']],
+  ['another campaign ends it', [VISIT(0), VISIT(1, AUTUMN), EVENT(2)], ['visit 0']],
+  ['some of the values are another campaign', [VISIT(0), VISIT(1, PARTIAL), EVENT(2)], ['visit 0']],
+  ['a late event', [VISIT(0), VISIT(9, AUTUMN), EVENT(1)], ['visit 0', 'event 1']],
+  ['a late visit takes over', [EVENT(1), EVENT(2), VISIT(0)], ['visit 0', 'event 1', 'event 2']],
+  [
+    'a late visit takes over from another campaign, up to the next visit',
+    [VISIT(0, AUTUMN), EVENT(2), VISIT(3, AUTUMN), EVENT(4), VISIT(1)],
+    ['visit 1', 'event 2'],
+  ],
+  [
+    'a late visit of another campaign takes away',
+    [VISIT(0), EVENT(2), VISIT(1, AUTUMN)],
+    ['visit 0'],
+  ],
+  [
+    'a late visit takes over what no visit reached any more',
+    [VISIT(-WEEK), EVENT(2), VISIT(0)],
+    [`visit ${-WEEK}`, 'visit 0', 'event 2'],
+  ],
+  [
+    'a late visit reaches seven days',
+    [EVENT(WEEK), EVENT(WEEK + 1), VISIT(0)],
+    ['visit 0', `event ${WEEK}`],
+  ],
+  [
+    'two at one moment are in the order of their ids',
+    [
+      { ...EVENT(0), id: idOf(3) },
+      { ...VISIT(0), id: idOf(2) },
+      { ...EVENT(0), id: idOf(1), event: 'before' },
+    ],
+    ['visit 0', 'event 0'],
+  ],
+  ['another device', [VISIT(0), { ...EVENT(1), did: 'd-2' }], ['visit 0']],
+  ['another customer', [VISIT(0), { ...EVENT(1), customer: 'another' }], ['visit 0']],
+  ['no device', [VISIT(0), { ...EVENT(1), did: null }, { ...VISIT(2), did: null }], ['visit 0']],
+  [
+    'a bot',
+    [
+      { ...VISIT(0), bot: true },
+      { ...EVENT(1), bot: true },
+    ],
+    ['visit 0', 'event 1'],
+  ],
+  [
+    'escaped letters are the letters',
+    [{ ...VISIT(0), url: addressOf(SPRING).replaceAll('utm_', '%75tm_') }],
+    ['visit 0'],
+  ],
+  [
+    'what the platform takes out of an address is not there',
+    [{ ...VISIT(0), url: addressOf(SPRING).replaceAll('utm_', 'ut\nm_') }],
+    ['visit 0'],
+  ],
+  [
+    'an overlong device id',
+    [VISIT(0), EVENT(1)].map((e) => ({ ...e, did: 'd'.repeat(999) })),
+    ['visit 0', 'event 1'],
+  ],
+  [
+    'a repeated parameter has its first value',
+    [{ ...VISIT(0), url: `${addressOf(SPRING)}&utm_campaign=autumn` }],
+    ['visit 0'],
+  ],
+])('%s', (_, given, expected) => {
+  const { events } = figuresOf(given.map(makeEvent))
+  expect(events).toEqual(Object.fromEntries(expected.map((name) => [name, 1])))
+})
+
+test('values are compared decoded and in their case', () => {
+  const spaced = { utm_campaign: 'a b+c', utm_medium: 'șapte', utm_source: 'x' }
+  const url = (campaign: string) =>
+    `https://shop.test/?utm_campaign=${campaign}&utm_medium=%C8%99apte&utm_source=x`
+  const events = ['a+b%2Bc', 'a%20b%2bc', 'A+b%2Bc'].map((campaign, i) =>
+    makeEvent({ url: url(campaign), did: `d-${i}` }),
+  )
+  expect(figuresOf(events, spaced).visitors).toBe(2)
+})
+
+test('an event name that objects have is a name like others', () => {
+  const { events } = figuresOf([
+    makeEvent({ utm: SPRING, event: '__proto__' }),
+    makeEvent({ utm: SPRING, event: '__proto__' }),
+    makeEvent({ utm: SPRING, event: 'constructor' }),
+  ])
+  expect(JSON.stringify(events)).toBe('{"__proto__":2,"constructor":1}')
+})
+
+test('the hundred most frequent names are shown, the rest and overlong ones are one', () => {
+  const visit = makeEvent({ utm: SPRING, event: 'visit' })
+  const events = Array.from({ length: 3_000 }, (_, i) =>
+    makeEvent({ at: MONDAY + 1, event: `name ${i % 50 === 0 ? i / 50 : `rare ${i}`}` }),
+  )
+  const often = Array.from({ length: 198 }, (_, i) =>
+    makeEvent({ at: MONDAY + 1, event: `name ${i % 99}` }),
+  )
+  const long = makeEvent({ at: MONDAY + 1, event: 'x'.repeat(201) })
+  const own = makeEvent({ at: MONDAY + 1, event: '(other)' })
+  const shown = figuresOf([visit, ...events, ...often, long, own]).events
+  const names = Object.keys(shown)
+  expect(names).toHaveLength(101)
+  expect(names.slice(0, 60)).toEqual(Array.from({ length: 60 }, (_, i) => `name ${i}`))
+  expect(names.at(-1)).toBe('(other)')
+  expect(Object.values(shown).reduce((sum, n) => sum + n, 0)).toBe(1 + 3_000 + 198 + 2)
+  expect(shown['name 0']).toBe(3)
+  expect(shown['name 98']).toBe(2)
+})
+
+test('a payload that is no JSON is an event without an address', () => {
+  const figures = figuresOf([
+    makeEvent({ utm: SPRING }),
+    { ...makeEvent({ at: MONDAY + 1, event: 'odd' }), payload: 'null' },
+    { ...makeEvent({ at: MONDAY + 2, event: 'odd' }), payload: 'no JSON' },
+  ])
+  expect(figures.events).toEqual({ odd: 2, view_page: 1 })
+})
+
+test('of a device with more events than a person has, a late visit takes none, the next event counts', () => {
+  const crowd = Array.from({ length: 4 }, (_, i) =>
+    makeEvent({ at: MONDAY + 10 + i, event: 'before' }),
+  )
+  const reports = openReports(
+    [
+      ...crowd,
+      makeEvent({ utm: AUTUMN, event: 'visit' }),
+      makeEvent({ utm: SPRING, at: MONDAY + 5, event: 'visit' }),
+      makeEvent({ at: MONDAY + 12, event: 'after' }),
+    ],
+    { mostMoved: 3 },
+  )
+  expect(reports.read(AUTUMN).events).toEqual({ visit: 1 })
+  expect(reports.read(SPRING).events).toEqual({ visit: 1, after: 1 })
+  reports.close()
+  // One event fewer, and all move.
+  const few = openReports([...crowd.slice(1), makeEvent({ utm: SPRING, event: 'visit' })], {
+    mostMoved: 3,
+  })
+  expect(few.read(SPRING).events).toEqual({ before: 3, visit: 1 })
+  few.close()
+})

@@ -1,0 +1,217 @@
+import { randomUUID } from 'node:crypto'
+import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { afterAll, expect, test } from 'vitest'
+import { makeFolder } from '../../test/gateway.ts'
+import { toCells } from './cells.ts'
+import { openReportStore, type ReportStore } from './reportStore.ts'
+import { openStore } from './store.ts'
+
+/** What becomes of the reports' file: it is derived, so nothing that happens to it may show in a report. */
+const folder = makeFolder()
+let files = 0
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const SPRING = { utm_campaign: 'spring', utm_medium: 'email', utm_source: 'news' }
+const ADDRESS = `https://shop.test/?${new URLSearchParams(SPRING)}`
+
+function makeFiles() {
+  files++
+  return {
+    eventsFile: join(folder, `events-${files}.db`),
+    reportsFile: join(folder, `reports-${files}.db`),
+  }
+}
+
+/** Stores visits, each of another device. */
+function addVisits(eventsFile: string, count: number): void {
+  const log = openStore(eventsFile)
+  const visits = Array.from({ length: count }, () => ({
+    ...{ customer: 'demo', id: randomUUID(), at: 1_700_000_000_000, receivedAt: 1_700_000_000_500 },
+    ...{ operation: 'viewHomepage', event: 'view_page', did: randomUUID(), bot: false },
+    payload: JSON.stringify({ url: ADDRESS }),
+  }))
+  log.append(toCells(visits))
+  log.close()
+}
+
+function visitorsOf(reports: ReportStore, slice = 1_000): number {
+  let progress = reports.rollUp(slice)
+  while (progress.seq < progress.end) progress = reports.rollUp(slice)
+  return reports.read('demo', SPRING, progress.end)?.visitors ?? Number.NaN
+}
+
+test('counting goes on where it was left', () => {
+  const paths = makeFiles()
+  addVisits(paths.eventsFile, 10)
+  const first = openReportStore(paths)
+  expect(first.end()).toBe(10)
+  expect(first.rollUp(4)).toEqual({ seq: 4, end: 10 })
+  expect(first.read('demo', SPRING, 4)?.visitors).toBe(4)
+  expect(first.read('demo', SPRING, 5)).toBe(undefined)
+  first.close()
+
+  const second = openReportStore(paths)
+  expect(second.read('demo', SPRING, 4)?.visitors).toBe(4)
+  expect(second.rollUp(4)).toEqual({ seq: 8, end: 10 })
+  expect(visitorsOf(second)).toBe(10)
+  expect(second.rollUp(4)).toEqual({ seq: 10, end: 10 })
+  second.close()
+})
+
+test('an empty log is counted', () => {
+  const paths = makeFiles()
+  addVisits(paths.eventsFile, 0)
+  const reports = openReportStore(paths)
+  expect(reports.rollUp(10)).toEqual({ seq: 0, end: 0 })
+  addVisits(paths.eventsFile, 1)
+  expect(visitorsOf(reports)).toBe(1)
+  reports.close()
+})
+
+type Harm = (reportsFile: string) => void
+const inDatabase =
+  (sql: string): Harm =>
+  (file) => {
+    const database = new Database(file)
+    database.exec(sql)
+    database.close()
+  }
+const harms: [string, Harm][] = [
+  ['deleted', (file) => rmSync(file)],
+  ['empty', (file) => writeFileSync(file, '')],
+  ['no database', (file) => writeFileSync(file, 'These are no reports.'.repeat(999))],
+  ['cut off', (file) => writeFileSync(file, Buffer.alloc(8192, 'SQLite format 3\0'))],
+  [
+    'overwritten in the middle',
+    (file) => {
+      const bytes = readFileSync(file)
+      writeFileSync(file, bytes.fill(0, 4096))
+    },
+  ],
+  ['of another version', inDatabase('PRAGMA user_version = 99; DROP TABLE totals')],
+  ['somebody else’s', inDatabase('PRAGMA user_version = 0; CREATE TABLE "a ""b" (c)')],
+  ['without a table', inDatabase('DROP TABLE shares')],
+  ['without its position', inDatabase('DELETE FROM position')],
+]
+test.each(harms)('a file that is %s is made again from the log', (_, harm) => {
+  const paths = makeFiles()
+  addVisits(paths.eventsFile, 5)
+  const first = openReportStore(paths)
+  expect(visitorsOf(first)).toBe(5)
+  first.close()
+  harm(paths.reportsFile)
+
+  const second = openReportStore(paths)
+  expect(visitorsOf(second)).toBe(5)
+  addVisits(paths.eventsFile, 1)
+  expect(visitorsOf(second)).toBe(6)
+  second.close()
+})
+
+test('damage that shows while it is open is mended', () => {
+  const paths = makeFiles()
+  addVisits(paths.eventsFile, 5)
+  const reports = openReportStore(paths)
+  expect(visitorsOf(reports)).toBe(5)
+  inDatabase('DROP TABLE totals')(paths.reportsFile)
+  expect(reports.read('demo', SPRING, 5)).toBe(undefined)
+  expect(visitorsOf(reports)).toBe(5)
+  inDatabase('DROP TABLE devices')(paths.reportsFile)
+  addVisits(paths.eventsFile, 1)
+  expect(visitorsOf(reports)).toBe(6)
+  reports.close()
+})
+
+test.each([
+  ['shorter', 3],
+  ['longer', 9],
+])('of a log that is another one, and %s, all is counted anew', (_, count) => {
+  const paths = makeFiles()
+  addVisits(paths.eventsFile, 5)
+  const first = openReportStore(paths)
+  expect(visitorsOf(first)).toBe(5)
+  first.close()
+  for (const end of ['', '-wal', '-shm']) rmSync(paths.eventsFile + end, { force: true })
+  addVisits(paths.eventsFile, count)
+
+  const second = openReportStore(paths)
+  expect(visitorsOf(second)).toBe(count)
+  second.close()
+})
+
+test('a backup that is put back, and has gone on since, is another log', () => {
+  const paths = makeFiles()
+  addVisits(paths.eventsFile, 2)
+  copyFileSync(paths.eventsFile, `${paths.eventsFile}.backup`)
+  addVisits(paths.eventsFile, 1)
+  const first = openReportStore(paths)
+  expect(visitorsOf(first)).toBe(3)
+  first.close()
+  copyFileSync(`${paths.eventsFile}.backup`, paths.eventsFile)
+  addVisits(paths.eventsFile, 1)
+
+  const second = openReportStore(paths)
+  expect(visitorsOf(second)).toBe(3)
+  second.close()
+})
+
+test('two gateways over one folder count each event once, in turns', () => {
+  const paths = makeFiles()
+  addVisits(paths.eventsFile, 6)
+  const [one, other] = [openReportStore(paths), openReportStore(paths)]
+  expect(one.rollUp(2).seq).toBe(2)
+  expect(other.rollUp(3).seq).toBe(5)
+  expect(one.rollUp(9).seq).toBe(6)
+  expect(one.read('demo', SPRING, 6)?.visitors).toBe(6)
+  expect(visitorsOf(other)).toBe(6)
+
+  // What one of them begins anew, the other does not take for its own.
+  inDatabase('UPDATE position SET id = zeroblob(16)')(paths.reportsFile)
+  const third = openReportStore(paths)
+  expect(visitorsOf(third)).toBe(6)
+  addVisits(paths.eventsFile, 4)
+  expect(visitorsOf(one, 1)).toBe(10)
+  expect(visitorsOf(other, 1)).toBe(10)
+  for (const reports of [one, other, third]) reports.close()
+})
+
+test('beside a gateway of another version it counts nothing, and says so', () => {
+  const paths = makeFiles()
+  addVisits(paths.eventsFile, 1)
+  const reports = openReportStore(paths)
+  expect(visitorsOf(reports)).toBe(1)
+  inDatabase('PRAGMA user_version = 2; DROP TABLE position')(paths.reportsFile)
+  expect(() => reports.rollUp(9)).toThrow(/another version/)
+  expect(() => reports.read('demo', SPRING, 1)).toThrow(/another version/)
+  addVisits(paths.eventsFile, 1)
+  expect(() => reports.rollUp(9)).toThrow(/another version/)
+  reports.close()
+  const database = new Database(paths.reportsFile)
+  expect(database.pragma('user_version', { simple: true })).toBe(2)
+  database.close()
+})
+
+test('a log that is not there or no log is told, and costs no report', () => {
+  const paths = makeFiles()
+  expect(() => openReportStore(paths)).toThrow(paths.eventsFile)
+  expect(existsSync(paths.reportsFile)).toBe(false)
+  writeFileSync(paths.eventsFile, 'no log'.repeat(99))
+  expect(() => openReportStore(paths)).toThrow(paths.eventsFile)
+  rmSync(paths.eventsFile)
+
+  addVisits(paths.eventsFile, 1)
+  const reports = openReportStore(paths)
+  expect(visitorsOf(reports)).toBe(1)
+  inDatabase('ALTER TABLE events RENAME TO moved')(paths.eventsFile)
+  expect(() => reports.rollUp(9)).toThrow(paths.eventsFile)
+  expect(reports.read('demo', SPRING, 1)?.visitors).toBe(1)
+  reports.close()
+})
+
+test('a file that can not be made is told by name', () => {
+  const paths = makeFiles()
+  addVisits(paths.eventsFile, 1)
+  expect(() => openReportStore({ ...paths, reportsFile: folder })).toThrow(folder)
+})

@@ -1,0 +1,341 @@
+import { createHash } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import Database from 'better-sqlite3'
+import type { ReportFigures } from '../report.ts'
+import { type Utm, utmOf } from '../utm.ts'
+import { createCache } from './reportCache.ts'
+import { clear, isDamage, isThisVersion, openReports } from './reportTables.ts'
+import { createTotals, OTHER, STEP } from './reportTotals.ts'
+import { createTrail, type Device } from './reportTrail.ts'
+
+/** The files of a store of reports. */
+export type ReportFiles = {
+  /** The event log's; it is only read. */
+  readonly eventsFile: string
+  /** Made where it is missing, and again where it is damaged or of another version or log. */
+  readonly reportsFile: string
+}
+
+/** How far the log is counted. */
+export type Progress = {
+  /** Position up to which it is. */
+  readonly seq: number
+  /** The log's last position. */
+  readonly end: number
+}
+
+/** Reports over one log. Everything here is synchronous; the thread is where that hurts nobody. */
+export type ReportStore = {
+  /** The log's last position, 0 where it is empty. */
+  end(): number
+  /** Counts at most `max` further events, in one transaction. */
+  rollUp(max: number): Progress
+  /** The figures of what is counted; undefined where that is not all up to a position (any more). */
+  read(customer: string, utm: Utm, upTo: number): ReportFigures | undefined
+  close(): void
+}
+
+/** More events than these between a late visit and the next one are no person's; see createTrail. */
+const MOST_MOVED = 2_000
+/** Devices that are remembered, about 300 bytes each. */
+const MOST_DEVICES = 5_000
+/** Names and utm values that are remembered, each. */
+const MOST_NAMES = 2_000
+/** Longer texts are remembered by their hash, UTF-16 units. */
+const MAX_KEY_LENGTH = 200
+/** Longer event names are counted as `(other)`, UTF-16 units: a report shows a hundred. */
+const MAX_NAME_LENGTH = 200
+
+/** What makes an event more than an event; a name of its own or a prefix changes nothing. */
+const STEPS: ReadonlyMap<string, number> = new Map([
+  ['viewProduct', STEP.viewProduct],
+  ['addToCart', STEP.addToCart],
+  ['initiateCheckout', STEP.initiateCheckout],
+  ['setEmail', STEP.identified],
+  ['sendCustom', STEP.identified],
+])
+
+type Row = {
+  readonly seq: number
+  readonly customer: string
+  readonly id: Buffer
+  readonly at: number
+  readonly operation: string
+  readonly event: string
+  readonly did: string | null
+  readonly payload: string
+}
+type Position = { readonly build: Buffer; readonly seq: number; readonly id: Buffer | null }
+
+/**
+ * Opens the reports of a log. A reports file that can not be used is deleted: all in it is counted again,
+ * now or when the damage shows.
+ *
+ * Several gateways may share both files: a slice is counted by one of them, and the others go on behind it.
+ *
+ * @param mostMoved See createTrail. Default 2,000.
+ * @throws Error when the log can not be read, or the reports can not be written.
+ */
+export function openReportStore(files: ReportFiles, mostMoved = MOST_MOVED): ReportStore {
+  const log = openLog(files.eventsFile)
+  let counter: ReturnType<typeof createCounter>
+  try {
+    counter = open()
+  } catch (error) {
+    log.close()
+    throw error
+  }
+
+  function open(): ReturnType<typeof createCounter> {
+    try {
+      return connect()
+    } catch (error) {
+      if (!isDamage(error)) throw explain(error)
+      remove(files.reportsFile)
+      return connect()
+    }
+  }
+
+  function connect() {
+    const database = openReports(files.reportsFile)
+    try {
+      return createCounter(database, log, mostMoved)
+    } catch (error) {
+      database.close()
+      throw error
+    }
+  }
+
+  /** Runs what reads or writes the reports; where that shows damage, they are begun anew. */
+  function mending<Result>(run: () => Result): Result {
+    try {
+      return run()
+    } catch (error) {
+      if (!isDamage(error)) throw explain(error)
+      counter.close()
+      remove(files.reportsFile)
+      counter = open()
+      return run()
+    }
+  }
+
+  function explain(error: unknown): unknown {
+    if (!(error instanceof Database.SqliteError)) return error
+    return new Error(`${files.reportsFile} can not be written: ${error.message}`, { cause: error })
+  }
+
+  return {
+    end: () => log.end(),
+    rollUp: (max) => mending(() => counter.rollUp(max)),
+    read: (customer, utm, upTo) => mending(() => counter.read(customer, utm, upTo)),
+    close() {
+      counter.close()
+      log.close()
+    },
+  }
+}
+
+/** The log, which another thread writes meanwhile. What fails here is no damage of the reports. */
+function openLog(file: string) {
+  const explain = (error: unknown) =>
+    new Error(`${file} can not be read: ${(error as Error).message}`, { cause: error })
+
+  function reading<Result>(read: () => Result): Result {
+    try {
+      return read()
+    } catch (error) {
+      throw explain(error)
+    }
+  }
+
+  const { database, last, idAt, rows } = reading(() => {
+    const database = new Database(file, { readonly: true, fileMustExist: true, timeout: 5_000 })
+    return {
+      database,
+      last: database.prepare<[], number | null>('SELECT max(seq) FROM events').pluck(),
+      idAt: database.prepare<[number], Buffer>('SELECT id FROM events WHERE seq = ?').pluck(),
+      rows: database.prepare<[number, number], Row>(
+        `SELECT seq, customer, id, at, operation, event, did, payload
+         FROM events WHERE seq > ? ORDER BY seq LIMIT ?`,
+      ),
+    }
+  })
+  return {
+    end: () => reading(() => last.get()) ?? 0,
+    idAt: (seq: number) => reading(() => idAt.get(seq)),
+    /** One after the other: a slice of large payloads never is in memory as a whole. */
+    *after(seq: number, max: number): Generator<Row, void> {
+      const found = rows.iterate(seq, max)
+      try {
+        for (;;) {
+          const { value, done } = reading(() => found.next())
+          if (done) return
+          yield value
+        }
+      } finally {
+        found.return?.()
+      }
+    },
+    close: () => database.close(),
+  }
+}
+
+/** Counts the log's events into one open database. */
+function createCounter(
+  database: Database.Database,
+  log: ReturnType<typeof openLog>,
+  mostMoved: number,
+) {
+  const totals = createTotals(database)
+  const trail = createTrail(database, totals, mostMoved)
+  const position = database.prepare<[], Position>('SELECT build, seq, id FROM position')
+  const movePosition = database.prepare<[number, Buffer]>('UPDATE position SET seq = ?, id = ?')
+  const findDevice = database.prepare<[Buffer], { device: number; crowded: number }>(
+    'SELECT device, crowded FROM devices WHERE hash = ?',
+  )
+  const addDevice = database.prepare<[Buffer]>('INSERT INTO devices (hash) VALUES (?)')
+  const findUtm = database.prepare<[Buffer], number>('SELECT utm FROM utms WHERE hash = ?').pluck()
+  const addUtm = database.prepare<[Buffer]>('INSERT INTO utms (hash) VALUES (?)')
+  const findName = database
+    .prepare<[string], number>('SELECT name FROM names WHERE text = ?')
+    .pluck()
+  const addName = database.prepare<[string]>('INSERT INTO names (text) VALUES (?)')
+  const devices = createCache<Device>(MOST_DEVICES)
+  const utms = createCache<number>(MOST_NAMES)
+  const names = createCache<number>(MOST_NAMES)
+  /** Where this connection left off, which is what the caches are about. */
+  let left: Position | undefined
+
+  function forget(): void {
+    devices.clear()
+    utms.clear()
+    names.clear()
+    totals.forget()
+    left = undefined
+  }
+
+  function deviceOf(customer: string, did: string): Device {
+    return devices.get(keyOf([customer, did]), () => {
+      const hash = hashOf([customer, did])
+      const found = findDevice.get(hash)
+      if (!found)
+        return { device: Number(addDevice.run(hash).lastInsertRowid), crowded: false, visit: null }
+      const { device, crowded } = found
+      return { device, crowded: crowded === 1, visit: trail.lastVisit(device) }
+    })
+  }
+
+  function utmNumber(customer: string, utm: Utm): number {
+    const texts = textsOf(customer, utm)
+    return utms.get(keyOf(texts), () => {
+      const hash = hashOf(texts)
+      return findUtm.get(hash) ?? Number(addUtm.run(hash).lastInsertRowid)
+    })
+  }
+
+  function nameNumber(event: string): number {
+    const text = event.length > MAX_NAME_LENGTH ? OTHER : event
+    return names.get(text, () => findName.get(text) ?? Number(addName.run(text).lastInsertRowid))
+  }
+
+  function take(row: Row): void {
+    if (row.did === null) return
+    const utm = utmOf(urlOf(row.payload))
+    trail.add(deviceOf(row.customer, row.did), {
+      at: row.at,
+      id: row.id,
+      name: nameNumber(row.event),
+      step: STEPS.get(row.operation) ?? STEP.any,
+      utm: utm ? utmNumber(row.customer, utm) : null,
+    })
+  }
+
+  function checkVersion(): void {
+    // Not mended: the other gateway would mend it back.
+    if (!isThisVersion(database))
+      throw new Error(
+        `${database.name} is kept by a gateway of another version, which runs over the same folder`,
+      )
+  }
+
+  /** Where to go on; the beginning, where what was counted is another log. */
+  function begin(): Position {
+    // Again, since only now nobody else writes.
+    checkVersion()
+    const now = position.get()
+    if (now && left && left.seq === now.seq && left.build.equals(now.build)) return now
+    forget()
+    if (now && (now.seq === 0 || (now.id && log.idAt(now.seq)?.equals(now.id)))) return now
+    clear(database)
+    return position.get() as Position
+  }
+
+  const slice = database.transaction((max: number): Progress => {
+    let { build, seq, id } = begin()
+    for (const row of log.after(seq, max)) {
+      take(row)
+      seq = row.seq
+      id = row.id
+    }
+    totals.apply()
+    if (id) movePosition.run(seq, id)
+    left = { build, seq, id }
+    return { seq, end: log.end() }
+  })
+
+  const read = database.transaction((customer: string, utm: Utm, upTo: number) => {
+    checkVersion()
+    const isCounted = (position.get()?.seq ?? 0) >= upTo
+    return isCounted ? totals.read(findUtm.get(hashOf(textsOf(customer, utm)))) : undefined
+  })
+
+  return {
+    rollUp(max: number): Progress {
+      checkVersion()
+      // Nothing new is the usual case, and takes no lock.
+      const end = log.end()
+      if (left && left.seq === end && position.get()?.seq === end) return { seq: end, end }
+      try {
+        return slice.immediate(max)
+      } catch (error) {
+        forget()
+        throw error
+      }
+    },
+    read,
+    close: () => database.close(),
+  }
+}
+
+/**
+ * The address of an event, where it may carry utm values: most do not, and a look at their text costs a
+ * tenth of reading it. (A name is plain, or has its letters escaped in the address or in the JSON.)
+ *
+ * No payload of ours is anything but an object in JSON; another one must not be the end of all reports.
+ */
+function urlOf(payload: string): unknown {
+  if (!/utm_|[%\\]/.test(payload)) return undefined
+  try {
+    return JSON.parse(payload).url
+  } catch {
+    return undefined
+  }
+}
+
+const textsOf = (customer: string, utm: Utm): readonly string[] => [
+  ...[customer, utm.utm_campaign, utm.utm_medium, utm.utm_source],
+]
+
+/** 16 bytes for texts of any length, which two different lists do not share. */
+const hashOf = (texts: readonly string[]): Buffer =>
+  createHash('sha256').update(JSON.stringify(texts)).digest().subarray(0, 16)
+
+/** The same for the caches: texts that are short are cheaper than their hash. */
+function keyOf(texts: readonly string[]): string {
+  const key = JSON.stringify(texts)
+  return key.length <= MAX_KEY_LENGTH ? key : hashOf(texts).toString('latin1')
+}
+
+function remove(file: string): void {
+  for (const path of [file, `${file}-wal`, `${file}-shm`]) rmSync(path, { force: true })
+}

@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { bundleGateway, makeFolder } from '../../test/gateway.ts'
+import { Unavailable } from '../eventLog.ts'
+import type { Reports } from '../report.ts'
+import { toCells } from './cells.ts'
+import { openReportStore } from './reportStore.ts'
+import { createSqliteReports } from './reports.ts'
+import { openStore } from './store.ts'
+
+/** The promise of report.ts, kept by a thread. */
+const folder = makeFolder()
+let bundles: string
+let workerFile: URL
+let files = 0
+
+beforeAll(async () => {
+  bundles = await bundleGateway({ 'report-worker': 'src/gateway/sqlite/reportWorker.ts' })
+  workerFile = pathToFileURL(join(bundles, 'dist/report-worker.js'))
+})
+afterAll(() => {
+  rmSync(folder, { recursive: true })
+  rmSync(bundles, { recursive: true })
+})
+
+const SPRING = { utm_campaign: 'spring', utm_medium: 'email', utm_source: 'news' }
+
+/** A log, and reports over it. */
+function open() {
+  files++
+  const paths = {
+    eventsFile: join(folder, `events-${files}.db`),
+    reportsFile: join(folder, `reports-${files}.db`),
+  }
+  const log = openStore(paths.eventsFile)
+  const opened: Reports[] = []
+  return {
+    ...paths,
+    /** Stores visits, each of another device. */
+    add(count: number, event = 'view_page') {
+      const url = `https://shop.test/?${new URLSearchParams(SPRING)}`
+      const visits = Array.from({ length: count }, () => ({
+        ...{ customer: 'demo', id: randomUUID(), at: 1_700_000_000_000, receivedAt: 1 },
+        ...{ operation: 'viewHomepage', event, did: randomUUID(), bot: false },
+        payload: JSON.stringify({ url }),
+      }))
+      log.append(toCells(visits))
+    },
+    start(options: { patienceMs?: number } = {}) {
+      const reports = createSqliteReports({ ...paths, workerFile, ...options })
+      opened.push(reports)
+      return reports
+    },
+    async end() {
+      await Promise.all(opened.map((reports) => reports.close()))
+      log.close()
+    },
+  }
+}
+
+const visitorsOf = async (reports: Reports) => (await reports.read('demo', SPRING)).visitors
+
+test('a report is of every event that was stored before it was asked for', async () => {
+  const { add, start, end } = open()
+  add(2_500)
+  const reports = start()
+  reports.follow()
+  expect(await visitorsOf(reports)).toBe(2_500)
+  for (let i = 1; i <= 20; i++) {
+    add(1)
+    expect(await visitorsOf(reports)).toBe(2_500 + i)
+  }
+  add(1)
+  expect(await Promise.all([1, 2, 3].map(() => visitorsOf(reports)))).toEqual([2_521, 2_521, 2_521])
+  await end()
+})
+
+test('a long log that is not counted yet is told with how far it is, and counted on', async () => {
+  const { add, start, end } = open()
+  add(2_000)
+  const reports = start({ patienceMs: 0 })
+  const failure = await visitorsOf(reports).catch((error) => error)
+  expect(failure).toBeInstanceOf(Unavailable)
+  expect(failure.message).toMatch(
+    /^The report is not ready yet: [1-9]\d* of 2000 events are counted/,
+  )
+  await expect.poll(() => visitorsOf(reports).catch(() => 0), { timeout: 20_000 }).toBe(2_000)
+  await end()
+})
+
+test('a name that objects have comes through from the thread', async () => {
+  const { add, start, end } = open()
+  add(1, '__proto__')
+  const { events } = await start().read('demo', SPRING)
+  expect(JSON.stringify(events)).toBe('{"__proto__":1}')
+  await end()
+})
+
+test('the log is followed before anybody asks', async () => {
+  const { add, start, end, eventsFile, reportsFile } = open()
+  add(3)
+  start().follow()
+  await expect
+    .poll(
+      () => {
+        const store = openReportStore({ eventsFile, reportsFile })
+        const figures = store.read('demo', SPRING, 3)
+        store.close()
+        return figures?.visitors
+      },
+      { timeout: 20_000 },
+    )
+    .toBe(3)
+  await end()
+})
+
+test('two gateways over one folder count at the same time, and both are right', async () => {
+  const { add, start, end } = open()
+  add(5_000)
+  const both = [start(), start()]
+  for (let i = 1; i <= 5; i++) {
+    expect(await Promise.all(both.map(visitorsOf))).toEqual([4_000 + i * 1_000, 4_000 + i * 1_000])
+    add(1_000)
+  }
+  await end()
+})
+
+test('what is wrong is Unavailable with its reason, and over when it is mended', async () => {
+  const { add, start, end, reportsFile } = open()
+  add(1)
+  mkdirSync(reportsFile)
+  const reports = start()
+  const failure = await visitorsOf(reports).catch((error) => error)
+  expect(failure).toBeInstanceOf(Unavailable)
+  expect(failure.cause).toContain(reportsFile)
+  rmSync(reportsFile, { recursive: true })
+  expect(await visitorsOf(reports)).toBe(1)
+  await end()
+})
+
+test('a thread that can not start is Unavailable', async () => {
+  const broken = join(bundles, 'dist/broken.js')
+  writeFileSync(broken, 'throw new Error("broken")')
+  const reports = createSqliteReports({
+    ...{ eventsFile: '/nowhere', reportsFile: '/nowhere', workerFile: pathToFileURL(broken) },
+  })
+  for (let i = 0; i < 2; i++) {
+    const failure = await visitorsOf(reports).catch((error) => error)
+    expect(failure).toBeInstanceOf(Unavailable)
+    expect(`${failure.cause}`).toContain('broken')
+  }
+  await reports.close()
+})
+
+test('reports that are closed answer nothing, and may be closed again', async () => {
+  const { add, start, end } = open()
+  add(1)
+  const reports = start()
+  const asked = visitorsOf(reports).catch((error) => error)
+  await reports.close()
+  expect([1, expect.any(Unavailable)]).toContainEqual(await asked)
+  await expect(visitorsOf(reports)).rejects.toBeInstanceOf(Unavailable)
+  reports.follow()
+  await reports.close()
+
+  const never = createSqliteReports({
+    ...{ eventsFile: '/nowhere', reportsFile: '/nowhere', workerFile: new URL('file:///nowhere') },
+  })
+  await never.close()
+  await end()
+})

@@ -1,0 +1,133 @@
+import { Worker } from 'node:worker_threads'
+import { Unavailable } from '../eventLog.ts'
+import type { ReportFigures, Reports } from '../report.ts'
+import type { Utm } from '../utm.ts'
+import type { Progress, ReportFiles } from './reportStore.ts'
+
+type Asked =
+  | { readonly kind: 'read'; readonly customer: string; readonly tracking: Utm }
+  | { readonly kind: 'close' }
+/** What the thread is asked; the reply carries the same number. */
+export type Question = Asked & { readonly number: number }
+export type Reply =
+  | { readonly number: number; readonly value: ReportFigures | undefined }
+  /** The log is not counted as far as the question needs; it goes on. */
+  | { readonly number: number; readonly behind: Progress }
+  | { readonly number: number; readonly error: string }
+
+/** What createSqliteReports needs. */
+export type ReportOptions = ReportFiles & {
+  /** The bundle of reportWorker.ts, which the build writes beside the gateway's. */
+  readonly workerFile: URL
+  /** How long `read` waits for the log to be counted, ms. Default 5,000. */
+  readonly patienceMs?: number
+}
+/** What the thread is started with. */
+export type Start = ReportFiles & { readonly patienceMs: number }
+
+type Thread = {
+  ask(question: Asked): Promise<ReportFigures | undefined>
+  isRunning(): boolean
+  end(): Promise<unknown>
+}
+
+/** When to ask again for a report that is not ready, or fails, seconds. */
+const RETRY_SECONDS = 5
+/** Of the thread. It keeps under 10 MB; without a bound it lets three times as much garbage lie about. */
+const LIMITS = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 64 }
+
+/**
+ * Reports over the SQLite log, in a thread of their own that starts with the first call of `follow` or
+ * `read` and follows the log from then on. Who never calls them pays nothing.
+ *
+ * Several gateways of one machine may share both files. The reports file holds only what can be counted
+ * again from the log: it may be deleted while no gateway runs.
+ *
+ * `read` waits `patienceMs` for what is not counted yet, as after an upgrade or a deletion; then it rejects
+ * with Unavailable, whose message says how far that is, and the counting goes on.
+ */
+export function createSqliteReports(options: ReportOptions): Reports {
+  const { workerFile, eventsFile, reportsFile, patienceMs = 5_000 } = options
+  let thread: Thread | undefined
+  let isClosed = false
+
+  /** One that has ended is started again by whoever asks next. */
+  function started(): Thread {
+    if (!thread?.isRunning())
+      thread = startThread(workerFile, { eventsFile, reportsFile, patienceMs })
+    return thread
+  }
+
+  return {
+    follow() {
+      if (!isClosed) started()
+    },
+    async read(customer, tracking) {
+      if (isClosed) throw new Unavailable('The reports are closed', RETRY_SECONDS)
+      return (await started().ask({ kind: 'read', customer, tracking })) as ReportFigures
+    },
+    async close() {
+      isClosed = true
+      await thread?.end()
+    },
+  }
+}
+
+function startThread(workerFile: URL, start: Start): Thread {
+  const worker = new Worker(workerFile, {
+    workerData: start,
+    name: 'reports',
+    resourceLimits: LIMITS,
+  })
+  const waiting = new Map<
+    number,
+    { resolve: (figures: ReportFigures | undefined) => void; reject: (error: Error) => void }
+  >()
+  let asked = 0
+  let isRunning = true
+
+  worker.on('message', (reply: Reply) => {
+    const promise = waiting.get(reply.number)
+    waiting.delete(reply.number)
+    if ('value' in reply) promise?.resolve(reply.value)
+    else if ('behind' in reply) promise?.reject(notReady(reply.behind))
+    else promise?.reject(failed(reply.error))
+  })
+  worker.on('error', lose)
+  worker.on('exit', () => lose('the thread has ended'))
+
+  /** The thread is gone, and with it the answers to what it was asked. */
+  function lose(cause: unknown): void {
+    isRunning = false
+    for (const { reject } of waiting.values()) reject(failed(cause))
+    waiting.clear()
+  }
+
+  function ask(question: Asked): Promise<ReportFigures | undefined> {
+    asked++
+    const number = asked
+    return new Promise((resolve, reject) => {
+      waiting.set(number, { resolve, reject })
+      worker.postMessage({ ...question, number } satisfies Question)
+    })
+  }
+
+  return {
+    ask,
+    isRunning: () => isRunning,
+    async end() {
+      // That it is gone already is no failure.
+      if (isRunning) await ask({ kind: 'close' }).catch(() => {})
+      await worker.terminate()
+    },
+  }
+}
+
+const notReady = ({ seq, end }: Progress): Unavailable =>
+  new Unavailable(
+    `The report is not ready yet: ${seq} of ${end} events are counted. Ask again`,
+    RETRY_SECONDS,
+  )
+
+const failed = (cause: unknown): Unavailable =>
+  new Unavailable('The report can not be read', RETRY_SECONDS, cause)

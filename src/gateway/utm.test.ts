@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import { utmOf } from './utm.ts'
+
+const utm = (utm_campaign = '', utm_medium = '', utm_source = '') => ({
+  utm_campaign,
+  utm_medium,
+  utm_source,
+})
+
+test.each([
+  ['https://shop.test/?utm_campaign=a&utm_medium=email&utm_source=news', utm('a', 'email', 'news')],
+  ['http://shop.test/p/1?x=1&utm_source=news&utm_campaign=a', utm('a', '', 'news')],
+  ['https://shop.test/?utm_campaign=a&utm_campaign=b', utm('a')],
+  // The first value counts, also an empty one.
+  ['https://shop.test/?utm_campaign=&utm_campaign=b&utm_source=s', utm('', '', 's')],
+  ['https://shop.test/?utm_campaign=&utm_campaign=b', undefined],
+  ['https://shop.test/?utm_campaign=spring+sale', utm('spring sale')],
+  ['https://shop.test/?utm_campaign=spring%20sale', utm('spring sale')],
+  ['https://shop.test/?utm_campaign=1%2B1', utm('1+1')],
+  ['https://shop.test/?utm_campaign=%C8%99apte%20%E6%BC%A2', utm('șapte 漢')],
+  ['https://shop.test/?utm_campaign=șapte', utm('șapte')],
+  ['https://shop.test/?utm_campaign=50%', utm('50%')],
+  ['https://shop.test/?utm%5Fcampaign=a', utm('a')],
+  ['https://shop.test/?utm_campaign=A', utm('A')],
+  ['https://shop.test/?UTM_CAMPAIGN=a', undefined],
+  ['https://shop.test/?utm_campaign=%20', utm(' ')],
+  ['https://shop.test/?utm_campaign', undefined],
+  ['https://shop.test/?utm_term=a&utm_content=b', undefined],
+  ['https://shop.test/#?utm_campaign=a', undefined],
+  ['https://shop.test/#utm_campaign=a', undefined],
+  ['https://shop.test/utm_campaign=a', undefined],
+  ['https://shop.test/', undefined],
+  ['not an address?utm_campaign=a', undefined],
+  ['', undefined],
+  [undefined, undefined],
+  [null, undefined],
+  [['https://shop.test/?utm_campaign=a'], undefined],
+])('%s', (url, expected) => {
+  expect(utmOf(url)).toEqual(expected)
+})

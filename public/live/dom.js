@@ -15,16 +15,19 @@ export function h(tag, attributes = {}, ...children) {
   return element
 }
 
+/** The same for drawings. */
+export function svg(tag, attributes = {}, ...children) {
+  const element = document.createElementNS(SVG, tag)
+  for (const [name, value] of Object.entries(attributes))
+    if (value !== false && value !== undefined) element.setAttribute(name, value)
+  element.append(...children)
+  return element
+}
+
 /** One of the page's own signs, coloured by its kind where it has one. */
 export function sign(/** @type {string} */ id, /** @type {string} */ kind) {
-  const svg = document.createElementNS(SVG, 'svg')
-  const use = document.createElementNS(SVG, 'use')
-  use.setAttribute('href', `#${id}`)
-  svg.setAttribute('class', 'sign')
-  svg.setAttribute('aria-hidden', 'true')
-  if (kind) svg.dataset.kind = kind
-  svg.append(use)
-  return svg
+  const attributes = { class: 'sign', 'aria-hidden': 'true', 'data-kind': kind || undefined }
+  return svg('svg', attributes, svg('use', { href: `#${id}` }))
 }
 
 /** The dot of a device. Its hue is set through the CSSOM, which a strict style-src allows. */

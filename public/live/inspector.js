@@ -34,11 +34,13 @@ export function createInspector({ onClose, onDevice }) {
       ['event', h('code', {}, record.event)],
       ['happened', exact(record.at)],
       ['arrived', `${exact(record.receivedAt)} ${lateMs > 1500 ? `(${span(lateMs)} later)` : ''}`],
-      [
-        'device',
-        h('span', { class: 'did' }, dot(hueOf(record.did)), h('code', {}, record.did)),
-        device,
-      ],
+      record.did
+        ? [
+            'device',
+            h('span', { class: 'did' }, dot(hueOf(record.did)), h('code', {}, record.did)),
+            device,
+          ]
+        : ['device', 'none: a server sent it by the REST API'],
       ['id', h('code', {}, record.id)],
       ['position', String(record.seq)],
       ...(record.bot ? [['bot', 'yes, by its user agent']] : []),

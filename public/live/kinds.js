@@ -16,6 +16,7 @@ export const KINDS = new Map([
   ['initiateCheckout', 'Checkout'],
   ['setEmail', 'E-mail known'],
   ['sendCustom', 'Custom'],
+  ['sendCustomApi', 'Custom, by API'],
 ])
 
 /** The three steps of the funnel, each with the kinds that count for it. */
@@ -58,8 +59,8 @@ export function pathOf({ payload }) {
   }
 }
 
-/** The first eight characters tell devices apart for the eye. */
-export const shortDid = (/** @type {string} */ did) => did.slice(0, 8)
+/** The first eight characters tell devices apart for the eye; an event by API has no device. */
+export const shortDid = (/** @type {string | null} */ did) => did?.slice(0, 8) ?? ''
 
 /** `1 device`, `2 devices`: the word. */
 export const nameOf = (/** @type {number} */ count, /** @type {string} */ one) =>

@@ -2,16 +2,15 @@
  * The live view: events as they arrive, what they add up to, and each one whole. In order: who is
  * watched, the stream, what was received is gathered and drawn at most once a frame.
  */
-import { $, copy, h } from './dom.js'
-import { loadCustomers, signIn, signOut, startFeed } from './feed.js'
+import { $, copy } from './dom.js'
+import { startFeed } from './feed.js'
 import { createInspector } from './inspector.js'
 import { shortDid } from './kinds.js'
 import { createModel, MAX_EVENTS, passes } from './model.js'
+import { createOperator, showState } from './operator.js'
 import { createStream } from './stream.js'
 import { createSummary } from './summary.js'
 
-/** In the list of customers: sign in to one more. No customer id has a space. */
-const ANOTHER = 'sign in'
 /** New events are told to screen readers together, at most this often. */
 const SAY_EVERY_MS = 15_000
 
@@ -20,6 +19,7 @@ const filter = { kinds: new Set(), did: '', words: '' }
 const stream = createStream({ onChoose: choose, onDevice: toggleDevice })
 const summary = createSummary(model, { onKind: toggleKind, onDevice: toggleDevice })
 const inspector = createInspector({ onClose: closeInspector, onDevice: onlyDevice })
+const operator = createOperator('live view', { onWatch: watch, onLeave: () => stopFeed() })
 
 /** Received and not yet drawn, oldest first. While paused they wait here. */
 let waiting = []
@@ -27,7 +27,6 @@ let lost = 0
 let drawing = false
 let paused = false
 let chosen = ''
-let customers = []
 /** The customer watched. */
 let watched
 let unsaid = 0
@@ -41,36 +40,13 @@ if (matchMedia('(max-width: 860px)').matches)
   for (const panel of document.querySelectorAll('.panel:not(:has(#funnel))')) panel.open = false
 setInterval(() => !paused && summary.drawMinute(), 1000)
 setInterval(sayNews, SAY_EVERY_MS)
-showCustomers().catch(showUnreachable)
+operator.start()
 
 /* Who is watched */
 
-async function showCustomers() {
-  const answer = await loadCustomers()
-  if (!answer || answer.customers.length === 0) return showLogin(false)
-  customers = answer.customers
-  model.setServerClock(answer.serverNow)
-  const wanted = new URLSearchParams(location.search).get('customer') ?? $('#customer').value
-  const first = customers.find(({ customerId }) => customerId === wanted) ?? customers[0]
-  const isSignedIn = customers.some(({ demo }) => !demo)
-  $('#customer').replaceChildren(
-    ...customers.map(({ customerId, name }) =>
-      h('option', { value: customerId }, name || customerId),
-    ),
-    ...(isSignedIn ? [h('option', { value: ANOTHER }, 'Sign in to another…')] : []),
-  )
-  $('#customer').value = first.customerId
-  $('.customer').hidden = false
-  $('#show-tag').hidden = false
-  $('#sign-in').hidden = isSignedIn
-  $('#sign-out').hidden = customers.every(({ demo }) => demo)
-  $('#login').hidden = true
-  $('#view').hidden = false
-  watch(first)
-}
-
-function watch(customer) {
-  const { customerId, name, trackingKey, demo } = customer
+function watch(customer, serverNow) {
+  const { customerId, trackingKey, demo } = customer
+  model.setServerClock(serverNow)
   watched = customer
   stopFeed()
   model.reset()
@@ -78,7 +54,6 @@ function watch(customer) {
   setPaused(false)
   closeInspector()
   resetFilters()
-  document.title = `${name || customerId} · live view · shoptrail`
   writeTag(trackingKey)
   $('#demo-hint').hidden = !demo
   quietUntil = Date.now() + 1000
@@ -87,7 +62,10 @@ function watch(customer) {
   stopFeed = startFeed(customerId, {
     onEvent: receive,
     onState: showState,
-    onEnd: (reason) => showEnd(customer, reason),
+    onEnd: (reason) => {
+      if ($('#tag').open) $('#tag').close()
+      operator.showEnd(customer, reason)
+    },
   })
 }
 
@@ -100,59 +78,8 @@ function writeTag(/** @type {string} */ trackingKey) {
 async function showTag() {
   $('#tag').showModal()
   const { customerId } = watched
-  const answer = await loadCustomers().catch(() => undefined)
-  const one = answer?.customers.find((other) => other.customerId === customerId)
-  if (!one || watched.customerId !== customerId) return
-  watched = one
-  customers = answer.customers
-  writeTag(one.trackingKey)
-}
-
-/** The viewer may not look any more. Whoever else may be seen is one button away, not shown unasked. */
-async function showEnd({ customerId, name }, reason) {
-  const others = await loadCustomers().catch(() => undefined)
-  if (watched.customerId !== customerId) return
-  if ($('#tag').open) $('#tag').close()
-  showLogin(!!others?.customers.length)
-  showState('signed-out')
-  $('.wrong').textContent =
-    {
-      key_changed: `The REST key of ${name || customerId} has changed: sign in again.`,
-      signed_out: 'You are signed out: sign in again.',
-      removed: `${name || customerId} has been removed.`,
-    }[reason] ?? `You may not see ${name || customerId} any more: sign in again.`
-  if (reason === 'removed') return
-  $('#login form').customerId.value = customerId
-  $('#login form').restKey.focus()
-}
-
-function showLogin(/** @type {boolean} */ mayCancel) {
-  $('.wrong').textContent = ''
-  if (!mayCancel) stopFeed()
-  if (!mayCancel) showState('signed-out')
-  $('#view').hidden = true
-  $('#login').hidden = false
-  $('#login-cancel').hidden = !mayCancel
-  for (const id of ['#show-tag', '#sign-in', '#sign-out', '.customer']) $(id).hidden = true
-  $('#login input').focus()
-}
-
-function showUnreachable() {
-  showState('unreachable')
-  setTimeout(() => showCustomers().catch(showUnreachable), 3000)
-}
-
-function showState(/** @type {string} */ state) {
-  const box = $('#state')
-  if (box.dataset.state === state) return
-  box.dataset.state = state
-  box.lastElementChild.textContent = {
-    connecting: 'connecting',
-    connected: 'live',
-    reconnecting: 'reconnecting…',
-    unreachable: 'gateway does not answer, trying again…',
-    'signed-out': 'signed out',
-  }[state]
+  const one = await operator.reload()
+  if (one?.customerId === customerId && watched.customerId === customerId) writeTag(one.trackingKey)
 }
 
 /* What arrives */
@@ -286,41 +213,10 @@ function startButtons() {
   onClick('#device-chip', () => toggleDevice(filter.did))
   onClick('#reset-filters', resetFilters)
   onClick('#show-tag', showTag)
-  onClick('#sign-in', () => showLogin(true))
-  onClick('#login-cancel', () => showCustomers().catch(showUnreachable))
-  onClick('#sign-out', async () => {
-    // Else it would say that we are signed out, which the viewer knows.
-    stopFeed()
-    await signOut().catch(() => {})
-    showCustomers().catch(showUnreachable)
-  })
   for (const button of document.querySelectorAll('[data-copy-tag]'))
     button.addEventListener('click', () => copy($('[data-tag]').textContent, button))
   $('#look').addEventListener('input', ({ target }) => {
     filter.words = target.value.trim().toLowerCase()
     redraw()
-  })
-  $('#customer').addEventListener('change', ({ target }) => {
-    if (target.value === ANOTHER) {
-      target.value = watched.customerId
-      return showLogin(true)
-    }
-    const one = customers.find(({ customerId }) => customerId === target.value)
-    history.replaceState(null, '', `?customer=${encodeURIComponent(one.customerId)}`)
-    watch(one)
-  })
-  $('#login form').addEventListener('submit', async (event) => {
-    event.preventDefault()
-    const form = event.target
-    const button = form.querySelector('.primary')
-    button.disabled = true
-    const wrong = await signIn(form.customerId.value.trim(), form.restKey.value.trim())
-    button.disabled = false
-    $('.wrong').textContent = wrong
-    if (wrong) return form.restKey.select()
-    const { value } = form.customerId
-    history.replaceState(null, '', `?customer=${encodeURIComponent(value.trim())}`)
-    form.reset()
-    showCustomers().catch(showUnreachable)
   })
 }

@@ -56,7 +56,7 @@ export function createModel(now = Date.now) {
         step.events++
         step.dids.add(event.did)
       }
-    addDevice(event.did, kind, receivedAt)
+    if (event.did) addDevice(event.did, kind, receivedAt)
     seen.arrivals.push(receivedAt)
     return record
   }

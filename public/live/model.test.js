@@ -52,6 +52,18 @@ test('the funnel counts events and distinct devices, as a share of the viewers',
   ])
 })
 
+test('what a server sent counts, and is of no device', () => {
+  const payload = { email: 'ann@shop.example', event: 'birthday', url: undefined }
+  const model = modelWith(event('sendCustomApi', null, { event: 'birthday', payload }))
+  expect(model.count('sendCustomApi')).toBe(1)
+  expect(model.deviceTotal()).toBe(0)
+  expect(model.devices(9)).toEqual([])
+  const [record] = model.find(ALL)
+  expect(record).toMatchObject({ kind: 'sendCustomApi', path: '' })
+  expect(subjectOf(record)).toEqual({ main: 'birthday', more: 'ann@shop.example' })
+  expect(model.find({ ...ALL, did: 'a' })).toEqual([])
+})
+
 test('a funnel without viewers has no shares', () => {
   const shares = modelWith(event('addToCart'))
     .funnel()

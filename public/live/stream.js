@@ -17,7 +17,7 @@ export function createStream({ onChoose, onDevice }) {
   list.addEventListener('click', ({ target }) => {
     const row = target.closest('li')
     if (!row) return
-    if (target.closest('.device')) onDevice(row.dataset.did)
+    if (target.closest('button.device')) onDevice(row.dataset.did)
     else onChoose(row.dataset.id)
   })
   list.addEventListener('keydown', (event) => {
@@ -79,23 +79,25 @@ export function createStream({ onChoose, onDevice }) {
     const lateMs = record.receivedAt - record.at
     const name = KINDS.get(record.kind)
     const time = clock(record.at)
-    const device = h(
-      'button',
-      {
-        class: 'device',
-        type: 'button',
-        tabindex: '-1',
-        title: `Only device ${record.did}`,
-        'data-test': 'row-device',
-      },
-      dot(hueOf(record.did)),
-      shortDid(record.did),
-    )
+    const device = record.did
+      ? h(
+          'button',
+          {
+            class: 'device',
+            type: 'button',
+            tabindex: '-1',
+            title: `Only device ${record.did}`,
+            'data-test': 'row-device',
+          },
+          dot(hueOf(record.did)),
+          shortDid(record.did),
+        )
+      : h('span', { class: 'device none', title: 'Sent by a server, so of no device' }, 'server')
     return h(
       'li',
       {
         'data-id': record.id,
-        'data-did': record.did,
+        'data-did': record.did ?? undefined,
         'data-operation': record.operation,
         'data-test': 'row',
         class: [fresh && 'fresh', record.id === chosen && 'chosen'].filter(Boolean).join(' '),
@@ -125,7 +127,7 @@ export function createStream({ onChoose, onDevice }) {
         ),
       ),
       device,
-      h('span', { class: 'path', title: record.payload.url ?? '' }, record.path),
+      h('span', { class: 'path', title: record.payload.url }, record.path),
     )
   }
 

@@ -1,9 +1,8 @@
 /** The side: totals, last minute, funnel, kinds, devices with their trails. */
-import { $, dot, h, sign } from './dom.js'
+import { $, dot, h, sign, svg } from './dom.js'
 import { hueOf } from './hues.js'
 import { FUNNEL, KINDS, nameOf, shortDid } from './kinds.js'
 
-const SVG = 'http://www.w3.org/2000/svg'
 const BARS = 30
 const MAX_DEVICES = 12
 
@@ -54,10 +53,8 @@ export function createSummary(model, { onKind, onDevice }) {
   }
 
   function createBar(index) {
-    const bar = document.createElementNS(SVG, 'rect')
-    bar.setAttribute('x', String(index * (120 / BARS) + 0.5))
-    bar.setAttribute('width', String(120 / BARS - 1))
-    return bar
+    const slot = 120 / BARS
+    return svg('rect', { x: String(index * slot + 0.5), width: String(slot - 1) })
   }
 
   function drawMinute() {

@@ -99,14 +99,20 @@ test('on localhost the demo customer is open', async () => {
   const answer = await get('/live/customers')
   expect(answer.status).toBe(200)
   expect(JSON.parse(answer.text)).toEqual([
-    { customerId: DEMO_CUSTOMER_ID, name: 'Demo shop', trackingKey: 'DEMOSHOP', demo: true },
+    {
+      customerId: DEMO_CUSTOMER_ID,
+      name: 'Demo shop',
+      trackingKey: 'DEMOSHOP',
+      demo: true,
+      origin: null,
+    },
   ])
 })
 
 test.each<[string, Record<string, string>]>([
   ['another Host', REMOTE],
   ['a proxy between', { 'x-forwarded-for': '127.0.0.1' }],
-  ['a cookie that is none', { ...REMOTE, cookie: 'shoptrail_live=nothing' }],
+  ['a cookie that is none', { ...REMOTE, cookie: 'shoptrail=nothing' }],
 ])('nobody is shown to %s', async (_, headers) => {
   expect((await get('/live/customers', headers)).status).toBe(401)
   expect((await get('/live/events?customer=demo', headers)).status).toBe(401)
@@ -124,9 +130,7 @@ test('the restKey opens its customer, by a cookie that scripts and other sites d
   expect(answer.status).toBe(200)
   expect(answer.text).not.toContain(shop.restKey)
   const cookie = answer.headers['set-cookie']?.[0] ?? ''
-  expect(cookie).toMatch(
-    /^shoptrail_live=[\w-]{43}; Path=\/live; HttpOnly; SameSite=Strict; Max-Age=43200$/,
-  )
+  expect(cookie).toMatch(/^shoptrail=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=43200$/)
   const session = { ...REMOTE, cookie: cookieOf(answer) }
   expect(idsOf(await get('/live/customers', session))).toEqual(['shop'])
   expect((await get('/live/events?customer=other', session)).status).toBe(403)

@@ -1,7 +1,5 @@
 import type { EventLog, LogRecord } from './eventLog.ts'
-
-/** Why a viewer may not look any more: told as the last message, `event: end` with `{"reason"}`. */
-export type EndReason = 'signed_out' | 'key_changed' | 'removed'
+import type { EndReason } from './operators.ts'
 
 /** What one live view watches. */
 export type Watch = {
@@ -104,7 +102,7 @@ export function streamEvents(watch: Watch): ReadableStream<Uint8Array> {
     return undefined
   }
 
-  /** The last message; after it the stream is closed. */
+  /** The last message, `event: end` with `{"reason"}`; after it the stream is closed. */
   function endWith(reason: EndReason): string {
     isOver = true
     return `event: end\ndata: ${JSON.stringify({ reason })}\n\n`

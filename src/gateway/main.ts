@@ -71,6 +71,7 @@ function welcome(gateway: Gateway, { dataDir, publicUrl }: Settings): string {
     '',
     `  Demo shop    ${base}/shop/`,
     `  Live view    ${base}/live/`,
+    `  Campaigns    ${base}/campaigns/`,
     `  Script tag   <script async src="${base}/t/j/${trackingKey}"></script>`,
     ...(gateway.demoRestKey
       ? [`  REST key     ${gateway.demoRestKey} (of the customer demo; shown this once)`]

@@ -1,0 +1,155 @@
+/** The fields of a new campaign, as the form asks for them: each group and field in its order. */
+import { TYPES } from './model.js'
+
+/**
+ * @typedef {{ path: string, label: string, hint?: string, is: 'text' | 'email' | 'choice' | 'switch' | 'html'
+ *   | 'moment', options?: [string, string, string?][], placeholder?: string, wide?: boolean,
+ *   max?: number }} Field `path` is the contract's.
+ */
+
+/** @type {{ title: string, hint?: string, fields: Field[] }[]} */
+export const GROUPS = [
+  {
+    title: 'Channel',
+    fields: [
+      {
+        path: 'type',
+        label: 'Sent as',
+        is: 'choice',
+        options: [...TYPES].map(([type, name]) => [type, name, `c-${type}`]),
+      },
+      {
+        path: 'mode',
+        label: 'Mode',
+        is: 'choice',
+        options: [
+          ['regular', 'Regular'],
+          ['ecommerce', 'E-commerce'],
+          ['plaintext', 'Plain text'],
+        ],
+      },
+    ],
+  },
+  {
+    title: 'Name and subject',
+    fields: [
+      {
+        path: 'subject.name',
+        label: 'Campaign name',
+        hint: 'Only you see it.',
+        is: 'text',
+        placeholder: 'Autumn mugs',
+        wide: true,
+      },
+      {
+        path: 'subject.subject_line',
+        label: 'Subject line',
+        is: 'text',
+        placeholder: 'The autumn firing is out of the kiln',
+        wide: true,
+      },
+      {
+        path: 'subject.preview_text',
+        label: 'Preview text',
+        hint: 'What mail programs show beside the subject.',
+        is: 'text',
+        placeholder: 'Six new glazes, forty mugs of each.',
+        wide: true,
+      },
+    ],
+  },
+  {
+    title: 'Sender',
+    fields: [
+      { path: 'sender.name', label: 'Name', is: 'text', placeholder: 'Saltmarsh', wide: true },
+      {
+        path: 'sender.sender',
+        label: 'From address',
+        is: 'email',
+        placeholder: 'letters@shop.example',
+      },
+      {
+        path: 'sender.reply_to',
+        label: 'Replies go to',
+        hint: 'The same, unless you say another.',
+        is: 'email',
+        placeholder: 'letters@shop.example',
+      },
+    ],
+  },
+  {
+    title: 'Content',
+    fields: [{ path: 'content.html', label: 'HTML', is: 'html', wide: true }],
+  },
+  {
+    title: 'Audience',
+    fields: [
+      {
+        path: 'audience.audience_type',
+        label: 'Who gets it',
+        is: 'choice',
+        options: [['all', 'Everybody']],
+      },
+      {
+        path: 'audience.smart_sending',
+        label: 'Smart sending',
+        hint: 'Leaves out who had a letter just now.',
+        is: 'switch',
+        options: [
+          ['true', 'On'],
+          ['false', 'Off'],
+        ],
+      },
+    ],
+  },
+  {
+    title: 'Sending',
+    fields: [
+      { path: 'scheduling.send_at', label: 'Send at', is: 'moment' },
+      {
+        path: 'scheduling.optimize_for',
+        label: 'Optimise for',
+        is: 'choice',
+        options: [
+          ['opening', 'Opening'],
+          ['buying', 'Buying'],
+        ],
+      },
+      {
+        path: 'scheduling.use_optimal_time',
+        label: 'Each at their best hour',
+        hint: 'Instead of all at the same time.',
+        is: 'switch',
+        options: [
+          ['1', 'On'],
+          ['0', 'Off'],
+        ],
+      },
+    ],
+  },
+  {
+    title: 'Tracking',
+    hint: 'Visits whose address carries these three are the campaign’s.',
+    fields: [
+      {
+        path: 'tracking.utm_campaign',
+        label: 'utm_campaign',
+        hint: 'Follows the name until you change it.',
+        is: 'text',
+        placeholder: 'autumn-mugs',
+        wide: true,
+      },
+      { path: 'tracking.utm_medium', label: 'utm_medium', is: 'text', placeholder: 'email' },
+      { path: 'tracking.utm_source', label: 'utm_source', is: 'text', placeholder: 'newsletter' },
+    ],
+  },
+]
+
+/** A letter to begin with. */
+export const EXAMPLE_HTML = `<div style="max-width: 520px; margin: 0 auto; font-family: Georgia, serif; color: #12262f">
+  <p style="letter-spacing: .12em; text-transform: uppercase; font-size: 12px; color: #c8452c">The letter</p>
+  <h1 style="font-size: 30px; line-height: 1.15">What we have been making</h1>
+  <p style="font-size: 17px; line-height: 1.6">A few words on what is new, and why it is worth a look.</p>
+  <p><a href="https://shop.example/" style="display: inline-block; padding: 12px 22px; background: #12262f; color: #fff; text-decoration: none">See it in the shop</a></p>
+</div>
+`

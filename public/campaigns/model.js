@@ -1,0 +1,178 @@
+/** What the campaigns page knows without the page: addresses, the form's values, texts. */
+
+/** The channels, in the order in which they are offered. */
+export const TYPES = new Map([
+  ['email', 'E-mail'],
+  ['sms', 'SMS'],
+  ['push', 'Push'],
+])
+
+/** Campaigns a page of the list. */
+export const PAGE_SIZE = 20
+
+/**
+ * @typedef {{ view: 'list', search: string, type: string, page: number }
+ *   | { view: 'new' } | { view: 'campaign', id: string }} Place
+ */
+
+/** Where in the page an address leads. */
+export function readPlace(/** @type {string} */ query) {
+  const params = new URLSearchParams(query)
+  const id = params.get('id')
+  if (id) return { view: 'campaign', id }
+  if (params.has('new')) return { view: 'new' }
+  const page = params.get('page') ?? ''
+  const type = params.get('type') ?? ''
+  return {
+    view: 'list',
+    search: params.get('search') ?? '',
+    type: TYPES.has(type) ? type : '',
+    page: /^[1-9]\d{0,8}$/.test(page) ? Number(page) : 1,
+  }
+}
+
+/** The address of a place: what is usual is left out. Always with the customer. */
+export function writePlace(/** @type {string} */ customerId, /** @type {Place} */ place) {
+  const params = new URLSearchParams({ customer: customerId })
+  if (place.view === 'campaign') params.set('id', place.id)
+  if (place.view === 'new') params.set('new', '')
+  if (place.view === 'list') {
+    if (place.search) params.set('search', place.search)
+    if (place.type) params.set('type', place.type)
+    if (place.page > 1) params.set('page', String(place.page))
+  }
+  return `?${params}`
+}
+
+/** The shop's address with a campaign's utm values, in place of any it has. */
+export function linkOf(/** @type {string} */ shop, tracking) {
+  const url = new URL(shop)
+  for (const name of ['utm_campaign', 'utm_medium', 'utm_source'])
+    url.searchParams.set(name, tracking[name] ?? '')
+  return url.href
+}
+
+/** A name as a utm value: `Autumn mugs, now!` is `autumn-mugs-now`. */
+export const slugOf = (/** @type {string} */ name) =>
+  name
+    .normalize('NFKD')
+    .replace(/[\u0300-\u036f]/g, '')
+    .normalize('NFC')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, '-')
+    .replace(/^-+|-+$/g, '')
+
+/** What a new form holds: every value as text, by its path in the contract. */
+export function startValues(/** @type {Date} */ now) {
+  const tomorrow = new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1)
+  return {
+    type: 'email',
+    mode: 'regular',
+    'sender.name': '',
+    'sender.sender': '',
+    'sender.reply_to': '',
+    'audience.audience_type': 'all',
+    'audience.smart_sending': 'true',
+    'subject.name': '',
+    'subject.subject_line': '',
+    'subject.preview_text': '',
+    'content.html': '',
+    'scheduling.date': dayOf(tomorrow),
+    'scheduling.time': '09:00',
+    'scheduling.use_optimal_time': '0',
+    'scheduling.optimize_for': 'opening',
+    'tracking.utm_campaign': '',
+    'tracking.utm_medium': 'email',
+    'tracking.utm_source': 'newsletter',
+  }
+}
+
+/** A day in the operator's own zone, as a date field has it. */
+function dayOf(/** @type {Date} */ date) {
+  const two = (/** @type {number} */ number) => String(number).padStart(2, '0')
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+}
+
+/** The form's values as create takes them. Nothing is judged here: the gateway does, by the contract. */
+export function toCampaign(values) {
+  const text = (/** @type {string} */ path) => (values[path] ?? '').trim()
+  return {
+    type: text('type'),
+    mode: text('mode'),
+    sender: {
+      name: text('sender.name'),
+      sender: text('sender.sender'),
+      reply_to: text('sender.reply_to'),
+    },
+    audience: {
+      audience_type: text('audience.audience_type'),
+      smart_sending: values['audience.smart_sending'] === 'true',
+    },
+    subject: {
+      name: text('subject.name'),
+      subject_line: text('subject.subject_line'),
+      preview_text: text('subject.preview_text'),
+    },
+    content: { html: values['content.html'] ?? '' },
+    scheduling: {
+      send_at: `${text('scheduling.date')} ${text('scheduling.time')}`.trim(),
+      use_optimal_time: values['scheduling.use_optimal_time'] === '1' ? 1 : 0,
+      optimize_for: text('scheduling.optimize_for'),
+    },
+    tracking: {
+      utm_campaign: text('tracking.utm_campaign'),
+      utm_medium: text('tracking.utm_medium'),
+      utm_source: text('tracking.utm_source'),
+    },
+  }
+}
+
+/** The kind of an event name, for its colour and sign; a name of the shop's own is `sendCustom`. */
+export function kindOfName(/** @type {string} */ name) {
+  const known = [...EVENT_KINDS].find(([end]) => name === end || name.endsWith(`_${end}`))
+  return known?.[1] ?? 'sendCustom'
+}
+
+const EVENT_KINDS = new Map([
+  ['view_homepage', 'viewHomepage'],
+  ['view_page', 'page'],
+  ['view_category', 'page'],
+  ['view_brand', 'page'],
+  ['view_product', 'viewProduct'],
+  ['search', 'search'],
+  ['add_to_wishlist', 'addToWishlist'],
+  ['remove_from_wishlist', 'removeFromWishlist'],
+  ['add_to_cart', 'addToCart'],
+  ['remove_from_cart', 'removeFromCart'],
+  ['initiate_checkout', 'initiateCheckout'],
+  ['set_email', 'setEmail'],
+])
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+
+/** `2026-11-03` or `2026-11-03 09:00`, in no zone, as people read it: `3 Nov 2026, 09:00`. */
+export function showMoment(/** @type {string} */ text) {
+  const match = /^(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d:\d\d))?/.exec(text)
+  if (!match) return text
+  const day = `${Number(match[3])} ${MONTHS[Number(match[2]) - 1]} ${match[1]}`
+  return match[4] ? `${day}, ${match[4]}` : day
+}
+
+/** `3 Nov`: a day on an axis. */
+export const showDay = (/** @type {string} */ date) =>
+  `${Number(date.slice(8, 10))} ${MONTHS[Number(date.slice(5, 7)) - 1]}`
+
+export const number = (/** @type {number} */ value) => value.toLocaleString('en-US')
+
+/** A share as whole percent; what is more than nothing is never shown as 0 %, less than all never as 100 %. */
+export function percent(/** @type {number} */ part, /** @type {number} */ whole) {
+  if (!whole) return '–'
+  const share = (part / whole) * 100
+  if (share > 0 && share < 1) return '<1 %'
+  if (share > 99 && share < 100) return '99 %'
+  return `${Math.round(share)} %`
+}
+
+/** `1 visitor`, `2 visitors`. */
+export const counted = (/** @type {number} */ count, /** @type {string} */ one) =>
+  `${number(count)} ${one}${count === 1 ? '' : 's'}`

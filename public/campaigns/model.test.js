@@ -1,0 +1,109 @@
+import { expect, test } from 'vitest'
+import {
+  counted,
+  kindOfName,
+  linkOf,
+  percent,
+  readPlace,
+  showDay,
+  showMoment,
+  slugOf,
+  startValues,
+  toCampaign,
+  writePlace,
+} from './model.js'
+
+test.each([
+  ['', { view: 'list', search: '', type: '', page: 1 }],
+  ['?search=mug&type=email&page=3', { view: 'list', search: 'mug', type: 'email', page: 3 }],
+  ['?type=fax&page=-1', { view: 'list', search: '', type: '', page: 1 }],
+  ['?page=1e9', { view: 'list', search: '', type: '', page: 1 }],
+  ['?new=', { view: 'new' }],
+  ['?id=a%2Fb&new=', { view: 'campaign', id: 'a/b' }],
+])('the address %s leads to its place', (query, place) => {
+  expect(readPlace(query)).toEqual(place)
+})
+
+test.each([
+  { view: 'list', search: 'a&b=c', type: 'sms', page: 2 },
+  { view: 'list', search: '', type: '', page: 1 },
+  { view: 'new' },
+  { view: 'campaign', id: 'a b/c?d' },
+])('a place is read as it was written: %j', (place) => {
+  const query = writePlace('demo & co', place)
+  expect(readPlace(query)).toEqual(place)
+  expect(new URLSearchParams(query).get('customer')).toBe('demo & co')
+})
+
+test('a link carries the utm values, in place of those that are there', () => {
+  const tracking = { utm_campaign: 'a&b', utm_medium: 'email', utm_source: 'ă' }
+  const url = new URL(linkOf('https://shop.example/mugs?x=1&utm_source=old', tracking))
+  expect(Object.fromEntries(url.searchParams)).toEqual({ x: '1', ...tracking })
+})
+
+test.each([
+  ['Autumn mugs, now!', 'autumn-mugs-now'],
+  ['  Ceaiuri și căni  ', 'ceaiuri-si-cani'],
+  ['秋のマグ', '秋のマグ'],
+  ['!!!', ''],
+])('%s as a utm value', (name, slug) => {
+  expect(slugOf(name)).toBe(slug)
+})
+
+test('a new form is for tomorrow, also at the end of a year', () => {
+  const values = startValues(new Date(2026, 11, 31, 23, 59))
+  expect(values).toMatchObject({ 'scheduling.date': '2027-01-01', 'scheduling.time': '09:00' })
+})
+
+test('the form’s values become what create takes', () => {
+  const campaign = toCampaign({
+    ...startValues(new Date(2026, 10, 27)),
+    'subject.name': ' Mugs ',
+    'audience.smart_sending': 'false',
+    'scheduling.use_optimal_time': '1',
+    'content.html': ' <p> ',
+  })
+  expect(campaign).toMatchObject({
+    type: 'email',
+    subject: { name: 'Mugs', subject_line: '' },
+    audience: { audience_type: 'all', smart_sending: false },
+    content: { html: ' <p> ' },
+    scheduling: { send_at: '2026-11-28 09:00', use_optimal_time: 1, optimize_for: 'opening' },
+  })
+})
+
+test.each([
+  ['', '09:00', '09:00'],
+  ['2026-11-28', '', '2026-11-28'],
+  ['', '', ''],
+])('a moment that is half given is sent as it is: %s %s', (date, time, sendAt) => {
+  const values = { 'scheduling.date': date, 'scheduling.time': time }
+  expect(toCampaign(values).scheduling.send_at).toBe(sendAt)
+})
+
+test('an event has the kind of its name, prefix or not', () => {
+  expect(kindOfName('add_to_cart')).toBe('addToCart')
+  expect(kindOfName('de_remove_from_cart')).toBe('removeFromCart')
+  expect(kindOfName('readd_to_carts')).toBe('sendCustom')
+  expect(kindOfName('constructor')).toBe('sendCustom')
+})
+
+test('days, shares and counts as people read them', () => {
+  expect(showMoment('2026-11-03 09:00')).toBe('3 Nov 2026, 09:00')
+  expect(showMoment('2026-11-03')).toBe('3 Nov 2026')
+  expect(showMoment('soon')).toBe('soon')
+  expect(showDay('2026-01-30')).toBe('30 Jan')
+  expect(counted(1, 'visitor')).toBe('1 visitor')
+  expect(counted(1200, 'visitor')).toBe('1,200 visitors')
+})
+
+test.each([
+  [0, 0, '–'],
+  [0, 9, '0 %'],
+  [1, 1000, '<1 %'],
+  [999, 1000, '99 %'],
+  [1, 3, '33 %'],
+  [3, 3, '100 %'],
+])('%i of %i as a share', (part, whole, shown) => {
+  expect(percent(part, whole)).toBe(shown)
+})

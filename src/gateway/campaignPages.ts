@@ -1,0 +1,86 @@
+import { answer, JSON_HEADERS, type Refusal, refuse } from './answers.ts'
+import type { CampaignOperations } from './campaignOperations.ts'
+import { type Operators, readOwnJson } from './operators.ts'
+
+/** What the campaigns page needs of the rest of the gateway. */
+export type CampaignPageParts = {
+  readonly operations: CampaignOperations
+  readonly operators: Operators
+}
+
+/**
+ * Where the campaigns page differs in what it allows: a campaign's HTML has its styles inside it, and a
+ * frame that is written by a page has the page's policy. The page itself writes no styles, and a style
+ * that got into it could load nothing.
+ */
+export const PREVIEW_POLICY = { 'style-src': "'self' 'unsafe-inline'" }
+
+/** As the REST half takes it: content.html may have every character escaped. */
+const MAX_CREATE_BYTES = 7 * 2 ** 20
+/** Campaigns read at once, all operators together: a body of this size is several times it in memory. */
+const MAX_CREATES = 2
+
+/** The filters of the list that the page sends. */
+const FILTERS = ['search', 'type', 'page', 'limit']
+
+/**
+ * The campaigns page's data, for whoever may see the customer of `?customer=ID`: 401 for who is not signed
+ * in, 403 for another's customer.
+ *
+ * - GET /campaigns/data/list?search&type&page&limit: `{data, page, limit, total}`, without the HTML
+ * - GET /campaigns/data/campaign?id: a whole campaign
+ * - GET /campaigns/data/report?id: its report
+ * - POST /campaigns/data/create: the new campaign, or 422 with issues
+ */
+export function createCampaignPages({ operations, operators }: CampaignPageParts) {
+  let creates = 0
+
+  /** A read of what the operator may see. */
+  const reading =
+    <T extends { readonly ok: true }>(
+      read: (customerId: string, query: URLSearchParams) => Promise<T | Refusal>,
+      toBody: (found: T) => unknown,
+    ) =>
+    async (request: Request, peer: string): Promise<Response> => {
+      const watched = operators.findWatched(request, peer)
+      if (!watched.ok) return refuse(watched)
+      const found = await read(watched.customerId, new URL(request.url).searchParams)
+      return found.ok ? answer(200, toBody(found)) : refuse(found)
+    }
+
+  async function create(request: Request, peer: string): Promise<Response> {
+    const watched = operators.findWatched(request, peer)
+    if (!watched.ok) return refuse(watched)
+    if (creates >= MAX_CREATES)
+      return refuse(
+        { status: 503, message: 'Too many campaigns are being created' },
+        { ...JSON_HEADERS, 'retry-after': '1' },
+      )
+    creates++
+    try {
+      const body = await readOwnJson(request, MAX_CREATE_BYTES)
+      if (!body.ok) return refuse(body)
+      const created = await operations.create(watched.customerId, body.json)
+      return created.ok ? answer(200, created.record) : refuse(created)
+    } finally {
+      creates--
+    }
+  }
+
+  return {
+    create,
+    list: reading(
+      (customerId, query) =>
+        operations.list(customerId, Object.fromEntries(FILTERS.map((f) => [f, query.get(f)]))),
+      ({ heads, page, limit, total }) => ({ data: heads, page, limit, total }),
+    ),
+    campaign: reading(
+      (customerId, query) => operations.find(customerId, query.get('id') ?? ''),
+      ({ record }) => record,
+    ),
+    report: reading(
+      (customerId, query) => operations.report(customerId, query.get('id') ?? ''),
+      ({ report }) => report,
+    ),
+  }
+}

@@ -1,0 +1,212 @@
+import { type Addresses, isLocal } from './address.ts'
+import { answer, JSON_HEADERS, type Refusal, refuse } from './answers.ts'
+import { createAttempts } from './attempts.ts'
+import { readJson } from './body.ts'
+import { type Customer, type Customers, hasRestKey } from './customers.ts'
+import { DEMO_CUSTOMER_ID } from './demo.ts'
+import { hashSecret, isSecret } from './keys.ts'
+import { LOOPBACK_ORIGINS } from './origins.ts'
+import { createSessions, SESSION_SECONDS } from './sessions.ts'
+
+/** What the sign-in of the operator's pages needs of the rest of the gateway. */
+export type OperatorParts = {
+  readonly customers: Customers
+  readonly addresses: Addresses
+  /** Whether the demo customer may be seen without a key, on localhost. */
+  readonly demo: boolean
+  /** The clock, ms since 1970. */
+  readonly now: () => number
+}
+
+/** Why an operator may not look any more. */
+export type EndReason = 'signed_out' | 'key_changed' | 'removed'
+
+/** Who may see whom on the live view and the campaigns page: one sign-in for both. */
+export type Operators = ReturnType<typeof createOperators>
+
+const PAGE_POLICY = {
+  'default-src': "'none'",
+  'script-src': "'self'",
+  'style-src': "'self'",
+  'img-src': "'self' data:",
+  'font-src': "'self'",
+  'connect-src': "'self'",
+  'form-action': "'self'",
+  'base-uri': "'none'",
+  'frame-ancestors': "'none'",
+}
+
+/**
+ * Headers of an operator's page: it loads its own files and talks to its own gateway, nothing else.
+ *
+ * @param policy Directives that differ on this page.
+ */
+export const pageHeaders = (policy: Partial<typeof PAGE_POLICY> = {}): Record<string, string> => ({
+  'content-security-policy': Object.entries({ ...PAGE_POLICY, ...policy })
+    .map((directive) => directive.join(' '))
+    .join('; '),
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+})
+
+const COOKIE = 'shoptrail'
+/** Failed sign-ins of an address: this many at once, then one every so many ms. */
+const MAX_FAILED = 10
+const FORGET_FAILED_MS = 30_000
+const MAX_LOGIN_BYTES = 4_096
+
+/** Compared where the customer is unknown, so that this takes as long as a wrong key. */
+const NOBODY = hashSecret('')
+
+/**
+ * Customers that a session may see, each with the key it was opened with: a new key ends it. An open
+ * stream keeps its grant, so that a further sign-in, which changes the cookie, does not end it.
+ */
+type Grant = { readonly keys: Map<string, Buffer>; until: number }
+
+/**
+ * Whom an operator may see: POST /live/login with `{customerId, restKey}`, POST /live/logout,
+ * GET /live/customers. No page of another origin can read any of it: no CORS header, a cookie that is
+ * SameSite=Strict, and a sign-in that only JSON reaches.
+ */
+export function createOperators({ customers, addresses, demo, now }: OperatorParts) {
+  const sessions = createSessions<Grant>(now)
+  const attempts = createAttempts(MAX_FAILED, FORGET_FAILED_MS, now)
+
+  /**
+   * GET /live/customers: whom this operator may see, 401 where that is nobody. `origin` is the first that
+   * the customer allows, so its shop; null where it allows none but loopback.
+   */
+  function list(request: Request, peer: string): Response {
+    const visible = visibleTo(request, peer)
+    if (visible.length === 0) return refuse(NOT_SIGNED_IN)
+    return answer(
+      200,
+      visible.map(({ customerId, name, trackingKey, origins }) => ({
+        customerId,
+        name,
+        trackingKey,
+        demo: customerId === DEMO_CUSTOMER_ID,
+        origin: origins.find((origin) => origin !== LOOPBACK_ORIGINS) ?? null,
+      })),
+    )
+  }
+
+  /** POST /live/login: a good restKey adds its customer to what this browser may see. */
+  async function login(request: Request, peer: string): Promise<Response> {
+    const address = addresses.visitor(request, peer)
+    const wait = attempts.waitSeconds(address)
+    if (wait > 0)
+      return refuse(
+        { status: 429, message: 'Too many failed sign-ins' },
+        { ...JSON_HEADERS, 'retry-after': `${wait}` },
+      )
+    const body = await readOwnJson(request, MAX_LOGIN_BYTES)
+    if (!body.ok) return refuse(body)
+    const { customerId, restKey } = (body.json ?? {}) as Record<string, unknown>
+    if (typeof customerId !== 'string' || typeof restKey !== 'string')
+      return refuse({ status: 422, message: 'Expected customerId and restKey' })
+    const customer = customers.find(customerId.trim())
+    const good = customer
+      ? hasRestKey(customer, restKey.trim())
+      : isSecret(restKey, NOBODY) && false
+    if (!customer || !good) {
+      attempts.failed(address)
+      return refuse({ status: 401, message: 'The customer id or the REST key is wrong' })
+    }
+    const before = tokenOf(request)
+    const grant = sessions.find(before) ?? { keys: new Map(), until: 0 }
+    grant.keys.set(customer.customerId, customer.restKeyHash)
+    grant.until = now() + SESSION_SECONDS * 1_000
+    sessions.close(before)
+    const { name, trackingKey } = customer
+    return answer(
+      200,
+      { customerId: customer.customerId, name, trackingKey },
+      {
+        ...JSON_HEADERS,
+        'set-cookie': cookie(request, peer, sessions.open(grant), SESSION_SECONDS),
+      },
+    )
+  }
+
+  /** POST /live/logout */
+  function logout(request: Request, peer: string): Response {
+    const token = tokenOf(request)
+    sessions.find(token)?.keys.clear()
+    sessions.close(token)
+    return answer(200, {}, { ...JSON_HEADERS, 'set-cookie': cookie(request, peer, '', 0) })
+  }
+
+  function visibleTo(request: Request, peer: string): Customer[] {
+    const granted = [...(sessions.find(tokenOf(request))?.keys ?? [])].flatMap(([id, keyHash]) => {
+      const customer = customers.find(id)
+      return customer?.restKeyHash.equals(keyHash) ? [customer] : []
+    })
+    const shown =
+      demo && isLocal(request, peer) && !granted.some((c) => c.customerId === DEMO_CUSTOMER_ID)
+        ? customers.find(DEMO_CUSTOMER_ID)
+        : undefined
+    return shown ? [shown, ...granted] : granted
+  }
+
+  /**
+   * The customer that a request asks for by `?customer=ID`, the first visible one where it names none:
+   * 401 for who may see nobody, 403 for who may not see this one.
+   */
+  function findWatched(
+    request: Request,
+    peer: string,
+  ): { readonly ok: true; readonly customerId: string } | Refusal {
+    const visible = visibleTo(request, peer)
+    const [first] = visible
+    if (!first) return NOT_SIGNED_IN
+    const customerId = new URL(request.url).searchParams.get('customer') ?? first.customerId
+    return visible.some((customer) => customer.customerId === customerId)
+      ? { ok: true, customerId }
+      : { ok: false, status: 403, message: 'You may not see this customer' }
+  }
+
+  /** Tells why who began to look at a customer may not any more. */
+  function watchGrant(request: Request, peer: string, id: string): () => EndReason | undefined {
+    const grant = sessions.find(tokenOf(request))
+    const isOpen = demo && id === DEMO_CUSTOMER_ID && isLocal(request, peer)
+    return () => {
+      const customer = customers.find(id)
+      if (!customer) return 'removed'
+      if (isOpen) return undefined
+      const keyHash = grant && grant.until > now() ? grant.keys.get(id) : undefined
+      if (!keyHash) return 'signed_out'
+      return customer.restKeyHash.equals(keyHash) ? undefined : 'key_changed'
+    }
+  }
+
+  function cookie(request: Request, peer: string, token: string, seconds: number): string {
+    const secure = addresses.base(request, peer).startsWith('https:') ? '; Secure' : ''
+    return `${COOKIE}=${token}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${secure}`
+  }
+
+  return { customers: list, login, logout, findWatched, watchGrant }
+}
+
+const NOT_SIGNED_IN: Refusal = { ok: false, status: 401, message: 'Sign in first' }
+
+/**
+ * Reads a body that one of our own pages sent: a form of another page can post text, but not this type.
+ *
+ * @param maxBytes Largest body, bytes of UTF-8.
+ */
+export async function readOwnJson(request: Request, maxBytes: number) {
+  return /^application\/json\b/i.test(request.headers.get('content-type') ?? '')
+    ? readJson(request, maxBytes)
+    : ({
+        ok: false,
+        status: 415,
+        message: 'Expected a body of type application/json',
+      } satisfies Refusal)
+}
+
+const tokenOf = (request: Request): string =>
+  new RegExp(`(?:^|;\\s*)${COOKIE}=([\\w-]+)`).exec(request.headers.get('cookie') ?? '')?.[1] ?? ''

@@ -8,16 +8,23 @@ export type Body = { readonly ok: true; readonly json: unknown; readonly bytes: 
  * application/json, from some with no type at all. Never reads more than the limit.
  *
  * @param maxBytes Largest body, bytes of UTF-8; above it 413.
+ * @param whenEmpty What no body stands for, whatever type it claims. Default: it is no JSON, 400.
  */
-export async function readJson(request: Request, maxBytes: number): Promise<Body> {
+export async function readJson(
+  request: Request,
+  maxBytes: number,
+  whenEmpty?: unknown,
+): Promise<Body> {
   const { headers } = request
+  const said = headers.get('content-length')
+  const hasBody = said === null ? headers.has('transfer-encoding') : Number(said) > 0
+  if (whenEmpty !== undefined && !hasBody) return { ok: true, json: whenEmpty, bytes: 0 }
   const type = headers.get('content-type')
   if (type && !/^\s*(text\/plain|application\/([^;\s]+\+)?json)\s*(;|$)/i.test(type))
     return refusal(415, 'Expected a body of type application/json or text/plain')
   const encoding = headers.get('content-encoding')
   if (encoding && encoding.trim().toLowerCase() !== 'identity')
     return refusal(415, 'Expected a body without Content-Encoding')
-  const said = headers.get('content-length')
   const text =
     said === null
       ? await readUpTo(request, maxBytes)
@@ -25,7 +32,7 @@ export async function readJson(request: Request, maxBytes: number): Promise<Body
         ? undefined
         : await request.text()
   if (text === undefined) return refusal(413, `Expected a body of at most ${maxBytes} bytes`)
-  const json = parse(text)
+  const json = whenEmpty !== undefined && !text.trim() ? whenEmpty : parse(text)
   return json === undefined
     ? refusal(400, 'The body is not JSON')
     : { ok: true, json, bytes: said === null ? Buffer.byteLength(text) : Number(said) }

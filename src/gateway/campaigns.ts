@@ -21,12 +21,21 @@ export type CampaignQuery = {
 
 /** The campaigns of all customers. */
 export type Campaigns = {
-  /** Resolves when the campaign is durable. Rejects with Unavailable where it can not be stored. */
+  /**
+   * Resolves when the campaign is durable. An id that the customer already has stays what it was. Rejects
+   * with Unavailable where it can not be stored.
+   */
   create(customer: string, campaign: CampaignRecord): Promise<void>
   find(customer: string, id: string): Promise<CampaignRecord | undefined>
+  /** The same as JSON, UTF-8: for who only hands it on. */
+  findJson(customer: string, id: string): Promise<Uint8Array | undefined>
+  /** The same without the HTML. */
+  findHead(customer: string, id: string): Promise<CampaignHead | undefined>
   /** Newest first. `total` counts the campaigns of all pages. */
   list(
     customer: string,
     query: CampaignQuery,
   ): Promise<{ readonly heads: readonly CampaignHead[]; readonly total: number }>
+  /** Whether any customer has a campaign that can have a report. */
+  hasEmail(): Promise<boolean>
 }

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bundleGateway, COMMAND, type GatewayProcess, send, startProcess } from '../test/gateway.ts'
+import { createCustomers, hasRestKey } from './customers.ts'
 
 let folder: string
 let running: GatewayProcess
@@ -33,6 +34,7 @@ test('a start with the demo says where everything is, and the demo’s key once'
   const said = running.said()
   expect(said).toContain(`${running.url}/shop/`)
   expect(said).toContain(`${running.url}/live/`)
+  expect(said).toContain(`${running.url}/campaigns/`)
   expect(said).toContain(`<script async src="${running.url}/t/j/DEMOSHOP"></script>`)
   expect(fieldOf('REST key', said)).toMatch(/^[\w-]{43}$/)
 })
@@ -92,6 +94,30 @@ test('an id of one’s own is taken once', () => {
   expect(run(args)).toMatchObject({ status: 1, stderr: 'The customer my-shop exists\n' })
 })
 
+test('who moves here keeps its keys; the secret one is taken from the environment and not shown', () => {
+  const args = ['customer', 'add', '--id', 'mover', '--tracking-key', 'OLD-KEY/1', '--origin']
+  const { status, stdout } = run([...args, 'loopback'], { REST_KEY: 'REST-KEY-1' })
+  expect(status).toBe(0)
+  expect(fieldOf('trackingKey', stdout)).toBe('OLD-KEY/1')
+  expect(stdout).toContain('/t/j/OLD-KEY%2F1"')
+  expect(stdout).not.toContain('REST-KEY-1')
+  const customers = createCustomers(join(folder, 'data/customers.db'))
+  const mover = customers.find('mover')
+  expect(mover && hasRestKey(mover, 'REST-KEY-1')).toBe(true)
+  customers.close()
+  expect(run([...args.map((one) => one.replace('mover', 'other')), 'loopback'])).toMatchObject({
+    status: 1,
+    stderr: 'The tracking key OLD-KEY/1 is another customer’s\n',
+  })
+})
+
+test.each(['', ' ', ' REST-KEY-1', 'REST-KEY-1\n'])('%j in REST_KEY is no key', (REST_KEY) => {
+  const args = ['customer', 'add', '--origin', 'loopback', '--id', 'never']
+  const { status, stderr } = run(args, { REST_KEY })
+  expect(status).toBe(64)
+  expect(stderr).toContain('Expected in REST_KEY a key that is not blank')
+})
+
 test.each<[string[], string]>([
   [[], ''],
   [['frobnicate'], 'There is no command frobnicate.\n'],
@@ -104,6 +130,9 @@ test.each<[string[], string]>([
   [['customer', 'add', 'x', '--origin', 'loopback'], 'takes no x'],
   [['customer', 'add', '--origin', 'shop.example'], 'shop.example is no origin'],
   [['customer', 'add', '--origin', 'loopback', '--id', 'a b'], 'Expected an --id'],
+  [['customer', 'add', '--origin', 'loopback', '--tracking-key', 'ABC12'], 'Expected a --tracking'],
+  [['customer', 'add', '--origin', 'loopback', '--tracking-key', ' ABC123'], 'Expected a --tr'],
+  [['customer', 'set', 'x', '--tracking-key', 'ABC123'], 'customer set takes no --tracking-key'],
   [
     ['customer', 'add', '--origin', 'loopback', '--config', '{'],
     '--config is not a JSON object: {\n',

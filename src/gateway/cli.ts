@@ -24,9 +24,15 @@ const HELP = `shoptrail ${version}
   --config JSON     public configuration of the script, such as '{"ga4":true}'; set changes only the
                     settings it names, and null takes one back to its default: '{"ga4":null}'
   --id ID           an id of your own for the new customer
+  --tracking-key KEY
+                    a tracking key of your own for it, 6 to 20 characters
   --key KEY         rest (the secret one) or tracking (the one in the pages)
   --yes             yes, remove it
   --demo            with the demo customer and the demo shop
+
+Who moves here keeps the keys that its clients have. The secret one comes in the environment variable
+REST_KEY, never as an option, since every user of a machine can read the command lines of all:
+  REST_KEY="$(cat key.txt)" shoptrail customer add --id ID --tracking-key KEY --origin ORIGIN
 
 Settings are environment variables:
   PORT 8787   HOST 127.0.0.1   DATA_DIR ./data   PUBLIC_URL   TRUSTED_PROXIES   DEMO off   LOG_LEVEL info
@@ -55,7 +61,7 @@ async function run(args: readonly string[]): Promise<number> {
   const read = readSettings(values.demo ? { ...process.env, DEMO: 'on' } : process.env)
   if (!read.ok) return fail(EX_CONFIG, read.message)
   if (command === 'start') return runGateway(read.settings)
-  const done = runCustomer(rest, values, read.settings)
+  const done = runCustomer(rest, values, read.settings, process.env.REST_KEY)
   if (!done.ok) return fail(done.isUsage ? EX_USAGE : 1, done.message)
   console.log(done.text)
   return 0
@@ -67,6 +73,7 @@ const OPTIONS = {
   config: { type: 'string' },
   id: { type: 'string' },
   key: { type: 'string' },
+  'tracking-key': { type: 'string' },
   yes: { type: 'boolean' },
   demo: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },

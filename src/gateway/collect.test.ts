@@ -8,6 +8,7 @@ import { type Customers, createCustomers } from './customers.ts'
 import type { EventLog } from './eventLog.ts'
 import { createMetrics } from './metrics.ts'
 import { createSqliteLog } from './sqlite/eventLog.ts'
+import { startSqliteThread } from './sqlite/thread.ts'
 
 const NOW = 1_800_000_000_000
 const ORIGIN = 'https://shop.example'
@@ -28,7 +29,7 @@ let collect: ReturnType<typeof createCollect>
 
 beforeAll(async () => {
   worker = await bundleWorker()
-  log = await createSqliteLog(join(folder, 'events.db'), worker.workerFile)
+  log = createSqliteLog(await startSqliteThread(join(folder, 'events.db'), worker.workerFile))
   customers = createCustomers(join(folder, 'customers.db'))
   restKey = customers.add({
     customerId: 'shop',

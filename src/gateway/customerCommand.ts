@@ -1,5 +1,12 @@
 import { join } from 'node:path'
-import { type Customer, type CustomerChange, type Customers, createCustomers } from './customers.ts'
+import { validate } from '../contract/index.ts'
+import {
+  type Customer,
+  type CustomerChange,
+  type Customers,
+  createCustomers,
+  isKey,
+} from './customers.ts'
 import { prepareDataFolder } from './dataFolder.ts'
 import { readOrigin } from './origins.ts'
 import { type PublicConfig, readPublicConfig } from './publicConfig.ts'
@@ -12,12 +19,13 @@ export type CustomerOptions = {
   readonly config?: string | undefined
   readonly id?: string | undefined
   readonly key?: string | undefined
+  readonly 'tracking-key'?: string | undefined
   readonly yes?: boolean | undefined
 }
 
 /** What stands behind `customer`, each with the options it takes. */
 export const VERBS: ReadonlyMap<string, readonly string[]> = new Map([
-  ['add', ['origin', 'name', 'config', 'id']],
+  ['add', ['origin', 'name', 'config', 'id', 'tracking-key']],
   ['list', []],
   ['set', ['origin', 'name', 'config']],
   ['rotate', ['key']],
@@ -38,12 +46,15 @@ const told = (text: string): Done => ({ ok: true, text })
  * within a second.
  *
  * @param words What stands behind `customer`, the first one of VERBS.
+ * @param ownRestKey The secret key of a customer that is added, where it brings one along. It never
+ * comes in `words`: every user of a machine can read the command lines of all.
  * @throws Error when the data can not be opened.
  */
 export function runCustomer(
   words: readonly string[],
   options: CustomerOptions,
   settings: Settings,
+  ownRestKey?: string,
 ): Done {
   const [verb, id, ...more] = words
   const takesId = verb !== 'add' && verb !== 'list'
@@ -55,7 +66,7 @@ export function runCustomer(
   prepareDataFolder(settings.dataDir)
   const customers = createCustomers(join(settings.dataDir, 'customers.db'))
   try {
-    if (verb === 'add') return add(customers, read.asked, options.id, settings)
+    if (verb === 'add') return add(customers, read.asked, options, settings, ownRestKey)
     if (verb === 'list') return told(list(customers.list()))
     return changeOne(customers, verb as string, id as string, read.asked, options)
   } finally {
@@ -66,35 +77,48 @@ export function runCustomer(
 function add(
   customers: Customers,
   asked: Asked,
-  customerId: string | undefined,
+  { id: customerId, 'tracking-key': trackingKey }: CustomerOptions,
   settings: Settings,
+  ownRestKey: string | undefined,
 ): Done {
   if (!asked.origins) return misused('Which pages may send events? --origin https://shop.example')
   if (customerId !== undefined && !/^[\w.-]{1,64}$/.test(customerId))
     return misused('Expected an --id of 1 to 64 letters, digits, dots, hyphens and underscores')
+  if (trackingKey !== undefined && !isTrackingKey(trackingKey))
+    return misused('Expected a --tracking-key of 6 to 20 characters, without spaces at its ends')
+  if (ownRestKey !== undefined && !isKey(ownRestKey))
+    return misused('Expected in REST_KEY a key that is not blank, without white space at its ends')
   if (customerId !== undefined && customers.find(customerId))
     return failed(`The customer ${customerId} exists`)
+  if (trackingKey !== undefined && customers.findByTrackingKey(trackingKey))
+    return failed(`The tracking key ${trackingKey} is another customer’s`)
   const change = toChange(asked, {})
   if (!change.ok) return change
   const { customer, restKey } = customers.add({
     ...change.change,
     ...(customerId && { customerId }),
+    ...(trackingKey && { trackingKey }),
+    ...(ownRestKey && { restKey: ownRestKey }),
   })
   const base = settings.publicUrl ?? `http://localhost:${settings.port || 'PORT'}`
+  const script = `${base}/t/j/${encodeURIComponent(customer.trackingKey)}`
   return told(
     [
       `customerId   ${customer.customerId}`,
       `trackingKey  ${customer.trackingKey}`,
-      `restKey      ${restKey}`,
+      `restKey      ${ownRestKey ? '(the one in REST_KEY)' : restKey}`,
       '',
       'The restKey is a secret of your servers. It is not kept and can not be shown again.',
-      `In the shop's pages: <script async src="${base}/t/j/${customer.trackingKey}"></script>`,
+      `In the shop's pages: <script async src="${script}"></script>`,
       settings.publicUrl
         ? `(${base} is the PUBLIC_URL of the settings.)`
         : `(${base} is this machine alone; elsewhere the address of your gateway stands there. PUBLIC_URL sets it.)`,
     ].join('\n'),
   )
 }
+
+const isTrackingKey = (trackingKey: string): boolean =>
+  isKey(trackingKey) && validate('serveJavascript', { trackingKey }).ok
 
 function changeOne(
   customers: Customers,

@@ -35,6 +35,21 @@ test('the restKey is recognised, and not in the file', () => {
   expect(readFileSync(file).includes(restKey)).toBe(false)
 })
 
+test('a restKey that is brought along is recognised, kept as a hash, and ends with the next one', () => {
+  const file = nextFile()
+  const customers = createCustomers(file)
+  const { customer, restKey } = customers.add({ restKey: 'REST-KEY-1' })
+  expect(restKey).toBe('REST-KEY-1')
+  expect(hasRestKey(customer, 'REST-KEY-1')).toBe(true)
+  customers.rotate(customer.customerId, 'rest')
+  expect(hasRestKey(customers.find(customer.customerId) ?? customer, 'REST-KEY-1')).toBe(false)
+  for (const none of ['', ' ', ' x', 'x\n'])
+    expect(() => customers.add({ restKey: none })).toThrow('Expected a restKey')
+  expect(customers.list()).toHaveLength(1)
+  customers.close()
+  expect(readFileSync(file).includes('REST-KEY-1')).toBe(false)
+})
+
 test('an id or a tracking key is taken once', () => {
   const customers = createCustomers(nextFile())
   customers.add({ customerId: 'a', trackingKey: 'TAKEN123' })

@@ -34,15 +34,20 @@ export type CustomerChange = {
 /** The customers of a gateway, in one SQLite file that the command line writes to as well. */
 export type Customers = {
   /**
-   * Adds a customer. `customerId` and `trackingKey` are made where they are not given.
+   * Adds a customer. Its id and its keys are made where they are not given; who moves here gives those
+   * that its clients already have. A restKey that is given is one that is not blank, without white space
+   * at its ends (clients cut that off).
    *
    * @returns The customer, and its restKey: the only time that it can be read.
-   * @throws Error when the id or the key is taken.
+   * @throws Error when the id or the tracking key is taken, or the restKey is none.
    */
-  add(given?: CustomerChange & { readonly customerId?: string; readonly trackingKey?: string }): {
-    readonly customer: Customer
-    readonly restKey: string
-  }
+  add(
+    given?: CustomerChange & {
+      readonly customerId?: string
+      readonly trackingKey?: string
+      readonly restKey?: string
+    },
+  ): { readonly customer: Customer; readonly restKey: string }
   list(): readonly Customer[]
   find(customerId: string): Customer | undefined
   findByTrackingKey(trackingKey: string): Customer | undefined
@@ -57,6 +62,9 @@ export type Customers = {
 /** Whether a secret is the customer's restKey. */
 export const hasRestKey = (customer: Customer, restKey: string): boolean =>
   isSecret(restKey, customer.restKeyHash)
+
+/** Whether a text can be a key that somebody brings along. */
+export const isKey = (text: string): boolean => text !== '' && text === text.trim()
 
 /** Changes made by another process (the command line) are seen after at most this, ms. */
 const RECHECK_MS = 500
@@ -131,8 +139,10 @@ export function createCustomers(file: string, now: () => number = Date.now): Cus
       config = {},
       customerId = makeCustomerId(),
       trackingKey = makeTrackingKey(),
+      restKey = makeRestKey(),
     } = {}) {
-      const restKey = makeRestKey()
+      if (!isKey(restKey))
+        throw new Error('Expected a restKey that is not blank, without white space at its ends')
       const taken = find(customerId)
         ? `The customer ${customerId} exists`
         : selectByKey.get(trackingKey) && 'The tracking key is taken'

@@ -4,10 +4,13 @@ import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bundleGateway, COMMAND, type GatewayProcess, startProcess } from '../test/gateway.ts'
+import { completePayloads } from '../test/payloads.ts'
 import { openDatabase } from './sqlite/database.ts'
 
 /** Acknowledged means durable: shown on the real process, killed while it is busy. */
 let folder: string
+/** Of the demo customer, as the first start over a folder says it. */
+let restKey = ''
 
 beforeAll(async () => {
   folder = await bundleGateway(COMMAND)
@@ -82,6 +85,31 @@ test('kill -9 under load loses nothing that was acknowledged, and a resend store
     expect(new Set(ids).size).toBe(ids.length)
     expect(ids).toHaveLength(acknowledged.length)
   }
+}, 60_000)
+
+test('kill -9 loses no campaign that was answered', async () => {
+  const dataDir = join(folder, 'campaigns')
+  const answered: { readonly id: string }[] = []
+  for (let round = 0; round < 2; round++) {
+    const gateway = await startProcess(folder, { DATA_DIR: dataDir })
+    const key = /REST key +(\S+)/.exec(gateway.said())?.[1] ?? restKey
+    restKey = key
+    const query = `?k=${key}&u=demo`
+    const create = async () => {
+      const body = JSON.stringify(completePayloads.create)
+      const path = `/api/v1/campaigns/create${query}`
+      const response = await fetch(gateway.url + path, { method: 'POST', body })
+      expect(response.status).toBe(200)
+      answered.push(await response.json())
+    }
+    for (let i = 0; i < 5; i++) await Promise.all([create(), create(), create()])
+    await gateway.end('SIGKILL')
+    const again = await startProcess(folder, { DATA_DIR: dataDir })
+    const listed = await fetch(`${again.url}/api/v1/get-latest-campaign${query}&limit=100`)
+    expect(await listed.json()).toEqual(expect.arrayContaining(answered))
+    await again.end('SIGKILL')
+  }
+  expect(answered).toHaveLength(30)
 }, 60_000)
 
 // kill -9 can not tell FULL from NORMAL, since the page cache survives it; the order of system calls can.

@@ -3,17 +3,25 @@ import { serveStatic } from '@hono/node-server/serve-static'
 import { type Context, Hono } from 'hono'
 import { type Addresses, isLocal } from './address.ts'
 import { answer, headersFor, JSON_HEADERS, refuse } from './answers.ts'
+import { createCampaignOperations } from './campaignOperations.ts'
+import { createCampaignPages, PREVIEW_POLICY } from './campaignPages.ts'
+import type { Campaigns } from './campaigns.ts'
 import { type CollectParts, createCollect } from './collect.ts'
 import { Unavailable } from './eventLog.ts'
 import { createLive } from './live.ts'
+import { createOperators, pageHeaders } from './operators.ts'
+import type { Reports } from './report.ts'
+import { createRest } from './rest.ts'
 import { createServeScript, type ScriptFiles, serveInspector } from './serveScript.ts'
 import { version } from './version.ts'
 
 /** What the routes need to know of the world. */
 export type RouteParts = CollectParts & {
   readonly addresses: Addresses
+  readonly campaigns: Campaigns
+  readonly reports: Reports
   readonly script: ScriptFiles
-  /** Folder with `live` and `shop`. */
+  /** Folder with `live`, `campaigns` and `shop`. */
   readonly publicFolder: string
   /** Whether the demo shop is served. */
   readonly demo: boolean
@@ -23,8 +31,15 @@ export type RouteParts = CollectParts & {
   readonly onError: (error: unknown, route: string) => void
 }
 
-/** What the server tells of a request beside itself: the address of the other end. */
-export type Env = { Bindings: { readonly peer: string } }
+/** What the server tells of a request beside itself. */
+export type Env = {
+  Bindings: {
+    /** The address of the other end. */
+    readonly peer: string
+    /** Breaks the connection: the answer is no whole one. */
+    readonly hangUp: () => void
+  }
+}
 
 type Handler = (
   request: Request,
@@ -52,7 +67,11 @@ export function createRoutes(parts: RouteParts) {
     version,
     parts.now,
   )
-  const live = createLive(parts)
+  const operations = createCampaignOperations(parts)
+  const rest = createRest({ ...parts, operations })
+  const operators = createOperators(parts)
+  const live = createLive({ log: parts.log, operators })
+  const campaignPages = createCampaignPages({ operations, operators })
   const app = new Hono<Env>()
 
   route('/t/r', { POST: collect.collectOne })
@@ -61,15 +80,27 @@ export function createRoutes(parts: RouteParts) {
     GET: (request, peer, context) => serveScript(request, peer, context.req.param('key') ?? ''),
   })
   route('/t/i.js', { GET: () => serveInspector(parts.script.inspector) })
+  route('/api/v1/campaigns/list', { POST: rest.list })
+  route('/api/v1/campaigns/create', { POST: rest.create })
+  route('/api/v1/campaigns/:id/email/get-report', { GET: rest.report })
+  route('/api/v1/get-latest-campaign', { GET: rest.latest })
+  route('/api/v1/custom_events', { POST: rest.customEvent })
+  route('/api/v1/check-api-credentials', { POST: rest.checkApiKeys })
+  route('/api/v1/check-credentials', { POST: rest.checkAllKeys })
   route('/live/events', { GET: live.events })
-  route('/live/customers', { GET: live.customers })
-  route('/live/login', { POST: live.login })
-  route('/live/logout', { POST: live.logout })
+  route('/live/customers', { GET: operators.customers })
+  route('/live/login', { POST: operators.login })
+  route('/live/logout', { POST: operators.logout })
+  route('/campaigns/data/list', { GET: campaignPages.list })
+  route('/campaigns/data/campaign', { GET: campaignPages.campaign })
+  route('/campaigns/data/report', { GET: campaignPages.report })
+  route('/campaigns/data/create', { POST: campaignPages.create })
   route('/livez', { GET: () => answer(200, { status: 'alive' }) })
   route('/readyz', { GET: ready })
   route('/metrics', { GET: showMetrics })
   route('/', { GET: home })
-  folder('/live', live.pageHeaders)
+  folder('/live', pageHeaders())
+  folder('/campaigns', pageHeaders(PREVIEW_POLICY))
   if (demo) folder('/shop', {})
 
   app.notFound(({ req }) =>

@@ -1,19 +1,23 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import { createAddresses } from './address.ts'
 import { OPEN_HEADERS, refuse } from './answers.ts'
+import type { Campaigns } from './campaigns.ts'
 import { type Customers, createCustomers } from './customers.ts'
 import { prepareDataFolder } from './dataFolder.ts'
-import { addDemoCustomer } from './demo.ts'
+import { addDemoCampaign, addDemoCustomer } from './demo.ts'
 import type { EventLog } from './eventLog.ts'
 import { createGroupCommit, type QueueLimits } from './groupCommit.ts'
 import { createMetrics } from './metrics.ts'
 import { createRoutes, type Env } from './routes.ts'
 import { readScriptFiles } from './serveScript.ts'
+import { createSqliteCampaigns } from './sqlite/campaigns.ts'
 import { createSqliteLog } from './sqlite/eventLog.ts'
+import { createSqliteReports } from './sqlite/reports.ts'
+import { startSqliteThread } from './sqlite/thread.ts'
 
 /** How to start a gateway. Everything has a default but the folder of its data. */
 export type GatewayOptions = {
@@ -23,7 +27,7 @@ export type GatewayOptions = {
   readonly port?: number
   /** Address to listen on. Default 127.0.0.1. */
   readonly host?: string
-  /** Whether to make the demo customer and serve the demo shop. Default false. */
+  /** Whether to make the demo customer with its campaign and serve the demo shop. Default false. */
   readonly demo?: boolean
   /** The gateway's address as the world sees it, without a slash at its end. Default: what requests say. */
   readonly publicUrl?: string | undefined
@@ -31,9 +35,9 @@ export type GatewayOptions = {
   readonly trustedProxies?: readonly string[]
   /** Folder of `track.js` and `parts`. Default: where this bundle is. */
   readonly scriptFolder?: string
-  /** Folder of `live` and `shop`. Default: `public` beside the folder of this bundle. */
+  /** Folder of `live`, `campaigns` and `shop`. Default: `public` beside the folder of this bundle. */
   readonly publicFolder?: string
-  /** Bundle of sqlite/worker.ts. Default: beside this bundle. */
+  /** Bundle of sqlite/worker.ts, with report-worker.js beside it. Default: beside this bundle. */
   readonly workerFile?: URL
   /** Bounds of the queue in front of the log. */
   readonly queue?: QueueLimits
@@ -52,6 +56,7 @@ export type Gateway = {
   readonly url: string
   readonly customers: Customers
   readonly log: EventLog
+  readonly campaigns: Campaigns
   /** The restKey of the demo customer, if this start made it. */
   readonly demoRestKey: string | undefined
   /** Takes no more requests, answers those that are there, stores what was accepted, lets go. */
@@ -60,6 +65,8 @@ export type Gateway = {
 
 /** Longer than the idle time of common load balancers (60 s), which else see resets. */
 const KEEP_ALIVE_MS = 72_000
+/** A request must have arrived whole within this, ms. */
+const REQUEST_TIMEOUT_MS = 10_000
 /** How often node looks for senders that are too slow, ms (its default is 30 s). */
 const SLOW_SENDER_CHECK_MS = 1_000
 
@@ -85,28 +92,40 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const addresses = createAddresses(options.trustedProxies, options.publicUrl)
   prepareDataFolder(dataDir)
   const customers = createCustomers(join(dataDir, 'customers.db'), now)
+  const eventsFile = join(dataDir, 'events.db')
   let log: ReturnType<typeof createGroupCommit> | undefined
   try {
     const demoRestKey = demo ? addDemoCustomer(customers) : undefined
-    log = createGroupCommit(
-      await createSqliteLog(join(dataDir, 'events.db'), workerFile),
-      options.queue,
-      (events, seconds) => metrics.commit(events, seconds),
+    const thread = await startSqliteThread(eventsFile, workerFile)
+    log = createGroupCommit(createSqliteLog(thread), options.queue, (events, seconds) =>
+      metrics.commit(events, seconds),
     )
     const metrics = createMetrics(log.depth)
+    const campaigns = createSqliteCampaigns(thread)
+    if (demo) await addDemoCampaign(campaigns, now())
+    const hasEmail = await campaigns.hasEmail()
+    const reports = createSqliteReports({
+      eventsFile,
+      reportsFile: join(dataDir, 'reports.db'),
+      workerFile: new URL('./report-worker.js', workerFile),
+    })
     let isReady = true
     const routes = createRoutes({
-      ...{ customers, log, addresses, metrics, script, publicFolder, demo, now, onError },
+      ...{ customers, log, campaigns, reports, addresses, metrics, script, publicFolder },
+      ...{ demo, now },
+      onError,
       isReady: () => isReady,
     })
     const server = createHttpServer(routes.fetch, options.requestTimeoutMs)
     const bound = await listen(server, port, host)
     const { close: closeLog } = log
+    if (hasEmail) reports.follow()
 
     const stop = async (): Promise<void> => {
       isReady = false
       routes.close()
-      await closeServer(server)
+      await closeServer(server, options.requestTimeoutMs)
+      await reports.close()
       await closeLog()
       customers.close()
     }
@@ -116,6 +135,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       url: `http://${urlHost(bound)}:${bound.port}`,
       customers,
       log,
+      campaigns,
       demoRestKey,
       close: () => {
         stopped ??= stop()
@@ -131,14 +151,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 
 function createHttpServer(
   fetch: (request: Request, env: Env['Bindings']) => Response | Promise<Response>,
-  requestTimeout = 10_000,
+  requestTimeout = REQUEST_TIMEOUT_MS,
 ): Server {
   const listener = getRequestListener(
     (request, env) =>
       // A Host such as `xn--` passes the library's look at its characters and is no URL all the same.
-      URL.canParse(request.url)
-        ? fetch(request, { peer: (env as HttpBindings).incoming.socket.remoteAddress ?? '' })
-        : refuseAddress(),
+      URL.canParse(request.url) ? fetch(request, bindingsOf(env as HttpBindings)) : refuseAddress(),
     // What can not become a Request: a Host or an address that is no URL.
     { errorHandler: refuseAddress },
   )
@@ -152,20 +170,36 @@ function createHttpServer(
     listener,
   )
   server.on('clientError', refuseMalformed)
+  // Who waits before it sends its body is told to go on when somebody reads it: who is refused by the
+  // head alone need not send it. (After such an answer node closes the connection.)
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    request.once('resume', () => {
+      if (!response.headersSent) response.writeContinue()
+    })
+    server.emit('request', request, response)
+  })
   server.on('checkExpectation', (request: IncomingMessage, response) =>
     server.emit('request', request, response),
   )
   return server
 }
 
+const bindingsOf = ({ incoming, outgoing }: HttpBindings): Env['Bindings'] => ({
+  peer: incoming.socket.remoteAddress ?? '',
+  hangUp: () => void outgoing.destroy(),
+})
+
 const refuseAddress = (): Response =>
   refuse({ status: 400, message: 'The address is invalid' }, OPEN_HEADERS)
 
-async function closeServer(server: Server): Promise<void> {
+/** Who has not taken its answer by then gets no more of it: a reader may take as long as it likes. */
+async function closeServer(server: Server, patienceMs = REQUEST_TIMEOUT_MS): Promise<void> {
   // A connection that is kept alive becomes idle only after its answer.
   const idle = setInterval(() => server.closeIdleConnections(), 50)
+  const patience = setTimeout(() => server.closeAllConnections(), patienceMs)
   await new Promise<void>((resolve) => server.close(() => resolve()))
   clearInterval(idle)
+  clearTimeout(patience)
 }
 
 function listen(server: Server, port: number, host: string): Promise<AddressInfo> {

@@ -7,6 +7,7 @@ import { type EventLog, type LogEvent, Unavailable } from '../eventLog.ts'
 import { createGroupCommit } from '../groupCommit.ts'
 import { openDatabase } from './database.ts'
 import { createSqliteLog } from './eventLog.ts'
+import { startSqliteThread } from './thread.ts'
 
 /** The promise of eventLog.ts, kept by the engine alone and behind the queue that shares commits. */
 let worker: Awaited<ReturnType<typeof bundleWorker>>
@@ -22,7 +23,8 @@ afterAll(() => {
 })
 
 const nextFile = () => join(folder, `${++files}.db`)
-const engine = (file = nextFile()) => createSqliteLog(file, worker.workerFile)
+const engine = async (file = nextFile()) =>
+  createSqliteLog(await startSqliteThread(file, worker.workerFile))
 const open: [string, (file?: string) => Promise<EventLog>][] = [
   ['SQLite', engine],
   ['SQLite behind the queue', async (file) => createGroupCommit(await engine(file))],
@@ -156,7 +158,7 @@ test('a commit that fails is Unavailable, stores no part, and the next one works
 })
 
 test('a file that is no database is refused at the start', async () => {
-  await expect(createSqliteLog(folder, worker.workerFile)).rejects.toThrow()
+  await expect(startSqliteThread(folder, worker.workerFile)).rejects.toThrow()
 })
 
 test('a database opens with synchronous FULL in WAL mode', () => {

@@ -1,18 +1,6 @@
-import { Worker } from 'node:worker_threads'
-import { type EventLog, type LogRecord, type Range, Unavailable } from '../eventLog.ts'
-import { type Cell, toCells } from './cells.ts'
-
-type Asked =
-  | { readonly kind: 'append'; readonly cells: readonly Cell[] }
-  | { readonly kind: 'read'; readonly range: Range }
-  | { readonly kind: 'last'; readonly customer: string; readonly max: number }
-  | { readonly kind: 'probe' | 'version' | 'close' }
-/** What the worker is asked; the reply carries the same number. */
-export type Question = Asked & { readonly number: number }
-/** Number 0 is the first word of the worker: the store is open. */
-export type Reply =
-  | { readonly number: number; readonly value: unknown }
-  | { readonly number: number; readonly error: string }
+import type { EventLog, LogRecord } from '../eventLog.ts'
+import { toCells } from './cells.ts'
+import type { SqliteThread } from './thread.ts'
 
 /** How often it is looked whether another process has written, while somebody listens, ms. */
 const LOOK_MS = 500
@@ -22,31 +10,10 @@ const LOOK_MS = 500
  * gateways of one machine may share the file (a new one starts before the old one ends): each stores, and
  * each hears of the other's events within half a second.
  *
- * @param file Path of the database, made where it is missing.
- * @param workerFile The bundle of worker.ts, which the build writes beside the gateway's.
- * @throws Error when the file can not be opened as a durable store.
+ * @param thread Closed with the log.
  */
-export async function createSqliteLog(file: string, workerFile: URL): Promise<EventLog> {
-  const worker = new Worker(workerFile, { workerData: file, name: 'sqlite' })
-  const waiting = new Map<
-    number,
-    { resolve: (value: unknown) => void; reject: (error: Error) => void }
-  >()
+export function createSqliteLog({ ask, lost, close }: SqliteThread): EventLog {
   const listeners = new Set<() => void>()
-  let asked = 0
-  let lost: Error | undefined
-
-  const opened = expectReply(0)
-  worker.on('message', (reply: Reply) => {
-    const promise = waiting.get(reply.number)
-    waiting.delete(reply.number)
-    if ('error' in reply)
-      promise?.reject(new Unavailable('The event log can not be written', 5, reply.error))
-    else promise?.resolve(reply.value)
-  })
-  worker.on('error', (error) => lose(error instanceof Error ? error : new Error(String(error))))
-  worker.on('exit', () => lose(new Unavailable('The event log is closed', 5)))
-  await opened
 
   function tellListeners(): void {
     for (const listener of listeners) listener()
@@ -64,25 +31,6 @@ export async function createSqliteLog(file: string, workerFile: URL): Promise<Ev
       // The thread is gone: whoever asks it for something is told so.
       () => clearInterval(looking),
     )
-  }
-
-  function expectReply(number: number): Promise<unknown> {
-    return new Promise((resolve, reject) => waiting.set(number, { resolve, reject }))
-  }
-
-  function ask(question: Asked): Promise<unknown> {
-    if (lost) return Promise.reject(new Unavailable('The event log is closed', 5, lost))
-    asked++
-    const reply = expectReply(asked)
-    worker.postMessage({ ...question, number: asked } satisfies Question)
-    return reply
-  }
-
-  /** The thread is gone, and with it the answers to what it was asked. */
-  function lose(error: Error): void {
-    lost ??= error
-    for (const { reject } of waiting.values()) reject(error)
-    waiting.clear()
   }
 
   return {
@@ -105,12 +53,13 @@ export async function createSqliteLog(file: string, workerFile: URL): Promise<Ev
       }
     },
     probe: () => ask({ kind: 'probe' }) as Promise<void>,
-    health: () => (lost ? { writable: false, reason: lost.message } : { writable: true }),
-    async close() {
+    health() {
+      const reason = lost()
+      return reason ? { writable: false, reason: reason.message } : { writable: true }
+    },
+    close() {
       clearInterval(looking)
-      if (lost) return
-      await ask({ kind: 'close' })
-      await worker.terminate()
+      return close()
     },
   }
 }

@@ -1,4 +1,5 @@
 import type { LogRecord, Range } from '../eventLog.ts'
+import { CAMPAIGN_TABLES, type CampaignRows, createCampaignRows } from './campaignRows.ts'
 import { CELLS_PER_EVENT, type Cell } from './cells.ts'
 import { openDatabase } from './database.ts'
 
@@ -12,6 +13,7 @@ export type Store = {
   append(cells: readonly Cell[]): number[]
   read(range: Range): LogRecord[]
   last(customer: string, max: number): LogRecord[]
+  readonly campaigns: CampaignRows
   /** Rewrites the first page: fails where a commit would, and changes nothing. */
   probe(): void
   /** Changes when another connection has written, of this process or another. */
@@ -44,7 +46,7 @@ type Row = Omit<LogRecord, 'id' | 'bot'> & { readonly id: Buffer; readonly bot: 
 
 /** @param file Path of the database, made where it is missing; its folder must be there. */
 export function openStore(file: string): Store {
-  const database = openDatabase(file, TABLES)
+  const database = openDatabase(file, TABLES + CAMPAIGN_TABLES)
   const insert = database.prepare(
     `INSERT INTO events (customer, id, received_at, at, operation, event, did, bot, payload)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (customer, id) DO NOTHING`,
@@ -81,6 +83,7 @@ export function openStore(file: string): Store {
         toRecord,
       ),
     last: (customer, max) => newest.all(customer, max).reverse().map(toRecord),
+    campaigns: createCampaignRows(database),
     probe: () => void database.pragma('user_version = 0'),
     version: () => dataVersion.get() as number,
     close: () => database.close(),

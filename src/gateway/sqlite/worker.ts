@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import type { Question, Reply } from './eventLog.ts'
 import { openStore } from './store.ts'
+import type { Question, Reply } from './thread.ts'
 
 /**
  * The thread in which the store lives: a commit that waits for a slow disk, a checkpoint or a long read
@@ -8,10 +8,17 @@ import { openStore } from './store.ts'
  */
 const store = openStore(workerData as string)
 
+const { campaigns } = store
+
 const answer = (question: Question): unknown => {
   if (question.kind === 'append') return store.append(question.cells)
   if (question.kind === 'read') return store.read(question.range)
   if (question.kind === 'last') return store.last(question.customer, question.max)
+  if (question.kind === 'createCampaign') return campaigns.create(question.row)
+  if (question.kind === 'findCampaign') return campaigns.find(question.customer, question.id)
+  if (question.kind === 'findHead') return campaigns.findHead(question.customer, question.id)
+  if (question.kind === 'listCampaigns') return campaigns.list(question.customer, question.query)
+  if (question.kind === 'hasEmail') return campaigns.hasEmail()
   if (question.kind === 'probe') return store.probe()
   if (question.kind === 'version') return store.version()
   return store.close()

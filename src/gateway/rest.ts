@@ -1,0 +1,222 @@
+import { validate } from '../contract/index.ts'
+import { answer, JSON_HEADERS, type Refusal, refuse } from './answers.ts'
+import { readJson } from './body.ts'
+import type { CampaignOperations } from './campaignOperations.ts'
+import type { Campaigns } from './campaigns.ts'
+import { type Customer, type Customers, hasRestKey } from './customers.ts'
+import { makeEventId } from './eventId.ts'
+import { type EventLog, Unavailable } from './eventLog.ts'
+import type { Metrics } from './metrics.ts'
+import { checkCredentials } from './restChecks.ts'
+import { writeList } from './restStream.ts'
+
+/** What the REST half needs of the rest of the gateway. */
+export type RestParts = {
+  readonly customers: Customers
+  readonly log: EventLog
+  readonly campaigns: Campaigns
+  readonly operations: CampaignOperations
+  readonly metrics: Metrics
+  /** The clock, ms since 1970. */
+  readonly now: () => number
+}
+
+/** Largest bodies, bytes of UTF-8; above them 413. A client may escape every character of a campaign's HTML. */
+const MAX_CREATE_BYTES = 7 * 2 ** 20
+const MAX_FILTER_BYTES = 16_384
+const MAX_EVENT_BYTES = 131_072
+const MAX_CHECK_BYTES = 4_096
+
+/** Campaigns that are read at the same time, all customers together: each is several times its body in memory. */
+const MAX_CREATES = 4
+/** Lists that are written at the same time, all customers together: each has one campaign in memory. */
+const MAX_LISTS = 20
+
+/** A handler's context, as far as it is looked at: `hangUp` breaks the connection. */
+type Connected = { readonly env: { readonly hangUp: () => void } }
+
+/** What a request is answered for. */
+type Call = Connected['env'] & {
+  readonly request: Request
+  readonly customer: Customer
+  readonly query: URLSearchParams
+}
+
+/**
+ * The operations under /api/v1, for servers that have the REST key (decisions.md, "Base address and
+ * paths"). No page of a browser may read an answer: a key never belongs there.
+ *
+ * They reject with Unavailable where the store does; the caller answers 503.
+ */
+export function createRest(parts: RestParts) {
+  const { customers, campaigns, operations, metrics } = parts
+  const creates = createLimit(MAX_CREATES, 'Too many campaigns are being created')
+  const lists = createLimit(MAX_LISTS, 'Too many lists are being read')
+
+  /** POST /api/v1/campaigns/list */
+  async function list({ request, customer, hangUp }: Call): Promise<Response | Refusal> {
+    const body = await readJson(request, MAX_FILTER_BYTES, {})
+    if (!body.ok) return body
+    const listed = await operations.list(customer.customerId, body.json)
+    if (!listed.ok) return listed
+    const { heads, page, limit, total } = listed
+    const after = `],"page":${page},"limit":${limit},"total":${total}}`
+    return write(customer, heads, { before: '{"data":[', after, hangUp })
+  }
+
+  /** POST /api/v1/campaigns/create */
+  async function create({ request, customer }: Call): Promise<Response | Refusal> {
+    const release = creates()
+    try {
+      const body = await readJson(request, MAX_CREATE_BYTES)
+      if (!body.ok) return body
+      const created = await operations.create(customer.customerId, body.json)
+      return created.ok ? answer(200, created.record) : created
+    } finally {
+      release()
+    }
+  }
+
+  /** GET /api/v1/get-latest-campaign */
+  async function latest({ request, customer, query, hangUp }: Call): Promise<Response | Refusal> {
+    const found = await operations.latest(customer.customerId, query.get('limit') ?? undefined)
+    if (!found.ok) return found
+    if (request.method === 'HEAD') return new Response(null, { headers: JSON_HEADERS })
+    return write(customer, found.heads, { before: '[', after: ']', hangUp })
+  }
+
+  /** GET /api/v1/campaigns/{id}/email/get-report */
+  async function report({ request, customer }: Call): Promise<Response | Refusal> {
+    const reported = await operations.report(customer.customerId, campaignIdOf(request.url))
+    return reported.ok ? answer(200, reported.report) : reported
+  }
+
+  /** POST /api/v1/custom_events: the operation sendCustomApi. */
+  async function customEvent({ request, customer }: Call): Promise<Response | Refusal> {
+    const body = await readJson(request, MAX_EVENT_BYTES)
+    if (!body.ok) return body
+    const checked = validate('sendCustomApi', body.json)
+    if (!checked.ok) return invalid('The event is invalid', checked.error.issues)
+    const receivedAt = parts.now()
+    const id = makeEventId(receivedAt)
+    const [outcome] = await parts.log.append([
+      {
+        customer: customer.customerId,
+        id,
+        at: receivedAt,
+        receivedAt,
+        operation: 'sendCustomApi',
+        event: checked.payload.event,
+        did: null,
+        bot: false,
+        payload: JSON.stringify(checked.payload),
+      },
+    ])
+    if (outcome) metrics.event(outcome, false)
+    return answer(200, { id })
+  }
+
+  /** POST /api/v1/check-api-credentials: who comes as far as here has the right ones. */
+  async function checkApiKeys({ request }: Call): Promise<Response | Refusal> {
+    const body = await readJson(request, MAX_CHECK_BYTES, {})
+    if (!body.ok) return body
+    return body.json === null
+      ? invalid('The request is invalid', [{ path: '', message: 'Expected no body' }])
+      : answer(200, [])
+  }
+
+  /** POST /api/v1/check-credentials */
+  async function checkAllKeys({ request }: Call): Promise<Response | Refusal> {
+    const body = await readJson(request, MAX_CHECK_BYTES, {})
+    if (!body.ok) return body
+    return checkCredentials(customers, body.json) ?? answer(200, [])
+  }
+
+  /** A list of whole campaigns, which may be 200 MB: written as the other end reads. */
+  function write(
+    { customerId }: Customer,
+    heads: readonly { readonly id: string }[],
+    around: Connected['env'] & { readonly before: string; readonly after: string },
+  ): Response {
+    const stream = writeList({
+      ...around,
+      ids: heads.map(({ id }) => id),
+      read: (id) => campaigns.findJson(customerId, id),
+      onEnd: lists(),
+    })
+    return new Response(stream, { headers: JSON_HEADERS })
+  }
+
+  /** decisions.md, "Answers": missing 401, an unknown customer 404, a wrong key 401. */
+  function identify(query: URLSearchParams): { ok: true; customer: Customer } | Refusal {
+    const restKey = query.get('k')
+    const customerId = query.get('u')
+    if (!restKey || !customerId) {
+      const both = 'The REST key (k) and the customer id (u) are missing'
+      const one = `The ${restKey ? 'customer id (u)' : 'REST key (k)'} is missing`
+      return unauthorized(restKey || customerId ? one : both)
+    }
+    const customer = customers.find(customerId)
+    if (!customer)
+      return { ok: false, status: 404, message: 'There is no customer with this id (u)' }
+    return hasRestKey(customer, restKey)
+      ? { ok: true, customer }
+      : unauthorized('The REST key (k) is wrong')
+  }
+
+  /** A handler of a route, which answers only who has the REST key, and counts who is refused. */
+  const guarded =
+    (call: (call: Call) => Promise<Response | Refusal>) =>
+    async (request: Request, _peer: string, { env }: Connected): Promise<Response> => {
+      const start = request.url.indexOf('?')
+      const query = new URLSearchParams(start < 0 ? '' : request.url.slice(start))
+      const identified = identify(query)
+      const answered = identified.ok
+        ? await call({ request, customer: identified.customer, query, hangUp: env.hangUp })
+        : identified
+      if (answered instanceof Response) return answered
+      metrics.refused(answered.status)
+      return refuse(answered)
+    }
+
+  return {
+    list: guarded(list),
+    create: guarded(create),
+    latest: guarded(latest),
+    report: guarded(report),
+    customEvent: guarded(customEvent),
+    checkApiKeys: guarded(checkApiKeys),
+    checkAllKeys: guarded(checkAllKeys),
+  }
+}
+
+/** Takes a place of so many; answers what gives it back. Throws Unavailable where none is free. */
+function createLimit(max: number, message: string): () => () => void {
+  let taken = 0
+  return () => {
+    if (taken >= max) throw new Unavailable(message)
+    taken++
+    return () => {
+      taken--
+    }
+  }
+}
+
+/** The segment behind `campaigns`, decoded once; one that can not be is the id of no campaign. */
+function campaignIdOf(url: string): string {
+  const segment = /\/campaigns\/([^/?]*)/.exec(url)?.[1] ?? ''
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return ''
+  }
+}
+
+const unauthorized = (message: string): Refusal => ({ ok: false, status: 401, message })
+
+const invalid = (message: string, issues: NonNullable<Refusal['issues']>): Refusal => ({
+  ok: false,
+  status: 422,
+  message,
+  issues,
+})

@@ -124,7 +124,7 @@ test.each<[string[], string]>([
   [['customers', 'list'], 'There is no command customers list. Did you mean customer?'],
   [['customer', 'lst'], 'There is no command customer lst. Did you mean list?'],
   [['start', 'now'], 'There is no command start now'],
-  [['customer'], 'Expected one of add, list, set, rotate, remove.'],
+  [['customer'], 'customer what? Expected one of add, list, set, rotate, remove.'],
   [['customer', 'frobnicate'], 'There is no command customer frobnicate'],
   [['customer', 'add'], 'Which pages may send events?'],
   [['customer', 'add', 'x', '--origin', 'loopback'], 'takes no x'],

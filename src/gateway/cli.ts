@@ -96,11 +96,11 @@ function findFault(command: string, rest: readonly string[], given: readonly str
   const isStart = command === 'start' && rest.length === 0
   const taken = isStart ? ['demo'] : command === 'customer' ? VERBS.get(word) : undefined
   const typed = [command, ...rest].join(' ')
+  if (typed === 'customer') return `customer what? Expected one of ${[...VERBS.keys()].join(', ')}.`
   if (!taken) {
     const known = command === 'customer' ? [...VERBS.keys()] : ['start', 'customer']
-    const missing = command === 'customer' && !word ? ` Expected one of ${known.join(', ')}.` : ''
     const near = suggest(command === 'customer' ? word : command, known)
-    return `There is no command ${typed}.${command === 'start' ? '' : missing || near}`
+    return `There is no command ${typed}.${command === 'start' ? '' : near}`
   }
   const foreign = given.find((option) => !taken.includes(option))
   return foreign && `${isStart ? 'start' : `customer ${word}`} takes no --${foreign}.`

@@ -16,6 +16,7 @@ import {
   union,
 } from 'valibot'
 import { EVENT_NAMES, type Issue, type TrackingOperation } from '../contract/index.ts'
+import { suggest } from './suggest.ts'
 
 const name = custom<string>(
   (value) => typeof value === 'string' && !!value.trim(),
@@ -108,10 +109,18 @@ export function readPublicConfig(
     ok: false,
     issues: issues.map(({ path, message, expected }) => {
       const at = path?.map(({ key }) => String(key)).join('.') ?? ''
-      return { path: at, message: expected === 'never' ? 'There is no such setting' : message }
+      return { path: at, message: expected === 'never' ? unknownSetting(at) : message }
     }),
   }
 }
+
+const SETTINGS = Object.keys(publicConfigSchema.entries)
+
+/** What is nested (`events.x`) is not named by a setting of the first level. */
+const unknownSetting = (path: string): string =>
+  path.includes('.')
+    ? 'There is no such setting'
+    : `There is no such setting. Known are ${SETTINGS.join(', ')}.${suggest(path, SETTINGS)}`
 
 /**
  * Event names that would make one operation's events look like another's: the gateway tells operations

@@ -1,5 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, expect, test } from 'vitest'
@@ -58,6 +66,19 @@ test('counting goes on where it was left', () => {
   expect(visitorsOf(second)).toBe(10)
   expect(second.rollUp(4)).toEqual({ seq: 10, end: 10 })
   second.close()
+})
+
+test('what is tidied is in the file itself', () => {
+  const paths = makeFiles()
+  addVisits(paths.eventsFile, 3)
+  const reports = openReportStore(paths)
+  expect(visitorsOf(reports)).toBe(3)
+  reports.tidy()
+  const alone = `${paths.reportsFile}.alone`
+  copyFileSync(paths.reportsFile, alone)
+  const copy = openReportStore({ ...paths, reportsFile: alone })
+  expect(copy.read('demo', SPRING, 3)?.visitors).toBe(3)
+  for (const store of [reports, copy]) store.close()
 })
 
 test('an empty log is counted', () => {
@@ -124,6 +145,24 @@ test('damage that shows while it is open is mended', () => {
   reports.close()
 })
 
+test('what could not be mended is mended when it can', () => {
+  const paths = makeFiles()
+  addVisits(paths.eventsFile, 5)
+  const reports = openReportStore(paths)
+  expect(visitorsOf(reports)).toBe(5)
+  inDatabase('DROP TABLE devices')(paths.reportsFile)
+  addVisits(paths.eventsFile, 1)
+  // Something in the file's place that can not be removed.
+  const aside = `${paths.reportsFile}.aside`
+  renameSync(paths.reportsFile, aside)
+  mkdirSync(join(paths.reportsFile, 'in'), { recursive: true })
+  expect(() => reports.rollUp(9)).toThrow(paths.reportsFile)
+  expect(() => reports.rollUp(9)).toThrow(paths.reportsFile)
+  rmSync(paths.reportsFile, { recursive: true })
+  expect(visitorsOf(reports)).toBe(6)
+  reports.close()
+})
+
 test.each([
   ['shorter', 3],
   ['longer', 9],
@@ -182,14 +221,14 @@ test('beside a gateway of another version it counts nothing, and says so', () =>
   addVisits(paths.eventsFile, 1)
   const reports = openReportStore(paths)
   expect(visitorsOf(reports)).toBe(1)
-  inDatabase('PRAGMA user_version = 2; DROP TABLE position')(paths.reportsFile)
+  inDatabase('PRAGMA user_version = 99; DROP TABLE position')(paths.reportsFile)
   expect(() => reports.rollUp(9)).toThrow(/another version/)
   expect(() => reports.read('demo', SPRING, 1)).toThrow(/another version/)
   addVisits(paths.eventsFile, 1)
   expect(() => reports.rollUp(9)).toThrow(/another version/)
   reports.close()
   const database = new Database(paths.reportsFile)
-  expect(database.pragma('user_version', { simple: true })).toBe(2)
+  expect(database.pragma('user_version', { simple: true })).toBe(99)
   database.close()
 })
 

@@ -32,10 +32,12 @@ export type ReportStore = {
   rollUp(max: number): Progress
   /** The figures of what is counted; undefined where that is not all up to a position (any more). */
   read(customer: string, utm: Utm, upTo: number): ReportFigures | undefined
+  /** Moves what was written to its place in the file, in a quiet moment: else a report may wait for it. */
+  tidy(): void
   close(): void
 }
 
-/** More events than these between a late visit and the next one are no person's; see createTrail. */
+/** More events than these that late visits take over are no person's; see createTrail. */
 const MOST_MOVED = 2_000
 /** Devices that are remembered, about 300 bytes each. */
 const MOST_DEVICES = 5_000
@@ -78,7 +80,8 @@ type Position = { readonly build: Buffer; readonly seq: number; readonly id: Buf
  */
 export function openReportStore(files: ReportFiles, mostMoved = MOST_MOVED): ReportStore {
   const log = openLog(files.eventsFile)
-  let counter: ReturnType<typeof createCounter>
+  /** Missing while the reports could not be begun anew. */
+  let counter: ReturnType<typeof createCounter> | undefined
   try {
     counter = open()
   } catch (error) {
@@ -107,15 +110,17 @@ export function openReportStore(files: ReportFiles, mostMoved = MOST_MOVED): Rep
   }
 
   /** Runs what reads or writes the reports; where that shows damage, they are begun anew. */
-  function mending<Result>(run: () => Result): Result {
+  function mending<Result>(run: (counter: ReturnType<typeof createCounter>) => Result): Result {
     try {
-      return run()
+      counter ??= open()
+      return run(counter)
     } catch (error) {
       if (!isDamage(error)) throw explain(error)
-      counter.close()
+      counter?.close()
+      counter = undefined
       remove(files.reportsFile)
       counter = open()
-      return run()
+      return run(counter)
     }
   }
 
@@ -126,10 +131,11 @@ export function openReportStore(files: ReportFiles, mostMoved = MOST_MOVED): Rep
 
   return {
     end: () => log.end(),
-    rollUp: (max) => mending(() => counter.rollUp(max)),
-    read: (customer, utm, upTo) => mending(() => counter.read(customer, utm, upTo)),
+    rollUp: (max) => mending((counter) => counter.rollUp(max)),
+    read: (customer, utm, upTo) => mending((counter) => counter.read(customer, utm, upTo)),
+    tidy: () => mending((counter) => counter.tidy()),
     close() {
-      counter.close()
+      counter?.close()
       log.close()
     },
   }
@@ -190,8 +196,8 @@ function createCounter(
   const trail = createTrail(database, totals, mostMoved)
   const position = database.prepare<[], Position>('SELECT build, seq, id FROM position')
   const movePosition = database.prepare<[number, Buffer]>('UPDATE position SET seq = ?, id = ?')
-  const findDevice = database.prepare<[Buffer], { device: number; crowded: number }>(
-    'SELECT device, crowded FROM devices WHERE hash = ?',
+  const findDevice = database.prepare<[Buffer], { device: number; moved: number }>(
+    'SELECT device, moved FROM devices WHERE hash = ?',
   )
   const addDevice = database.prepare<[Buffer]>('INSERT INTO devices (hash) VALUES (?)')
   const findUtm = database.prepare<[Buffer], number>('SELECT utm FROM utms WHERE hash = ?').pluck()
@@ -219,9 +225,8 @@ function createCounter(
       const hash = hashOf([customer, did])
       const found = findDevice.get(hash)
       if (!found)
-        return { device: Number(addDevice.run(hash).lastInsertRowid), crowded: false, visit: null }
-      const { device, crowded } = found
-      return { device, crowded: crowded === 1, visit: trail.lastVisit(device) }
+        return { device: Number(addDevice.run(hash).lastInsertRowid), moved: 0, visit: null }
+      return { ...found, visit: trail.lastVisit(found.device) }
     })
   }
 
@@ -274,6 +279,7 @@ function createCounter(
     let { build, seq, id } = begin()
     for (const row of log.after(seq, max)) {
       take(row)
+      totals.applyMuch()
       seq = row.seq
       id = row.id
     }
@@ -303,6 +309,7 @@ function createCounter(
       }
     },
     read,
+    tidy: () => void database.pragma('wal_checkpoint(PASSIVE)'),
     close: () => database.close(),
   }
 }

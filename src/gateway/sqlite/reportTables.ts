@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import Database from 'better-sqlite3'
 
 /** Changes with every change of the tables or of what is counted in them: then all is counted again. */
-const VERSION = 1
+const VERSION = 2
 
 /**
  * How far the log is counted, and what has been counted.
@@ -22,7 +22,7 @@ const TABLES = `
   CREATE TABLE devices (
     device INTEGER PRIMARY KEY,
     hash BLOB NOT NULL UNIQUE,
-    crowded INTEGER NOT NULL DEFAULT 0
+    moved INTEGER NOT NULL DEFAULT 0
   ) STRICT;
   CREATE TABLE utms (utm INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE) STRICT;
   CREATE TABLE names (name INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
@@ -79,7 +79,8 @@ export function openReports(file: string): Database.Database {
   try {
     database.pragma('journal_mode = WAL')
     database.pragma('synchronous = NORMAL')
-    // Pages change at random places: fewer, larger checkpoints write a page once instead of often.
+    // Pages change at random places: while a long log is counted, few large checkpoints write a page
+    // once instead of often. Else `tidy` is first.
     database.pragma('wal_autocheckpoint = 4000')
     database.pragma('journal_size_limit = 67108864')
     database.pragma('cache_size = -8000')

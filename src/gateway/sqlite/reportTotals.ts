@@ -9,6 +9,9 @@ export const STEP = { any: 0, viewProduct: 1, addToCart: 2, initiateCheckout: 3,
 const MAX_NAMES = 100
 export const OTHER = '(other)'
 
+/** Changes that gather before they are written, about 200 bytes each. */
+const MAX_CHANGES = 10_000
+
 const DAY_MS = 86_400_000
 const ALL_DAYS = -1
 
@@ -21,6 +24,8 @@ export type Totals = {
   count(device: number, utm: number, event: Counted, by: 1 | -1): void
   /** Writes what was counted. */
   apply(): void
+  /** The same, where it has become so much that it must not gather in memory any more. */
+  applyMuch(): void
   /** Drops what was counted and not written. */
   forget(): void
   /** @param utm Undefined: nothing was ever seen of it. */
@@ -98,6 +103,21 @@ export function createTotals(database: Database): Totals {
     named.clear()
   }
 
+  function apply(): void {
+    for (const change of shares.values()) {
+      if (change.events === 0) continue
+      const events = addShare.get(change) as number
+      if (events === 0) dropShare.run(change)
+      const came = events > 0 && events === change.events
+      const devices = came ? 1 : events === 0 ? -1 : 0
+      total(change.utm, change.day, change.step, change.events, devices)
+    }
+    for (const change of totals.values()) if (addTotal.get(change) === 0) dropTotal.run(change)
+    for (const change of named.values())
+      if (change.events !== 0 && addNamed.get(change) === 0) dropNamed.run(change)
+    forget()
+  }
+
   return {
     count(device, utm, { at, name, step }, by) {
       const day = Math.floor(at / DAY_MS)
@@ -113,18 +133,9 @@ export function createTotals(database: Database): Totals {
       if (sum) sum.events += by
       else named.set(key, { utm, name, events: by })
     },
-    apply() {
-      for (const change of shares.values()) {
-        if (change.events === 0) continue
-        const events = addShare.get(change) as number
-        if (events === 0) dropShare.run(change)
-        const came = events > 0 && events === change.events
-        const devices = came ? 1 : events === 0 ? -1 : 0
-        total(change.utm, change.day, change.step, change.events, devices)
-      }
-      for (const change of totals.values()) if (addTotal.get(change) === 0) dropTotal.run(change)
-      for (const change of named.values()) if (addNamed.get(change) === 0) dropNamed.run(change)
-      forget()
+    apply,
+    applyMuch() {
+      if (shares.size + named.size > MAX_CHANGES) apply()
     },
     forget,
     read(utm) {

@@ -7,8 +7,8 @@ const LASTS_MS = 7 * 86_400_000
 /** A device, as far as it is known without reading its trail. */
 export type Device = {
   readonly device: number
-  /** Whether a late visit came before more events than are counted again: no visit takes events back. */
-  crowded: boolean
+  /** Events that late visits have taken over; once they are too many, none takes any more. */
+  moved: number
   /** Its last visit in the order; null: it has none. */
   visit: Visit | null
 }
@@ -34,10 +34,10 @@ export type Trail = {
  * over the events between itself and the next visit that are there already. So the sums are those of
  * all events in their order, whatever the order of arrival.
  *
- * With one exception, which bounds the work: more than `mostMoved` events that a late visit would take
- * over are no person's but a server's that sends everything under one device id. From then on that
- * device's events stay with the campaign they were counted for when they arrived. Which they are depends
- * on the log alone.
+ * With one exception, which bounds the work: a device whose late visits would take over more than
+ * `mostMoved` events, all together, is no person's but a server's that sends everything under one device
+ * id, or somebody's who wants the work done. From then on that device's events stay with the campaign they
+ * were counted for when they arrived. Which they are depends on the log alone.
  */
 export function createTrail(database: Database, totals: Totals, mostMoved: number): Trail {
   const insert = database.prepare<[number, number, Buffer, number, number, number | null]>(
@@ -55,7 +55,9 @@ export function createTrail(database: Database, totals: Totals, mostMoved: numbe
     `SELECT at, name, step FROM trail
      WHERE device = ? AND (at, id) > (?, ?) AND (at, id) < (?, ?) ORDER BY at, id LIMIT ?`,
   )
-  const markCrowded = database.prepare<[number]>('UPDATE devices SET crowded = 1 WHERE device = ?')
+  const keepMoved = database.prepare<[number, number]>(
+    'UPDATE devices SET moved = ? WHERE device = ?',
+  )
 
   function lastBefore(device: Device, { at, id }: Place): Visit | null {
     if (!device.visit || isBefore(device.visit, { at, id })) return device.visit
@@ -68,13 +70,13 @@ export function createTrail(database: Database, totals: Totals, mostMoved: numbe
     const next = visitAfter.get(device.device, visit.at, visit.id)
     const until = next && isBefore(next, end) ? next : end
     const taken = between.all(
-      ...([device.device, visit.at, visit.id, until.at, until.id, mostMoved + 1] as const),
+      ...([device.device, visit.at, visit.id, until.at, until.id] as const),
+      mostMoved - device.moved + 1,
     )
-    if (taken.length > mostMoved) {
-      markCrowded.run(device.device)
-      device.crowded = true
-      return
-    }
+    if (taken.length === 0) return
+    device.moved += taken.length
+    keepMoved.run(device.moved, device.device)
+    if (device.moved > mostMoved) return
     for (const step of taken) {
       totals.count(device.device, visit.utm, step, 1)
       if (before && reaches(before, step)) totals.count(device.device, before.utm, step, -1)
@@ -93,7 +95,7 @@ export function createTrail(database: Database, totals: Totals, mostMoved: numbe
       }
       const visit = { at, id, utm }
       totals.count(device.device, utm, step, 1)
-      if (!device.crowded) takeOver(device, visit, before)
+      if (device.moved <= mostMoved) takeOver(device, visit, before)
       if (!device.visit || isBefore(device.visit, visit)) device.visit = visit
     },
   }

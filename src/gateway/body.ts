@@ -32,11 +32,18 @@ export async function readJson(
         ? undefined
         : await request.text()
   if (text === undefined) return refusal(413, `Expected a body of at most ${maxBytes} bytes`)
+  if (text.length > SHORT_CHARACTERS && nestsTooDeeply(text))
+    return refusal(400, `Expected a body of at most ${MAX_LEVELS} levels of lists and objects`)
   const json = whenEmpty !== undefined && !text.trim() ? whenEmpty : parse(text)
   return json === undefined
     ? refusal(400, 'The body is not JSON')
     : { ok: true, json, bytes: said === null ? Buffer.byteLength(text) : Number(said) }
 }
+
+/** Nothing that is taken nests deeper than four levels, five in a batch. */
+const MAX_LEVELS = 64
+/** A text of so many characters has no time to nest harmfully; an event is shorter than this. */
+const SHORT_CHARACTERS = 4_096
 
 const refusal = (status: number, message: string): Refusal => ({ ok: false, status, message })
 
@@ -55,6 +62,41 @@ async function readUpTo(request: Request, maxBytes: number): Promise<string | un
     }
     chunks.push(value)
   }
+}
+
+/**
+ * Whether lists and objects stand in one another more than MAX_LEVELS deep: JSON.parse takes a microsecond
+ * a level, seconds for what fits into a campaign, in which nobody is answered. One pass, which leaves off
+ * where it is known.
+ */
+function nestsTooDeeply(text: string): boolean {
+  let level = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) {
+      at = endOfString(text, at)
+      // No JSON: the parser says so.
+      if (at < 0) return false
+    } else if (code === OPEN_LIST || code === OPEN_OBJECT) {
+      level++
+      if (level > MAX_LEVELS) return true
+    } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) level--
+  }
+  return false
+}
+
+const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [
+  ...Buffer.from('"\\[]{}'),
+]
+
+/** The place of the quote that ends a string, -1 where there is none. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let before = end
+    while (text.charCodeAt(before - 1) === BACKSLASH) before--
+    if ((end - before) % 2 === 0) return end
+  }
+  return -1
 }
 
 /**

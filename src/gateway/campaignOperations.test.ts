@@ -183,6 +183,20 @@ test('a search finds part of the name or of the subject line, in any case and sc
   expect(await found('\u0000')).toEqual([])
 })
 
+test('of a long name or subject line the beginning is searched', async () => {
+  const { create, list } = addCustomer()
+  const found = async (search: string) => (await list({ search })).json.total
+  const long = (text: string) => `${'x'.repeat(990)} ${text}`
+  await create(makeCampaign({ name: long('KNOWN beyond'), line: long('Line beyond') }))
+  expect(await found('x known')).toBe(1)
+  expect(await found('x line')).toBe(1)
+  expect(await found('beyond')).toBe(0)
+  // One character that folds to eighteen.
+  await create(makeCampaign({ name: `start${'ﷺ'.repeat(999)}`, line: 'ﷺ end' }))
+  expect(await found('startصلى')).toBe(1)
+  expect(await found('وسلم end')).toBe(1)
+})
+
 test('type, day and state narrow a list, alone and together', async () => {
   const { create, list } = addCustomer()
   await create(makeCampaign({ name: 'a', at: '2027-03-01 00:00' }))

@@ -1,39 +1,42 @@
 import { type CampaignRecord, type EmailReport, validate } from '../contract/index.ts'
 import type { Refusal } from './answers.ts'
-import type { CampaignHead, CampaignQuery, Campaigns } from './campaigns.ts'
+import type { CampaignHead, CampaignQuery, CampaignSize, Campaigns } from './campaigns.ts'
 import { makeEventId } from './eventId.ts'
 import type { Reports } from './report.ts'
 
 /** What was asked for, or why it is refused. */
 export type Answered<T> = ({ readonly ok: true } & T) | Refusal
 
+/** Which page of a list. */
+type Page = { readonly page: number; readonly limit: number; readonly total: number }
 /** One page of a list, without the HTML of its campaigns. */
-export type CampaignPage = {
-  readonly heads: readonly CampaignHead[]
-  readonly page: number
-  readonly limit: number
-  readonly total: number
-}
+export type CampaignPage = Page & { readonly heads: readonly CampaignHead[] }
 
 /**
  * The four campaign operations, for the REST half and for the pages alike: they check what came and say
  * what is wrong with it; who may ask is the caller's to know. Each rejects with Unavailable where the
- * campaigns or the log can not be read or written.
+ * campaigns or the log can not be read or written, and with TooMany, not begun, where a customer asks for
+ * too much at once.
  */
 export type CampaignOperations = {
   /** Resolves when the campaign is durable. 422 with issues, 413 where what stands beside its HTML is huge. */
   create(customerId: string, body: unknown): Promise<Answered<{ readonly record: CampaignRecord }>>
   /** Newest first. 422 with issues where a filter is none. */
   list(customerId: string, body: unknown): Promise<Answered<CampaignPage>>
+  /** The same page as what it weighs, for who reads the campaigns one after the other. */
+  listSizes(
+    customerId: string,
+    body: unknown,
+  ): Promise<Answered<Page & { readonly sizes: readonly CampaignSize[] }>>
   /**
-   * The newest campaigns.
+   * The newest campaigns, as what they weigh.
    *
    * @param limit How many, as the text of a query: 1 to 100, more is 100. Default 1. Anything else: 422.
    */
   latest(
     customerId: string,
     limit?: string,
-  ): Promise<Answered<{ readonly heads: readonly CampaignHead[] }>>
+  ): Promise<Answered<{ readonly sizes: readonly CampaignSize[] }>>
   /** A whole campaign; 404 where the customer has none with this id. */
   find(customerId: string, id: string): Promise<Answered<{ readonly record: CampaignRecord }>>
   /** The report of an e-mail campaign; 404 where there is none with this id, or it is on another channel. */
@@ -87,6 +90,14 @@ export function createCampaignOperations(parts: {
       return { ok: true, heads, page, limit, total }
     },
 
+    async listSizes(customerId, body) {
+      const read = readQuery(body)
+      if (!read.ok) return read
+      const { page, limit } = read.query
+      const { sizes, total } = await campaigns.listSizes(customerId, read.query)
+      return { ok: true, sizes, page, limit, total }
+    },
+
     async latest(customerId, text) {
       const limit = text === undefined ? 1 : numberOf(text, /^\d+$/)
       if (!(limit >= 1))
@@ -94,8 +105,8 @@ export function createCampaignOperations(parts: {
           { path: 'limit', message: 'Expected a whole number from 1, received another text' },
         ])
       const query = { page: 1, limit: Math.min(limit, MAX_LIMIT) }
-      const { heads } = await campaigns.list(customerId, query)
-      return { ok: true, heads }
+      const { sizes } = await campaigns.listSizes(customerId, query)
+      return { ok: true, sizes }
     },
 
     async find(customerId, id) {

@@ -111,12 +111,16 @@ test('who moves here keeps its keys; the secret one is taken from the environmen
   })
 })
 
-test.each(['', ' ', ' REST-KEY-1', 'REST-KEY-1\n'])('%j in REST_KEY is no key', (REST_KEY) => {
-  const args = ['customer', 'add', '--origin', 'loopback', '--id', 'never']
-  const { status, stderr } = run(args, { REST_KEY })
-  expect(status).toBe(64)
-  expect(stderr).toContain('Expected in REST_KEY a key that is not blank')
-})
+test.each(['', ' ', ' REST-KEY-1', 'REST-KEY-1\n', 'SECRET'.repeat(43)])(
+  '%j in REST_KEY is no key',
+  (REST_KEY) => {
+    const args = ['customer', 'add', '--origin', 'loopback', '--id', 'never']
+    const { status, stderr } = run(args, { REST_KEY })
+    expect(status).toBe(64)
+    expect(stderr).toContain('Expected in REST_KEY a key of 1 to 256 characters, without white')
+    expect(stderr).not.toContain('SECRET')
+  },
+)
 
 test.each<[string[], string]>([
   [[], ''],

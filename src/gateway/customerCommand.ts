@@ -6,6 +6,7 @@ import {
   type Customers,
   createCustomers,
   isKey,
+  MAX_KEY_LENGTH,
 } from './customers.ts'
 import { prepareDataFolder } from './dataFolder.ts'
 import { readOrigin } from './origins.ts'
@@ -87,7 +88,9 @@ function add(
   if (trackingKey !== undefined && !isTrackingKey(trackingKey))
     return misused('Expected a --tracking-key of 6 to 20 characters, without spaces at its ends')
   if (ownRestKey !== undefined && !isKey(ownRestKey))
-    return misused('Expected in REST_KEY a key that is not blank, without white space at its ends')
+    return misused(
+      `Expected in REST_KEY a key of 1 to ${MAX_KEY_LENGTH} characters, without white space at its ends`,
+    )
   if (customerId !== undefined && customers.find(customerId))
     return failed(`The customer ${customerId} exists`)
   if (trackingKey !== undefined && customers.findByTrackingKey(trackingKey))

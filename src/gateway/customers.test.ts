@@ -43,9 +43,13 @@ test('a restKey that is brought along is recognised, kept as a hash, and ends wi
   expect(hasRestKey(customer, 'REST-KEY-1')).toBe(true)
   customers.rotate(customer.customerId, 'rest')
   expect(hasRestKey(customers.find(customer.customerId) ?? customer, 'REST-KEY-1')).toBe(false)
-  for (const none of ['', ' ', ' x', 'x\n'])
-    expect(() => customers.add({ restKey: none })).toThrow('Expected a restKey')
+  for (const none of ['', ' ', ' x', 'x\n', 'x'.repeat(257)])
+    expect(() => customers.add({ restKey: none })).toThrow(
+      'Expected a restKey of 1 to 256 characters, without white space at its ends',
+    )
   expect(customers.list()).toHaveLength(1)
+  const longest = customers.add({ restKey: 'x'.repeat(256) })
+  expect(hasRestKey(longest.customer, 'x'.repeat(256))).toBe(true)
   customers.close()
   expect(readFileSync(file).includes('REST-KEY-1')).toBe(false)
 })

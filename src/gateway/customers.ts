@@ -36,7 +36,7 @@ export type Customers = {
   /**
    * Adds a customer. Its id and its keys are made where they are not given; who moves here gives those
    * that its clients already have. A restKey that is given is one that is not blank, without white space
-   * at its ends (clients cut that off).
+   * at its ends (clients cut that off), of at most 256 characters (our client takes no longer one).
    *
    * @returns The customer, and its restKey: the only time that it can be read.
    * @throws Error when the id or the tracking key is taken, or the restKey is none.
@@ -63,8 +63,12 @@ export type Customers = {
 export const hasRestKey = (customer: Customer, restKey: string): boolean =>
   isSecret(restKey, customer.restKeyHash)
 
+/** The longest key that somebody may bring along, characters. */
+export const MAX_KEY_LENGTH = 256
+
 /** Whether a text can be a key that somebody brings along. */
-export const isKey = (text: string): boolean => text !== '' && text === text.trim()
+export const isKey = (text: string): boolean =>
+  text !== '' && text === text.trim() && text.length <= MAX_KEY_LENGTH
 
 /** Changes made by another process (the command line) are seen after at most this, ms. */
 const RECHECK_MS = 500
@@ -142,7 +146,9 @@ export function createCustomers(file: string, now: () => number = Date.now): Cus
       restKey = makeRestKey(),
     } = {}) {
       if (!isKey(restKey))
-        throw new Error('Expected a restKey that is not blank, without white space at its ends')
+        throw new Error(
+          `Expected a restKey of 1 to ${MAX_KEY_LENGTH} characters, without white space at its ends`,
+        )
       const taken = find(customerId)
         ? `The customer ${customerId} exists`
         : selectByKey.get(trackingKey) && 'The tracking key is taken'

@@ -253,35 +253,40 @@ test.each([
   },
 )
 
-test('campaigns are read a few at a time; who comes above that is told when to come again', async () => {
-  const open = await Promise.all(Array.from({ length: 4 }, () => openConnection(gateway.port)))
-  const body = JSON.stringify(CAMPAIGN)
-  const began = open.map(({ socket }) => {
-    socket.write(head(CREATE, body.length).replaceAll('\n', '\r\n'))
-    socket.write('\r\n\r\n')
-    // 100 Continue: it is being read.
-    return new Promise((resolve) => socket.once('data', resolve))
+test('large campaigns are read a few at a time, of one customer half as many', async () => {
+  const large = JSON.stringify({ ...CAMPAIGN, content: { html: 'x'.repeat(300_000) } })
+  const other = 'k=REST-KEY-2&u=CUST-2'
+  /** One that has its place, and sends nothing more. */
+  const begin = async (request: string) => {
+    const { socket } = await openConnection(gateway.port)
+    socket.write(`${request.replaceAll('\n', '\r\n')}\r\n\r\n`)
+    await new Promise((resolve) => socket.once('data', resolve))
+    return socket
+  }
+  const chunked = head(CREATE, 0).replace('Content-Length: 0', 'Transfer-Encoding: chunked')
+  const held = await Promise.all([begin(head(CREATE, large.length)), begin(chunked)])
+  const waiting = call(CREATE, large)
+  const refused = await call(CREATE, large)
+  expect(refused).toMatchObject({
+    status: 429,
+    json: { message: 'Too many large campaigns are being created' },
   })
-  await Promise.all(began)
-  const refused = await call(CREATE, CAMPAIGN)
-  expect(refused.status).toBe(503)
   expect(refused.headers['retry-after']).toBe('1')
-  // Others are answered meanwhile.
+  expect((await waiting).status).toBe(429)
+  // Small ones, other customers and events are taken meanwhile.
+  const small = await Promise.all(Array.from({ length: 20 }, () => call(CREATE, CAMPAIGN)))
+  expect(new Set(small.map(({ status }) => status))).toEqual(new Set([200]))
+  expect((await call(CREATE, large, { query: other })).status).toBe(200)
   expect((await call(CUSTOM, EVENT)).status).toBe(200)
-  const [first, second, ...rest] = open
-  const answered = new Promise<Buffer>((resolve) => first?.socket.once('data', resolve))
-  first?.socket.write(body)
-  expect(String(await answered)).toContain('HTTP/1.1 200')
-  expect((await call(CREATE, CAMPAIGN)).status).toBe(200)
-  // One that gives up leaves its place as well.
-  second?.socket.destroy()
-  for (const { socket } of rest) socket.destroy()
-  await expect
-    .poll(async () => {
-      const all = await Promise.all(Array.from({ length: 4 }, () => call(CREATE, CAMPAIGN)))
-      return all.map(({ status }) => status)
-    })
-    .toEqual([200, 200, 200, 200])
+  // Who waits when a place comes free gets it, by an answer or by one that gives up.
+  const [first, second] = held
+  const next = call(CREATE, large)
+  first?.write(large)
+  expect((await next).status).toBe(200)
+  second?.destroy()
+  const all = await Promise.all(Array.from({ length: 4 }, () => call(CREATE, large)))
+  expect(all.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+  first?.destroy()
 })
 
 test('refusals are counted by status', async () => {

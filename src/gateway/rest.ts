@@ -2,13 +2,14 @@ import { validate } from '../contract/index.ts'
 import { answer, JSON_HEADERS, type Refusal, refuse } from './answers.ts'
 import { readJson } from './body.ts'
 import type { CampaignOperations } from './campaignOperations.ts'
-import type { Campaigns } from './campaigns.ts'
+import type { CampaignSize, Campaigns } from './campaigns.ts'
 import { type Customer, type Customers, hasRestKey } from './customers.ts'
 import { makeEventId } from './eventId.ts'
-import { type EventLog, Unavailable } from './eventLog.ts'
+import type { EventLog } from './eventLog.ts'
 import type { Metrics } from './metrics.ts'
+import { createPlaces } from './places.ts'
 import { checkCredentials } from './restChecks.ts'
-import { writeList } from './restStream.ts'
+import { weigh, writeList } from './restStream.ts'
 
 /** What the REST half needs of the rest of the gateway. */
 export type RestParts = {
@@ -27,10 +28,16 @@ const MAX_FILTER_BYTES = 16_384
 const MAX_EVENT_BYTES = 131_072
 const MAX_CHECK_BYTES = 4_096
 
-/** Campaigns that are read at the same time, all customers together: each is several times its body in memory. */
+/** A campaign of at most so many bytes is read like an event; one of more, or of nobody knows how many, needs a place. */
+const SMALL_CREATE_BYTES = 2 ** 18
+/** Large campaigns that are read at the same time, all customers together: each is several times its body in memory. */
 const MAX_CREATES = 4
-/** Lists that are written at the same time, all customers together: each has one campaign in memory. */
-const MAX_LISTS = 20
+/** A list of at most so many bytes never waits for larger ones. */
+const SMALL_LIST_BYTES = 2 ** 20
+/** What small lists, and what larger ones, hold in memory while they are written, bytes, all customers together. */
+const MAX_LISTS_BYTES = 40 * 2 ** 20
+/** How many wait for either, and how long, ms. */
+const LINE = { maxWaiting: 200, waitMs: 2_000 }
 
 /** A handler's context, as far as it is looked at: `hangUp` breaks the connection. */
 type Connected = { readonly env: { readonly hangUp: () => void } }
@@ -46,27 +53,41 @@ type Call = Connected['env'] & {
  * The operations under /api/v1, for servers that have the REST key (decisions.md, "Base address and
  * paths"). No page of a browser may read an answer: a key never belongs there.
  *
- * They reject with Unavailable where the store does; the caller answers 503.
+ * They reject with Unavailable where the store does, and with TooMany where too much is asked at once; the
+ * caller answers 503 and 429.
  */
 export function createRest(parts: RestParts) {
   const { customers, campaigns, operations, metrics } = parts
-  const creates = createLimit(MAX_CREATES, 'Too many campaigns are being created')
-  const lists = createLimit(MAX_LISTS, 'Too many lists are being read')
+  const creates = createPlaces({
+    ...LINE,
+    max: MAX_CREATES,
+    message: 'Too many large campaigns are being created',
+  })
+  const smallLists = createPlaces({
+    ...LINE,
+    max: MAX_LISTS_BYTES,
+    message: 'Too many lists are being read',
+  })
+  const largeLists = createPlaces({
+    ...LINE,
+    max: MAX_LISTS_BYTES,
+    message: 'Too many large lists are being read',
+  })
 
   /** POST /api/v1/campaigns/list */
   async function list({ request, customer, hangUp }: Call): Promise<Response | Refusal> {
     const body = await readJson(request, MAX_FILTER_BYTES, {})
     if (!body.ok) return body
-    const listed = await operations.list(customer.customerId, body.json)
+    const listed = await operations.listSizes(customer.customerId, body.json)
     if (!listed.ok) return listed
-    const { heads, page, limit, total } = listed
+    const { sizes, page, limit, total } = listed
     const after = `],"page":${page},"limit":${limit},"total":${total}}`
-    return write(customer, heads, { before: '{"data":[', after, hangUp })
+    return write(customer, sizes, { before: '{"data":[', after, hangUp })
   }
 
   /** POST /api/v1/campaigns/create */
   async function create({ request, customer }: Call): Promise<Response | Refusal> {
-    const release = creates()
+    const release = isSmall(request) ? () => {} : await creates.take(customer.customerId)
     try {
       const body = await readJson(request, MAX_CREATE_BYTES)
       if (!body.ok) return body
@@ -82,7 +103,7 @@ export function createRest(parts: RestParts) {
     const found = await operations.latest(customer.customerId, query.get('limit') ?? undefined)
     if (!found.ok) return found
     if (request.method === 'HEAD') return new Response(null, { headers: JSON_HEADERS })
-    return write(customer, found.heads, { before: '[', after: ']', hangUp })
+    return write(customer, found.sizes, { before: '[', after: ']', hangUp })
   }
 
   /** GET /api/v1/campaigns/{id}/email/get-report */
@@ -133,17 +154,16 @@ export function createRest(parts: RestParts) {
   }
 
   /** A list of whole campaigns, which may be 200 MB: written as the other end reads. */
-  function write(
+  async function write(
     { customerId }: Customer,
-    heads: readonly { readonly id: string }[],
+    items: readonly CampaignSize[],
     around: Connected['env'] & { readonly before: string; readonly after: string },
-  ): Response {
-    const stream = writeList({
-      ...around,
-      ids: heads.map(({ id }) => id),
-      read: (id) => campaigns.findJson(customerId, id),
-      onEnd: lists(),
-    })
+  ): Promise<Response> {
+    const whole = items.reduce((sum, { bytes }) => sum + bytes, 0)
+    const lists = whole <= SMALL_LIST_BYTES ? smallLists : largeLists
+    const onEnd = await lists.take(customerId, { weight: weigh(items) })
+    const read = (ids: readonly string[]) => campaigns.findJson(customerId, ids)
+    const stream = writeList({ ...around, items, read, onEnd })
     return new Response(stream, { headers: JSON_HEADERS })
   }
 
@@ -190,16 +210,9 @@ export function createRest(parts: RestParts) {
   }
 }
 
-/** Takes a place of so many; answers what gives it back. Throws Unavailable where none is free. */
-function createLimit(max: number, message: string): () => () => void {
-  let taken = 0
-  return () => {
-    if (taken >= max) throw new Unavailable(message)
-    taken++
-    return () => {
-      taken--
-    }
-  }
+const isSmall = ({ headers }: Request): boolean => {
+  const said = headers.get('content-length')
+  return said !== null && Number(said) <= SMALL_CREATE_BYTES
 }
 
 /** The segment behind `campaigns`, decoded once; one that can not be is the id of no campaign. */

@@ -5,7 +5,7 @@ import { prepareGateway, send } from '../test/gateway.ts'
 import { completePayloads } from '../test/payloads.ts'
 import { openConnection } from '../test/rawRequest.ts'
 import type { Gateway } from './index.ts'
-import { STALL_MS, writeList } from './restStream.ts'
+import { STALL_MS, weigh, writeList } from './restStream.ts'
 
 let prepared: Awaited<ReturnType<typeof prepareGateway>>
 let gateway: Gateway
@@ -17,6 +17,8 @@ beforeAll(async () => {
   prepared = await prepareGateway()
   gateway = await prepared.start()
   gateway.customers.add({ customerId: 'c', restKey: 'KEY-1' })
+  gateway.customers.add({ customerId: 'other', restKey: 'KEY-2' })
+  gateway.customers.add({ customerId: 'small', restKey: 'KEY-3' })
   for (let i = 0; i < COUNT; i++) await gateway.campaigns.create('c', makeRecord(`${i}`))
 })
 afterAll(() => prepared.end())
@@ -28,9 +30,9 @@ const makeRecord = (id: string): CampaignRecord => ({
 })
 
 /** A reader that takes the beginning of the list and then nothing more. */
-function openStuck(port: number): Promise<Socket> {
+function openStuck(port: number, requests = HEAD): Promise<Socket> {
   const socket = connect(port, '127.0.0.1')
-  socket.write(HEAD)
+  socket.write(requests)
   return new Promise((resolve) =>
     socket.once('data', () => {
       socket.pause()
@@ -39,15 +41,21 @@ function openStuck(port: number): Promise<Socket> {
   )
 }
 
-/** A list of `ids`, with what was read and what was told. */
-function write(ids: readonly string[], read: (id: string) => Promise<string | undefined>) {
+/** A list of `ids`, a group each unless `bytes` says less, with what was read and what was told. */
+function write(
+  ids: readonly string[],
+  read: (id: string) => Promise<string | undefined>,
+  bytes = 2 ** 20,
+) {
   const seen = { read: [] as string[], hungUp: 0, ended: 0 }
   const stream = writeList({
-    ...{ before: '{"data":[', after: '],"total":3}', ids },
-    async read(id) {
-      seen.read.push(id)
-      const item = await read(id)
-      return item === undefined ? undefined : Buffer.from(JSON.stringify(item))
+    ...{ before: '{"data":[', after: '],"total":3}', items: ids.map((id) => ({ id, bytes })) },
+    async read(group) {
+      seen.read.push(group.join())
+      const found = await Promise.all(group.map(read))
+      return Buffer.from(
+        found.flatMap((item) => (item === undefined ? [] : JSON.stringify(item))).join(),
+      )
     },
     hangUp: () => seen.hungUp++,
     onEnd: () => seen.ended++,
@@ -74,6 +82,27 @@ test.each([
   const written = write(ids, async (id) => (id === 'gone' ? undefined : id))
   expect(await textOf(written)).toBe(text)
   expect(written.seen).toMatchObject({ read: ids, ended: 1, hungUp: 0 })
+})
+
+test.each([
+  [[], [], 0],
+  [[1], ['0'], 1],
+  [[500_000, 500_000, 48_576, 1], ['0,1,2', '3'], 1_048_576],
+  [[2_000_000, 10, 10], ['0', '1,2'], 2_000_000],
+  [[10, 2_000_000, 2_000_000, 10], ['0', '1', '2', '3'], 2_000_000],
+])('items of %j bytes are read as %j', async (sizes, groups, weight) => {
+  const items = sizes.map((bytes, i) => ({ id: `${i}`, bytes }))
+  const read: string[] = []
+  const stream = writeList({
+    ...{ before: '[', items, after: ']', hangUp() {}, onEnd() {} },
+    async read(ids) {
+      read.push(ids.join())
+      return Buffer.from(ids.join())
+    },
+  })
+  expect(await new Response(stream).text()).toBe(`[${groups.join()}]`)
+  expect(read).toEqual(groups)
+  expect(weigh(items)).toBe(weight)
 })
 
 test('the next item is read when the one before was taken', async () => {
@@ -138,14 +167,44 @@ test('a slow reader gets the whole list, and others are answered meanwhile', asy
   slow.socket.destroy()
 })
 
-test('readers that leave give their places back', async () => {
-  const statusOf = async () => (await send(gateway.url, LIST.replace('100', '1'))).status
-  for (let round = 0; round < 2; round++) {
-    const readers = await Promise.all(Array.from({ length: 20 }, () => openStuck(gateway.port)))
-    expect(await statusOf()).toBe(503)
+test('readers that leave give their places back, also where their answers wait for their turn', async () => {
+  const warned = vi.fn()
+  process.on('warning', warned)
+  const statusOf = async (query = 'k=KEY-1&u=c') =>
+    (await send(gateway.url, `/api/v1/get-latest-campaign?${query}`)).status
+  // What one customer may hold is ten campaigns of this size; all together twice as much.
+  for (const pipelined of [1, 2, 10]) {
+    const readers = await Promise.all(
+      Array.from({ length: 10 / pipelined }, () => openStuck(gateway.port, HEAD.repeat(pipelined))),
+    )
+    const refused = await send(gateway.url, LIST)
+    expect(refused.status).toBe(429)
+    expect(refused.headers['retry-after']).toBe('1')
+    expect(JSON.parse(refused.text)).toEqual({ message: 'Too many large lists are being read' })
+    expect(await statusOf('k=KEY-2&u=other')).toBe(200)
     for (const socket of readers) socket.destroy()
-    await expect.poll(statusOf).toBe(200)
+    await expect.poll(() => statusOf()).toBe(200)
   }
+  // Many behind one: some wait for places that go to those before them.
+  const many = await openStuck(gateway.port, HEAD.repeat(30))
+  many.destroy()
+  await expect.poll(() => statusOf()).toBe(200)
+  process.off('warning', warned)
+  expect(warned).not.toHaveBeenCalled()
+})
+
+test('who is answered little is answered at once, however many ask and whoever reads slowly', async () => {
+  for (let i = 0; i < 12; i++) await gateway.campaigns.create('small', makeRecord(`${i}`))
+  await gateway.campaigns.create('small', { ...makeRecord('small'), content: { html: 'x' } })
+  const target = '/api/v1/get-latest-campaign?k=KEY-3&u=small'
+  const large = HEAD.replace('k=KEY-1&u=c', 'k=KEY-3&u=small')
+  const readers = await Promise.all(
+    Array.from({ length: 10 }, () => openStuck(gateway.port, large)),
+  )
+  expect((await send(gateway.url, `${target}&limit=100`)).status).toBe(429)
+  const answers = await Promise.all(Array.from({ length: 500 }, () => send(gateway.url, target)))
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+  for (const socket of readers) socket.destroy()
 })
 
 test('a list whose store goes away in the middle ends in a broken connection, quietly', async () => {

@@ -10,6 +10,7 @@ import { type CollectParts, createCollect } from './collect.ts'
 import { Unavailable } from './eventLog.ts'
 import { createLive } from './live.ts'
 import { createOperators, pageHeaders } from './operators.ts'
+import { TooMany } from './places.ts'
 import type { Reports } from './report.ts'
 import { createRest } from './rest.ts'
 import { createServeScript, type ScriptFiles, serveInspector } from './serveScript.ts'
@@ -114,6 +115,11 @@ export function createRoutes(parts: RouteParts) {
       const { message, retryAfterSeconds } = error
       if (error.cause) parts.onError(error, req.routePath)
       return refuse({ status: 503, message }, { ...headers, 'retry-after': `${retryAfterSeconds}` })
+    }
+    if (error instanceof TooMany) {
+      metrics.refused(429)
+      const { message, retryAfterSeconds } = error
+      return refuse({ status: 429, message }, { ...headers, 'retry-after': `${retryAfterSeconds}` })
     }
     if (req.raw.signal.aborted)
       return refuse({ status: 400, message: 'The request was given up' }, headers)

@@ -181,13 +181,42 @@ function createHttpServer(
   server.on('checkExpectation', (request: IncomingMessage, response) =>
     server.emit('request', request, response),
   )
+  // Before the listener that answers: what it has answered may have no socket any more.
+  server.prependListener('request', createQueueWatch())
   return server
 }
 
-const bindingsOf = ({ incoming, outgoing }: HttpBindings): Env['Bindings'] => ({
+const bindingsOf = ({ incoming }: HttpBindings): Env['Bindings'] => ({
   peer: incoming.socket.remoteAddress ?? '',
-  hangUp: () => void outgoing.destroy(),
+  // Not the answer: one that waits behind another has no socket yet, and its end would wait for it.
+  hangUp: () => void incoming.socket.destroy(),
 })
+
+/**
+ * Requests may come before the answer to the one before has gone. Node tells an answer that its connection
+ * is gone only once it has its turn, which then never comes, and what it holds would be held for ever. So
+ * those that still wait are told at the socket's end.
+ */
+function createQueueWatch() {
+  const queued = new WeakMap<Socket, Set<ServerResponse>>()
+  return ({ socket }: IncomingMessage, answer: ServerResponse): void => {
+    if (answer.socket) return
+    const answers = queued.get(socket) ?? new Set()
+    answers.add(answer)
+    answer.once('close', () => answers.delete(answer))
+    if (queued.has(socket)) return
+    queued.set(socket, answers)
+    // One listener a socket, and after all others: by then node has told the answer that had its turn.
+    socket.once('close', () =>
+      process.nextTick(() => {
+        for (const waiting of answers) {
+          waiting.destroyed = true
+          waiting.emit('close')
+        }
+      }),
+    )
+  }
+}
 
 const refuseAddress = (): Response =>
   refuse({ status: 400, message: 'The address is invalid' }, OPEN_HEADERS)

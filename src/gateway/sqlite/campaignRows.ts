@@ -1,5 +1,5 @@
-import type { Database } from 'better-sqlite3'
-import type { CampaignQuery } from '../campaigns.ts'
+import type { Database, Statement } from 'better-sqlite3'
+import type { CampaignQuery, CampaignSize } from '../campaigns.ts'
 
 /** A campaign as its row: `content` apart, since it may be megabytes; all else is the head. Both are JSON. */
 export type CampaignRow = {
@@ -19,14 +19,19 @@ export type CampaignRow = {
 export type CampaignRows = {
   /** Durable when it returns. An id that the customer has stays what it was. */
   create(row: CampaignRow): void
-  /** The whole campaign as JSON, UTF-8. */
-  find(customer: string, id: string): Uint8Array | undefined
+  /** Whole campaigns as JSON, UTF-8, with commas between them; those that are not there are left out. */
+  find(customer: string, ids: readonly string[]): Uint8Array
   findHead(customer: string, id: string): string | undefined
   /** Newest first. */
   list(
     customer: string,
     query: CampaignQuery,
   ): { readonly heads: readonly string[]; readonly total: number }
+  /** The same campaigns, without reading them. */
+  listSizes(
+    customer: string,
+    query: CampaignQuery,
+  ): { readonly sizes: readonly CampaignSize[]; readonly total: number }
   hasEmail(): boolean
 }
 
@@ -62,6 +67,10 @@ const MATCHING = `
     AND (@search IS NULL OR instr(folded_name, @search) OR instr(folded_subject_line, @search))
 `
 
+/** What stands around the content in a whole campaign, beside the head's own brace. */
+const CONTENT_NAME = ',"content":'
+
+type Page = Filter & { readonly limit: number; readonly offset: number }
 type Filter = Readonly<Record<'customer', string>> &
   Readonly<Record<'type' | 'startDate' | 'statuses' | 'search', string | null>>
 
@@ -79,47 +88,72 @@ export function createCampaignRows(database: Database): CampaignRows {
     .prepare<[string, string], string>('SELECT head FROM campaigns WHERE customer = ? AND id = ?')
     .pluck()
   const count = database.prepare<[Filter], number>(`SELECT count(*) ${MATCHING}`).pluck()
-  const page = database
-    .prepare<[Filter & { limit: number; offset: number }], string>(
-      `SELECT head FROM campaigns WHERE seq IN
-         (SELECT seq ${MATCHING} ORDER BY seq DESC LIMIT @limit OFFSET @offset)
-       ORDER BY seq DESC`,
-    )
-    .pluck()
+  const PAGE = `FROM campaigns WHERE seq IN
+      (SELECT seq ${MATCHING} ORDER BY seq DESC LIMIT @limit OFFSET @offset)
+    ORDER BY seq DESC`
+  const page = database.prepare<[Page], string>(`SELECT head ${PAGE}`).pluck()
+  // Both lengths stand at the beginning of a row: what they are of is not read.
+  const sizes = database.prepare<[Page], CampaignSize>(
+    `SELECT id, octet_length(head) + octet_length(content) + ${CONTENT_NAME.length} AS bytes ${PAGE}`,
+  )
   const anyEmail = database
     .prepare<[], number>(`SELECT EXISTS (SELECT 1 FROM campaigns WHERE type = 'email')`)
     .pluck()
 
+  // One transaction, so that both see the same campaigns.
+  const inOne = database.transaction((read: () => unknown) => read())
+  function look<Row>(customer: string, query: CampaignQuery, rowsOf: Statement<[Page], Row>) {
+    const { search, type = null, startDate = null, statuses, limit } = query
+    const filter = {
+      customer,
+      type,
+      startDate,
+      statuses: statuses ? JSON.stringify(statuses) : null,
+      search: search === undefined ? null : fold(search),
+    }
+    const offset = (query.page - 1) * limit
+    return inOne(() => {
+      const total = count.get(filter) as number
+      return { rows: offset < total ? rowsOf.all({ ...filter, limit, offset }) : [], total }
+    }) as { rows: Row[]; total: number }
+  }
+
   return {
     create(row) {
-      insert.run({ ...row, name: fold(row.name), subjectLine: fold(row.subjectLine) })
+      insert.run({
+        ...row,
+        name: foldSearched(row.name),
+        subjectLine: foldSearched(row.subjectLine),
+      })
     },
-    find(customer, id) {
-      const row = select.get(customer, id)
-      return row && join(row.head, row.content)
+    find(customer, ids) {
+      const rows = ids.flatMap((id) => select.get(customer, id) ?? [])
+      return Buffer.concat(
+        rows.flatMap(({ head, content }, i) => [
+          // The head is an object with fields, so the content goes before its closing brace.
+          Buffer.from(`${i > 0 ? ',' : ''}${head.slice(0, -1)}${CONTENT_NAME}`),
+          content,
+          CLOSING_BRACE,
+        ]),
+      )
     },
     findHead: (customer, id) => selectHead.get(customer, id),
-    // One transaction, so that both see the same campaigns.
-    list: database.transaction((customer: string, query: CampaignQuery) => {
-      const { search, type = null, startDate = null, statuses, limit } = query
-      const filter = {
-        customer,
-        type,
-        startDate,
-        statuses: statuses ? JSON.stringify(statuses) : null,
-        search: search === undefined ? null : fold(search),
-      }
-      const total = count.get(filter) as number
-      const offset = (query.page - 1) * limit
-      return { heads: offset < total ? page.all({ ...filter, limit, offset }) : [], total }
-    }),
+    list: (customer, query) => {
+      const { rows, total } = look(customer, query, page)
+      return { heads: rows, total }
+    },
+    listSizes: (customer, query) => {
+      const { rows, total } = look(customer, query, sizes)
+      return { sizes: rows, total }
+    },
     hasEmail: () => anyEmail.get() === 1,
   }
 }
 
-/** The head is an object with fields, so the content goes before its closing brace. */
-const join = (head: string, content: Buffer): Uint8Array =>
-  Buffer.concat([Buffer.from(`${head.slice(0, -1)},"content":`), content, Buffer.from('}')])
+const CLOSING_BRACE = Buffer.from('}')
+
+/** So much of a text is searched, characters: events wait while the thread looks through all campaigns. */
+const MAX_SEARCHED = 1_000
 
 /**
  * The same text for what people take for the same: full-width and composed forms, capitals of any script
@@ -127,3 +161,7 @@ const join = (head: string, content: Buffer): Uint8Array =>
  */
 const fold = (text: string): string =>
   text.normalize('NFKC').toLowerCase().normalize('NFKC').replaceAll('ς', 'σ')
+
+/** What a search is looked for in. A character may fold to eighteen. */
+const foldSearched = (text: string): string =>
+  fold(text.slice(0, MAX_SEARCHED)).slice(0, MAX_SEARCHED)

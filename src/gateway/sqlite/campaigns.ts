@@ -1,18 +1,42 @@
 import type { CampaignRecord } from '../../contract/index.ts'
 import type { CampaignHead, Campaigns } from '../campaigns.ts'
+import { createPlaces, type Wanted } from '../places.ts'
 import type { CampaignRows } from './campaignRows.ts'
-import type { SqliteThread } from './thread.ts'
+import type { Asked, SqliteThread } from './thread.ts'
+
+/** Questions about campaigns in the thread at a time, one a customer: events wait behind as many. */
+const MAX_ASKED = 2
+/** Questions in front of it, and how long one is worth waiting for, ms. */
+const MAX_WAITING = 1_000
+const WAIT_MS = 5_000
 
 /** Campaigns in the SQLite file of the events, by the thread that writes it. */
-export function createSqliteCampaigns({ ask }: SqliteThread): Campaigns {
-  const findJson = (customer: string, id: string) =>
-    ask({ kind: 'findCampaign', customer, id }) as Promise<ReturnType<CampaignRows['find']>>
+export function createSqliteCampaigns(thread: SqliteThread): Campaigns {
+  const turns = createPlaces({
+    max: MAX_ASKED,
+    maxWaiting: MAX_WAITING,
+    waitMs: WAIT_MS,
+    message: 'Too many campaigns are being read and written',
+  })
+
+  async function ask(question: Asked & { readonly customer: string }, wanted?: Wanted) {
+    const release = await turns.take(question.customer, wanted)
+    try {
+      return await thread.ask(question)
+    } finally {
+      release()
+    }
+  }
+
+  const findJson = (customer: string, ids: readonly string[], wanted?: Wanted) =>
+    ask({ kind: 'findCampaigns', customer, ids }, wanted) as Promise<Uint8Array>
 
   return {
     async create(customer, { content, ...head }) {
       const { id, type, status, subject, scheduling } = head
       await ask({
         kind: 'createCampaign',
+        customer,
         row: {
           ...{ customer, id, type, status },
           sendAt: scheduling.send_at,
@@ -23,10 +47,11 @@ export function createSqliteCampaigns({ ask }: SqliteThread): Campaigns {
         },
       })
     },
-    findJson,
+    // The parts of an answer that has begun: a part that is refused would break it.
+    findJson: (customer, ids) => findJson(customer, ids, { isPatient: true }),
     async find(customer, id) {
-      const json = await findJson(customer, id)
-      return json && (JSON.parse(new TextDecoder().decode(json)) as CampaignRecord)
+      const json = new TextDecoder().decode(await findJson(customer, [id]))
+      return json ? (JSON.parse(json) as CampaignRecord) : undefined
     },
     async findHead(customer, id) {
       const head = (await ask({ kind: 'findHead', customer, id })) as string | undefined
@@ -40,7 +65,9 @@ export function createSqliteCampaigns({ ask }: SqliteThread): Campaigns {
       })) as ReturnType<CampaignRows['list']>
       return { heads: heads.map(readHead), total }
     },
-    hasEmail: () => ask({ kind: 'hasEmail' }) as Promise<boolean>,
+    listSizes: (customer, query) =>
+      ask({ kind: 'listSizes', customer, query }) as Promise<ReturnType<CampaignRows['listSizes']>>,
+    hasEmail: () => thread.ask({ kind: 'hasEmail' }) as Promise<boolean>,
   }
 }
 

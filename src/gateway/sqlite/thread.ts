@@ -9,9 +9,14 @@ export type Asked =
   | { readonly kind: 'append'; readonly cells: readonly Cell[] }
   | { readonly kind: 'read'; readonly range: Range }
   | { readonly kind: 'last'; readonly customer: string; readonly max: number }
-  | { readonly kind: 'createCampaign'; readonly row: CampaignRow }
-  | { readonly kind: 'findCampaign' | 'findHead'; readonly customer: string; readonly id: string }
-  | { readonly kind: 'listCampaigns'; readonly customer: string; readonly query: CampaignQuery }
+  | { readonly kind: 'createCampaign'; readonly customer: string; readonly row: CampaignRow }
+  | { readonly kind: 'findCampaigns'; readonly customer: string; readonly ids: readonly string[] }
+  | { readonly kind: 'findHead'; readonly customer: string; readonly id: string }
+  | {
+      readonly kind: 'listCampaigns' | 'listSizes'
+      readonly customer: string
+      readonly query: CampaignQuery
+    }
   | { readonly kind: 'probe' | 'version' | 'hasEmail' | 'close' }
 /** The reply carries the same number. */
 export type Question = Asked & { readonly number: number }

@@ -1,3 +1,4 @@
+import { onAbort } from './onAbort.ts'
 import type { FetchedAnswer, Signal } from './settings.ts'
 
 /** The most that is read of an answer that succeeded, bytes. */
@@ -82,15 +83,13 @@ async function readText(
 /** As the promise, but rejects as soon as the signal aborts: a fetch that was given may not listen to it. */
 export function orAborted<T>(promise: Promise<T>, signal: Signal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason)
     const settle =
       <V>(end: (value: V) => void) =>
       (value: V) => {
-        signal.removeEventListener('abort', abort)
+        undo()
         end(value)
       }
     promise.then(settle(resolve), settle(reject))
-    if (signal.aborted) abort()
-    else signal.addEventListener('abort', abort)
+    const undo = onAbort(signal, () => reject(signal.reason))
   })
 }

@@ -1,5 +1,6 @@
 import { type Answer, orAborted, readAnswer } from './answer.ts'
 import { wasNeverConnected } from './connection.ts'
+import { onAbort } from './onAbort.ts'
 import type { FetchedAnswer, FetchInit, Settings, Signal } from './settings.ts'
 
 /** Redirects that a GET follows. */
@@ -16,7 +17,7 @@ export type ApiRequest = {
 /** What one try came to. */
 export type Outcome =
   | { readonly kind: 'answer'; readonly answer: Answer }
-  /** A redirect that is not followed; `target` as it was told, and why not. */
+  /** A redirect that is not followed; where to, without query, and why not. */
   | {
       readonly kind: 'redirect'
       readonly status: number
@@ -39,7 +40,7 @@ export async function attempt(
   request: ApiRequest,
   { fetch, clock }: Settings,
   timeoutMs: number,
-  signal: Signal | null | undefined,
+  signal: Signal | undefined,
 ): Promise<Outcome> {
   const controller = new AbortController()
   let why: 'timeout' | 'aborted' | 'network' = 'network'
@@ -48,16 +49,15 @@ export async function attempt(
     why = reason
     controller.abort(cause)
   }
-  const abort = () => stop('aborted', signal?.reason)
   const timer = clock.setTimeout(() => stop('timeout', timeoutError(timeoutMs)), timeoutMs)
-  signal?.addEventListener('abort', abort)
+  const undo = onAbort(signal, () => stop('aborted', signal?.reason))
   try {
     return await follow(request, fetch, controller.signal as Signal)
   } catch (cause) {
     return { kind: 'none', why, cause, wasSent: why !== 'network' || !wasNeverConnected(cause) }
   } finally {
     clock.clearTimeout(timer)
-    signal?.removeEventListener('abort', abort)
+    undo()
   }
 }
 
@@ -84,6 +84,8 @@ async function follow(
   }
   let from = url
   for (let redirects = 0; ; redirects++) {
+    // A fetch that was given may not listen.
+    if (signal.aborted) throw signal.reason
     const response = await orAborted(fetch(from, init), signal)
     const strayed = findStrayed(response, method, from)
     // Read in any case: an unread body keeps its socket.
@@ -93,7 +95,7 @@ async function follow(
     const { status, location } = answer
     const next = resolve(location, from)
     const why = whyNotFollowed(method, from, next, redirects)
-    if (!next || why) return { kind: 'redirect', status, target: next?.href ?? location, why }
+    if (!next || why) return { kind: 'redirect', status, target: showTarget(next, location), why }
     from = next.href
   }
 }
@@ -112,7 +114,7 @@ function findStrayed(
   return {
     kind: 'redirect',
     status,
-    target: target?.href ?? url,
+    target: showTarget(target, url),
     why: 'fetch followed it by itself',
   }
 }
@@ -132,6 +134,13 @@ function whyNotFollowed(
   if (next.origin !== new URL(from).origin) return 'keys do not go to another origin'
   if (next.username || next.password) return 'it names a user'
   return redirects < MAX_REDIRECTS ? '' : `those were more than ${MAX_REDIRECTS} redirects`
+}
+
+/** Origin and path: a query may hold the address that was asked for, in a spelling that nobody knows. */
+function showTarget(target: URL | undefined, location: string): string {
+  if (!target) return location.replace(/[?#].*/s, '')
+  const { protocol, origin, pathname } = target
+  return /^https?:$/.test(protocol) ? origin + pathname : `${protocol}…`
 }
 
 function resolve(location: string, from: string): URL | undefined {

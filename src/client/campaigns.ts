@@ -5,8 +5,9 @@ import type {
   CampaignRecord,
   EmailReport,
 } from '../contract/index.ts'
+import type { CallOptions } from './callOptions.ts'
 import type { Operate } from './operate.ts'
-import type { CallOptions, Settings } from './settings.ts'
+import type { Settings } from './settings.ts'
 
 /**
  * The campaign operations. Each rejects with a ValidationException before any request, or with an

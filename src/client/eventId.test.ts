@@ -2,8 +2,7 @@ import { expect, test } from 'vitest'
 import { UUID } from '../contract/index.ts'
 import { createEventId } from './eventId.ts'
 
-const make = () =>
-  createEventId((bytes) => crypto.getRandomValues(bytes as Uint8Array<ArrayBuffer>))
+const make = () => createEventId((bytes) => crypto.getRandomValues(bytes))
 
 test('an id is a UUID of version 7 that holds its moment', () => {
   const id = make()(0x0192_3456_789a)
@@ -27,4 +26,8 @@ test('ids are in the order of the calls, also within a millisecond and of a cloc
 
 test('two clients do not make the same id', () => {
   expect(make()(1_800_000_000_000)).not.toBe(make()(1_800_000_000_000))
+})
+
+test('no id is made of bytes that nothing has filled', () => {
+  expect(() => createEventId(() => {})(1_800_000_000_000)).toThrow('left them empty')
 })

@@ -1,15 +1,17 @@
 import { tagOf } from '../contract/fields.ts'
-import type {
-  CustomApiEvent,
-  EventInput,
-  Issue,
-  ServedScript,
-  StoredEvent,
-  TrackingOperation,
+import {
+  type CustomApiEvent,
+  type EventInput,
+  type Issue,
+  type ServedScript,
+  type StoredEvent,
+  type TrackingOperation,
+  ValidationException,
 } from '../contract/index.ts'
+import type { CallOptions } from './callOptions.ts'
 import { createEventId } from './eventId.ts'
 import type { Operate, Plan } from './operate.ts'
-import { type CallOptions, isWellFormed, NOT_WELL_FORMED, type Settings } from './settings.ts'
+import { isWellFormed, NOT_WELL_FORMED, type Settings } from './settings.ts'
 
 /** A payload whose event name may be left out: then it is the client's setting, else the usual one. */
 export type Named<O extends TrackingOperation> = Omit<EventInput<O>, 'event'> & {
@@ -53,7 +55,8 @@ export type Events = {
    */
   viewHomepage(event: Named<'viewHomepage'>, options?: CallOptions): Promise<StoredEvent>
   /**
-   * A visitor's e-mail address. Names and phone may be empty.
+   * A visitor's e-mail address. `firstname`, `lastname` and `phone` are required, and may be empty: give
+   * `''` for what is not known.
    *
    * @example
    * await client.events.setEmail({
@@ -124,14 +127,30 @@ export type Events = {
   serveJavascript(trackingKey?: string | null, options?: CallOptions): Promise<ServedScript>
 }
 
+/** Of a tracking key, UTF-16 units: what is longer is refused, and never shown. */
+const MAX_KEY_LENGTH = 2 * 20
+
 const NO_TRACKING_KEY: Issue = {
   path: 'trackingKey',
   message: 'Expected createClient to be given a tracking key, received none',
 }
 
+const NO_RANDOMNESS: Issue = {
+  path: 'getRandomValues',
+  message:
+    'Expected crypto.getRandomValues, or one given to createClient that fills the list it gets, received nothing random',
+}
+
 export function createEvents(operate: Operate, settings: Settings): Events {
   const { apiUrl, trackingUrl, customerId, restKey, trackingKey, events, now } = settings
-  const nextId = createEventId(settings.getRandomValues)
+  const makeId = createEventId(settings.getRandomValues)
+  const nextId = (at: number): string => {
+    try {
+      return makeId(at)
+    } catch {
+      throw new ValidationException([NO_RANDOMNESS])
+    }
+  }
   const rest = encodeURIComponent(restKey)
 
   const track =
@@ -186,7 +205,7 @@ export function createEvents(operate: Operate, settings: Settings): Events {
         payload: { trackingKey: key },
         options,
         issues: isText && !isSendable ? [NOT_WELL_FORMED] : [],
-        names: isSendable ? [key] : [],
+        names: isSendable && key.length <= MAX_KEY_LENGTH ? [key] : [],
         repeat: 'always',
         toRequest: (payload) => {
           const segment = encodeURIComponent(payload.trackingKey)

@@ -16,8 +16,6 @@ const MAX_PIECE_LENGTH = 200
 const MAX_CONTENT_TYPE_LENGTH = 60
 /** Of a body that is no JSON, or not whole, UTF-16 units. */
 const MAX_BODY_LENGTH = 65_536
-/** Thrown away at the end of a text that was cut: a key may be cut there too, and not be known. */
-const CUT_KEY_LENGTH = 1024
 const MAX_ISSUES = 100
 
 const CLASSES = new Map<number, typeof ApiException>([
@@ -46,7 +44,9 @@ export function judge(
     const message = [operation, ...words].filter(Boolean).join(': ')
     return { ok: false, error: new Exception(message, failure) }
   }
-  const piece = (text: string, length = MAX_PIECE_LENGTH) => cut(clean(mask.text(text)), length)
+  // Masked again, since a key whose words were on two lines is one again.
+  const piece = (text: string, length = MAX_PIECE_LENGTH) =>
+    cut(mask.text(clean(mask.text(text))), length)
 
   if (outcome.kind === 'none') {
     const { why } = outcome
@@ -127,9 +127,9 @@ function decode({ text }: Answer): { readonly value: unknown } | undefined {
 
 /** The text of an answer without keys; undefined where there is none. */
 function maskText({ text, isWhole }: Answer, mask: Mask): string | undefined {
-  const masked = mask.text(text.slice(0, MAX_BODY_LENGTH))
+  const shown = text.slice(0, MAX_BODY_LENGTH)
   const isCut = !isWhole || text.length > MAX_BODY_LENGTH
-  return (isCut ? masked.slice(0, -CUT_KEY_LENGTH) : masked) || undefined
+  return (isCut ? mask.cutText(shown) : mask.text(shown)) || undefined
 }
 
 function readIssues(given: unknown): readonly Issue[] {
@@ -141,7 +141,11 @@ function readIssues(given: unknown): readonly Issue[] {
 }
 
 /** On one line, and without what a terminal would obey. */
-const clean = (text: string): string => text.replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim()
+const clean = (text: string): string =>
+  text
+    .replace(/\p{Cf}/gu, '')
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
 
 const cut = (text: string, length: number): string =>
   text.length > length ? `${text.slice(0, length)}…` : text

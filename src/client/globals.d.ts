@@ -29,3 +29,6 @@ declare class AbortController {
 declare class TextDecoder {
   decode(bytes?: Uint8Array, options?: { readonly stream?: boolean }): string
 }
+
+/** Of text whose every unit is a byte. */
+declare function btoa(bytes: string): string

@@ -26,11 +26,11 @@ export {
   UnauthorizedException,
   ValidationException,
 } from '../contract/index.ts'
+export type { CallOptions } from './callOptions.ts'
 export type { Campaigns } from './campaigns.ts'
 export type { Events, Named } from './events.ts'
 export type {
   ByteStream,
-  CallOptions,
   ClientOptions,
   Clock,
   Fetch,
@@ -49,10 +49,11 @@ export type Client = {
  * A client of the service, for a shop's own server: it holds the restKey, which must never be in a page.
  *
  * It runs wherever there is fetch, and holds nothing open between calls. A call that fails is tried again
- * after a random wait of up to 500 ms, then up to 1 s and so on, up to 10 s; or after what `Retry-After`
- * asks for, up to 60 s.
+ * after a random wait of up to 500 ms, then up to 1 s and so on, up to 10 s; where `Retry-After` asks for
+ * patience, after that (up to 60 s) and the random wait.
  *
- * @throws ValidationException with every fault of the options, a missing or blank credential among them.
+ * @throws ValidationException with every fault of the options, a missing or blank credential and an option
+ * that there is not among them.
  * @example
  * import { createClient } from 'shoptrail/client'
  *

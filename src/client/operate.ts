@@ -1,10 +1,11 @@
 import type { Issue } from '../contract/index.ts'
 import { type Operation, type Payload, ValidationException, validate } from '../contract/index.ts'
 import type { ApiRequest } from './attempt.ts'
+import { type CallOptions, readCallOptions } from './callOptions.ts'
 import type { Repeat } from './retry.ts'
 import { createMask } from './secrets.ts'
 import { send } from './send.ts'
-import { type CallOptions, readCallOptions, type Settings } from './settings.ts'
+import type { Settings } from './settings.ts'
 
 /** How an operation's payload becomes a request. */
 export type Plan<O extends Operation> = {
@@ -42,7 +43,7 @@ export function createOperate(settings: Settings): Operate {
       const all = [...(plan.issues ?? []), ...(checked.ok ? [] : checked.error.issues), ...issues]
       // A key in the wrong place would be shown as what came there.
       throw new ValidationException(
-        all.map(({ path, message }) => ({ path, message: mask.text(message) })),
+        all.map(({ path, message }) => ({ path, message: mask.text(withoutCut(message)) })),
       )
     }
     const request = plan.toRequest(checked.payload)
@@ -50,3 +51,17 @@ export function createOperate(settings: Settings): Operate {
     return (await send({ operation, request, repeat, mask, options: call }, settings)) as Answer
   }
 }
+
+/** Of what came the contract shows this many characters at most, the quotation mark at its start included. */
+const MAX_SHOWN_LENGTH = 80
+
+/**
+ * A message without what came, where that was cut: by its length, or as the address that it should have
+ * been. A key may be cut there too, and the mask would not know what is left of it.
+ */
+const withoutCut = (message: string): string =>
+  message.replace(/ received (".*)/s, (all, shown: string) =>
+    shown.length < MAX_SHOWN_LENGTH && /[^…]"$/.test(shown)
+      ? all
+      : ' received text that is not shown, since it may hold a key',
+  )

@@ -66,12 +66,12 @@ async function callAgainst(
 
 const HTTP_DATE = new Date(NOW + 5_000).toUTCString()
 const retryAfters: readonly [header: string | undefined, waits: readonly number[]][] = [
-  ['1', [1_000, 1_000]],
-  [HTTP_DATE, [5_000, 5_000]],
-  ['Monday, 01-Mar-27 12:00:07 GMT', [7_000, 7_000]],
-  ['Mon Mar  1 12:00:09 2027', [9_000, 9_000]],
-  ['99999', [60_000, 60_000]],
-  [new Date(NOW + 864e5).toUTCString(), [60_000, 60_000]],
+  ['1', [1_500, 2_000]],
+  [HTTP_DATE, [5_500, 6_000]],
+  ['Monday, 01-Mar-27 12:00:07 GMT', [7_500, 8_000]],
+  ['Mon Mar  1 12:00:08 2027', [8_500, 9_000]],
+  ['99999', [60_500, 61_000]],
+  [new Date(NOW + 864e5).toUTCString(), [60_500, 61_000]],
   [undefined, [500, 1_000]],
   ['-5', [500, 1_000]],
   ['0', [500, 1_000]],
@@ -87,6 +87,14 @@ test.each(retryAfters)('Retry-After %s: waits %j', async (header, expected) => {
   expect(waits).toEqual(expected)
   expect(received).toHaveLength(3)
   expect(error).toMatchObject({ status: 429, mayHaveArrived: false })
+})
+
+test('callers who were all told the same second do not come back in the same millisecond', async () => {
+  const respond = json(503, {}, { 'retry-after': '2' })
+  const waitsOf = async (random: number) =>
+    (await callAgainst(respond, read, { random: () => random })).waits
+  expect(await waitsOf(0)).toEqual([2_000, 2_000])
+  expect(await waitsOf(0.25)).toEqual([2_125, 2_250])
 })
 
 test('the wait is a random part of twice the last one, up to ten seconds', async () => {
@@ -322,7 +330,7 @@ test('an abort ends the wait between two tries, and no other try is made', async
   const { client } = createFastClient(api.url, {
     clock: {
       setTimeout: (_callback, ms) => {
-        if (ms === 60_000) queueMicrotask(() => controller.abort())
+        if (ms === 60_500) queueMicrotask(() => controller.abort())
       },
       clearTimeout: () => {},
     },

@@ -4,7 +4,7 @@ import type { Outcome } from './attempt.ts'
 export const BACKOFF_BASE_MS = 500
 /** No wait of our own choice is longer, ms. */
 export const BACKOFF_CAP_MS = 10_000
-/** A gateway that asks for more patience is asked again after this all the same, ms. */
+/** A gateway that asks for more patience gets no more than this, and the backoff, ms. */
 export const MAX_RETRY_AFTER_MS = 60_000
 
 /** Statuses that a later try may not meet again (decisions.md, "Answers"). */
@@ -26,8 +26,8 @@ export function isWorthRetry(outcome: Outcome, repeat: Repeat): boolean {
 }
 
 /**
- * How long to wait before the next try, ms: what the gateway asks for, else exponential backoff with
- * full jitter.
+ * How long to wait before the next try, ms: exponential backoff with full jitter, after what the gateway
+ * asks for. All the callers that were told the same second would else come back in the same millisecond.
  *
  * @param failed Tries that have failed, from 1.
  * @param retryAfter The header, or null.
@@ -40,9 +40,9 @@ export function waitBefore(
   random: () => number,
   now: () => number,
 ): number {
-  const asked = readRetryAfter(retryAfter, now)
-  if (asked > 0) return Math.min(asked, MAX_RETRY_AFTER_MS)
-  return random() * Math.min(BACKOFF_CAP_MS, BACKOFF_BASE_MS * 2 ** (failed - 1))
+  const asked = Math.max(0, readRetryAfter(retryAfter, now))
+  const backoff = random() * Math.min(BACKOFF_CAP_MS, BACKOFF_BASE_MS * 2 ** (failed - 1))
+  return Math.min(asked, MAX_RETRY_AFTER_MS) + backoff
 }
 
 /** Seconds or a date (RFC 9110, 10.2.3), as ms from now; 0 where it is nonsense. */

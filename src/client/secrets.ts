@@ -2,13 +2,18 @@ import { tagOf } from '../contract/fields.ts'
 
 /**
  * Keeps keys out of errors. Answers and network errors may repeat the address of a request, and with it
- * its keys, in any spelling: as they are, percent-encoded in part or whole, escaped for JSON or HTML.
+ * its keys, in any spelling: as they are, percent-encoded in part or whole, escaped for JSON or HTML, within
+ * base64, with a NUL at each letter (a page in UTF-16).
  */
 
 /** What stands where a key was. */
 const MASK = '***'
 /** A name as short as this is masked only where it stands alone, characters: "7" is in every number. */
 const SHORT_CHARACTERS = 3
+/** Fewer bytes are not looked for in base64: too little of them is sure to stand there. */
+const MIN_BASE64_BYTES = 6
+/** The most characters that one of a key takes in a usual spelling: `&amp;#x00000041;` */
+const SPELLED_LENGTH = 16
 /** Deeper in an answer's body nothing is kept, levels. */
 const MAX_DEPTH = 40
 /** Parts of a thrown value that are looked through, errors and lists. */
@@ -16,9 +21,12 @@ const MAX_PARTS = 100
 /** In place of a cause that is no error and may hold a key. */
 const LEFT_OUT = '(left out, since it may hold a key)'
 
+/** None of it ever throws. */
 export type Mask = {
-  /** The text without keys. */
+  /** The text without keys, and without NULs. */
   text(text: string): string
+  /** Of a text whose end was cut off: also without what may be the beginning of a key there. */
+  cutText(text: string): string
   /** A copy of a decoded body without keys, in names neither. */
   body(body: unknown): unknown
   /**
@@ -33,18 +41,19 @@ export type Mask = {
  * @param names Public ones, such as a customerId: masked as well, but short ones only as whole words.
  */
 export function createMask(keys: readonly string[], names: readonly string[] = []): Mask {
-  const patterns = [
-    ...keys.map(anySpelling),
-    ...names.map((name) =>
-      [...name].length > SHORT_CHARACTERS
-        ? anySpelling(name)
-        : `(?<![\\p{L}\\p{N}])${anySpelling(name)}(?![\\p{L}\\p{N}])`,
-    ),
-  ]
-  // The longest first: one key may begin like another.
-  patterns.sort((a, b) => b.length - a.length)
-  const pattern = new RegExp(patterns.join('|'), 'gu')
-  const text = (given: string) => given.replace(pattern, MASK)
+  const all = [...keys, ...names]
+  const longest = Math.max(0, ...all.map((key) => key.length))
+  let pattern: RegExp | undefined
+  const text = (given: string) => {
+    try {
+      // Made when it is first asked: most calls need none.
+      pattern ??= createPattern(keys, names)
+      return withoutNuls(given).replace(pattern, MASK)
+    } catch {
+      // An engine that finds the pattern too large says so when it first searches.
+      return MASK
+    }
+  }
 
   const body = (value: unknown, depth = 0): unknown => {
     if (typeof value === 'string') return text(value)
@@ -58,10 +67,30 @@ export function createMask(keys: readonly string[], names: readonly string[] = [
 
   return {
     text,
+    cutText: (given) => text(given).slice(0, -SPELLED_LENGTH * longest),
     body: (value) => body(value),
     cause: (cause) => (isClean(cause, text) ? cause : copyCause(cause, text)),
   }
 }
+
+function createPattern(keys: readonly string[], names: readonly string[]): RegExp {
+  const isShort = (name: string) => [...name].length <= SHORT_CHARACTERS
+  const patterns = [
+    ...keys.map(anySpelling),
+    ...names.map((name) =>
+      isShort(name)
+        ? `(?<![\\p{L}\\p{N}])${anySpelling(name)}(?![\\p{L}\\p{N}])`
+        : anySpelling(name),
+    ),
+    ...[...keys, ...names].flatMap(inBase64),
+  ]
+  // The longest first: one key may begin like another.
+  patterns.sort((a, b) => b.length - a.length)
+  // Nothing at all where there is no key, rather than everything.
+  return new RegExp(patterns.filter(Boolean).join('|') || '(?!)', 'gu')
+}
+
+const withoutNuls = (text: string): string => text.replaceAll('\0', '')
 
 /** Characters with a name of their own in HTML. */
 const ENTITIES = new Map([
@@ -74,21 +103,25 @@ const ENTITIES = new Map([
 
 /** A pattern of a text in every spelling that an answer may give it. */
 const anySpelling = (text: string): string =>
-  [...text.matchAll(/\\+|[^\\]/gu)].map(([part]) => anyPart(part)).join('')
+  [...withoutNuls(text).matchAll(/\\+|[^\\]/gu)].map(([part], at) => anyPart(part, at)).join('')
 
 /**
  * A pattern of one character, or of a run of backslashes: each escaping may double it. Every repetition has
- * a bound, so that no answer makes the search slow.
+ * a bound, so that no answer makes the search slow; that of a run has none, and begins only where the run
+ * of the answer does.
+ *
+ * @param at Which part of the key it is, from 0.
  */
-function anyPart(part: string): string {
+function anyPart(part: string, at: number): string {
   const character = String.fromCodePoint(part.codePointAt(0) as number)
   const isBackslash = character === '\\'
   const escaped = isBackslash ? '' : '\\\\{0,8}'
   const point = character.codePointAt(0) as number
   const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at))
-  const bytes = point < 0x80 ? [point] : bytesOf(character)
+  const bytes = bytesOf(character)
   const spellings = [
-    `${escaped}${escapePattern(character)}`,
+    // A line may be broken where there was a space.
+    `${escaped}${character.trim() ? escapePattern(character) : '\\s'}`,
     bytes.map((byte) => `%(?:25){0,4}${hexPattern(byte, 2)}`).join(''),
     units.map((unit) => `\\\\${isBackslash ? '' : '{1,8}'}u${hexPattern(unit, 4)}`).join(''),
     `&(?:amp;){0,4}#(?:0{0,6}${point}|[xX]0{0,6}${hexPattern(point, 1)});`,
@@ -96,14 +129,36 @@ function anyPart(part: string): string {
   if (character === ' ') spellings.push('\\+')
   const entity = ENTITIES.get(character)
   if (entity) spellings.push(`&(?:amp;){0,4}${entity};`)
-  return `(?:${spellings.join('|')})${isBackslash ? `{1,${8 * part.length}}` : ''}`
+  const any = `(?:${spellings.join('|')})`
+  if (!isBackslash) return any
+  return at === 0 ? `(?<!${any})${any}+` : `${any}+`
 }
 
+/** In UTF-8. */
 const bytesOf = (character: string): number[] =>
-  encodeURIComponent(character)
-    .split('%')
-    .slice(1)
-    .map((byte) => Number.parseInt(byte, 16))
+  character < '\x80'
+    ? [character.charCodeAt(0)]
+    : encodeURIComponent(character)
+        .split('%')
+        .slice(1)
+        .map((byte) => Number.parseInt(byte, 16))
+
+/**
+ * Patterns of a text within base64, by where in a group of three bytes it begins. The characters at its
+ * ends are of what stands beside it too, and not in the pattern.
+ */
+function inBase64(text: string): string[] {
+  const bytes = [...withoutNuls(text)].flatMap(bytesOf)
+  if (bytes.length < MIN_BASE64_BYTES) return []
+  return [0, 1, 2].map((before) => {
+    const encoded = btoa(String.fromCharCode(...Array<number>(before).fill(0), ...bytes))
+    return encoded
+      .slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6))
+      .replace(/[+/]/g, (sign) =>
+        sign === '+' ? '(?:[+-]|%(?:25){0,4}2[bB])' : '(?:\\\\{0,8}/|_|%(?:25){0,4}2[fF])',
+      )
+  })
+}
 
 const hexPattern = (value: number, digits: number): string =>
   value
@@ -114,9 +169,19 @@ const hexPattern = (value: number, digits: number): string =>
 const escapePattern = (character: string): string =>
   character.replace(/[\\^$.*+?()[\]{}|/]/, '\\$&')
 
+/** What errors, objects and lists inherit from that show no more than what is looked through below. */
+const KNOWN_PROTOTYPES = new Set<unknown>(
+  [
+    ...[Error, TypeError, RangeError, SyntaxError, ReferenceError, URIError, EvalError],
+    ...[AggregateError, (globalThis as { readonly DOMException?: unknown }).DOMException],
+    ...[Object, Array],
+  ].map((known) => Object(known).prototype),
+)
+
 /**
  * Whether a thrown value can be shown as it is: made of errors, plain objects and lists, and without a
- * key. What else hangs on it (a Request, a URL) may show one in ways that can not be looked through.
+ * key. What else hangs on it (a Request, a URL), a class of its own or a getter may show one in ways that
+ * can not be looked through.
  */
 function isClean(value: unknown, text: Mask['text'], seen: Set<unknown> = new Set()): boolean {
   if (typeof value === 'string' || typeof value === 'number') return text(`${value}`) === `${value}`
@@ -126,9 +191,15 @@ function isClean(value: unknown, text: Mask['text'], seen: Set<unknown> = new Se
   seen.add(value)
   if (seen.size > MAX_PARTS) return false
   try {
-    const isError = isErrorLike(value)
-    if (!isError && !Array.isArray(value) && !isPlain(value)) return false
-    const names = [...Reflect.ownKeys(value), ...(isError ? ['name', 'message', 'stack'] : [])]
+    const prototype = Object.getPrototypeOf(value)
+    if (prototype !== null && !KNOWN_PROTOTYPES.has(prototype)) return false
+    const names = Reflect.ownKeys(value)
+    // Some engines make a getter of the stack.
+    const isFixed = (name: string | symbol) =>
+      name === 'stack' ||
+      Object.hasOwn(Object(Object.getOwnPropertyDescriptor(value, name)), 'value')
+    if (!names.every(isFixed)) return false
+    if (isErrorLike(value)) names.push('name', 'message', 'stack')
     return names.every(
       (name) =>
         text(String(name)) === String(name) && isClean(Reflect.get(value, name), text, seen),
@@ -178,8 +249,3 @@ type KnownFields = {
 /** By its tag too: `instanceof` does not know errors of another realm, and not every error has the tag. */
 const isErrorLike = (value: unknown): value is object =>
   value instanceof Error || /Error|Exception/.test(tagOf(value))
-
-const isPlain = (value: object): boolean => {
-  const prototype = Object.getPrototypeOf(value)
-  return prototype === null || Object.getPrototypeOf(prototype) === null
-}

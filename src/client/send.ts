@@ -1,8 +1,10 @@
 import { type ApiRequest, attempt, type Outcome } from './attempt.ts'
+import type { CallSettings } from './callOptions.ts'
 import { judge } from './failure.ts'
+import { onAbort } from './onAbort.ts'
 import { isWorthRetry, type Repeat, waitBefore } from './retry.ts'
 import type { Mask } from './secrets.ts'
-import type { CallSettings, Settings, Signal } from './settings.ts'
+import type { Settings, Signal } from './settings.ts'
 
 /** One call of an operation, checked and ready to leave. */
 export type Call = {
@@ -39,15 +41,17 @@ export async function send(call: Call, settings: Settings): Promise<unknown> {
   }
 }
 
-/** Resolves after a time, and at once when the signal aborts. */
+/** Resolves after a time, and at once when the signal aborts or already has. */
 function wait(ms: number, signal: Signal | undefined, clock: Settings['clock']): Promise<void> {
   return new Promise((resolve) => {
-    const end = () => {
-      clock.clearTimeout(timer)
-      signal?.removeEventListener('abort', end)
+    if (signal?.aborted) return resolve()
+    const timer = clock.setTimeout(() => {
+      undo()
       resolve()
-    }
-    const timer = clock.setTimeout(end, ms)
-    signal?.addEventListener('abort', end)
+    }, ms)
+    const undo = onAbort(signal, () => {
+      clock.clearTimeout(timer)
+      resolve()
+    })
   })
 }

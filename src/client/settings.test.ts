@@ -24,6 +24,8 @@ const bad: readonly [path: string, value: unknown][] = [
   ...['customerId', 'restKey', 'baseUrl'].flatMap((path): [string, unknown][] =>
     [undefined, null, '', ' \t\n', 7, {}, ['x']].map((value) => [path, value]),
   ),
+  ...['customerId', 'restKey'].map((path): [string, unknown] => [path, `${'Ab1-'.repeat(64)}x`]),
+  ['restKey', 'Ab1-'.repeat(250_000)],
   ['customerId', 'half \ud83d'],
   ['restKey', 'half \ud83d'],
   ...['', '  ', 'ABC', 'x'.repeat(21), 7, 'ABC12\ud83d'].map((v): [string, unknown] => [
@@ -79,6 +81,7 @@ test.each([7, 'x', true])('event names may not be %j', (events) => {
 
 test.each([undefined, null, 7, 'x', []])('options may not be %j', (options) => {
   expect(faultsOf(options).issues.map(({ path }) => path)).toEqual([
+    ...(options ? [''] : []),
     'baseUrl',
     'customerId',
     'restKey',
@@ -101,6 +104,104 @@ test('every fault is told at once, and none shows what came', () => {
     'trackingKey',
   ])
   expect(inspect(error)).not.toMatch(/secret-word|SEC\b|7654321/)
+})
+
+test('a credential of 256 characters is taken, a longer one is not shown', async () => {
+  const restKey = 'Ab1-'.repeat(64)
+  const fetch = async () => new Response(`{"message":"${restKey}"}`, { status: 401 })
+  const client = createClient({ ...GOOD, restKey, fetch })
+  await expect(client.campaigns.list()).rejects.toThrow('list: answered 401: ***')
+  const error = faultsOf({ ...GOOD, restKey: `${restKey}x` })
+  expect(error.message).toBe(
+    'restKey: Expected text of 1 to 256 characters that is not blank, received text of 257 characters',
+  )
+})
+
+test.each([
+  [{ trackinKey: 'ABC123' }, ['trackinKey']],
+  [{ trackinKey: undefined, baseURL: 'x' }, ['trackinKey', 'baseURL']],
+  [{ timeout: 5, signal: AbortSignal.abort() }, ['timeout', 'signal']],
+])('options that there are not are told by name: %j', (options, names) => {
+  const error = faultsOf({ ...GOOD, ...options })
+  expect(error.issues.map(({ path }) => path)).toEqual(names)
+  expect(error.issues[0]?.message).toMatch(/^Expected customerId, restKey, trackingKey, .* clock/)
+  expect(error.message).not.toContain('ABC123')
+})
+
+test.each([
+  ['retries', 99],
+  ['retries', -1],
+  ['retries', 1.5],
+  ['timeoutMs', Number.NaN],
+  ['timeoutMs', 2 ** 31],
+])('a limit is no secret: %s %d is shown', (path, value) => {
+  expect(faultsOf({ ...GOOD, [path]: value }).message).toMatch(
+    new RegExp(`^${path}: .*received ${value}$`),
+  )
+})
+
+const doubled: readonly [baseUrl: string, paths: object, left: string][] = [
+  ['https://gateway.example/api/v1', {}, '/api/v1'],
+  ['https://gateway.example/shop/api/v1/', {}, '/api/v1'],
+  ['https://gateway.example/t', {}, '/t'],
+  ['https://gateway.example/v9', { apiPath: 'v9/' }, '/v9'],
+  ['https://gateway.example/x', { trackingPath: '/x' }, '/x'],
+]
+test.each(doubled)('%s repeats the path that is added', (baseUrl, paths, left) => {
+  const { issues } = faultsOf({ ...GOOD, baseUrl, ...paths })
+  expect(issues.map(({ path }) => path)).toEqual(['baseUrl'])
+  expect(issues[0]?.message).toContain(`without ${left} at its end`)
+})
+
+test.each([
+  ['https://gateway.example/api/v1', { apiPath: '/api/v2' }],
+  ['https://gateway.example/cart', {}],
+  ['https://t', {}],
+  ['https://gateway.example/x', { apiPath: '', trackingPath: '/' }],
+])('%s with %j repeats nothing', (baseUrl, paths) => {
+  expect(() => createClient({ ...GOOD, baseUrl, ...paths })).not.toThrow()
+})
+
+const THROWN = 'thrown-with-rest-Key-9f31'
+const fail = () => {
+  throw new Error(THROWN)
+}
+const unreadable = new Proxy(
+  {},
+  { get: fail, ownKeys: fail, has: fail, getPrototypeOf: fail, getOwnPropertyDescriptor: fail },
+)
+const revoked = () => {
+  const { proxy, revoke } = Proxy.revocable([], {})
+  revoke()
+  return proxy
+}
+
+test.each([
+  ...['customerId', 'restKey', 'trackingKey', 'baseUrl', 'apiPath', 'events', 'retries'],
+  ...['timeoutMs', 'fetch', 'now', 'random', 'getRandomValues', 'clock'],
+])('%s may throw when it is read: a fault as any', (path) => {
+  const withGetter = Object.defineProperty({ ...GOOD }, path, { get: fail, enumerable: true })
+  for (const options of [withGetter, { ...GOOD, [path]: revoked() }]) {
+    const error = faultsOf(options)
+    expect(error.issues.map((issue) => issue.path)).toEqual([path])
+    expect(inspect(error)).not.toContain(THROWN)
+  }
+})
+
+test.each([
+  ['options', unreadable, ['', 'baseUrl']],
+  ['revoked options', revoked(), ['', 'baseUrl']],
+  ['events', { ...GOOD, events: unreadable }, ['events']],
+  [
+    'a name',
+    { ...GOOD, events: Object.defineProperty({}, 'search', { get: fail, enumerable: true }) },
+    ['events'],
+  ],
+  ['a clock', { ...GOOD, clock: unreadable }, ['clock']],
+])('%s that can not be read', (_what, options, paths) => {
+  const error = faultsOf(options)
+  expect(error.issues.map(({ path }) => path).slice(0, paths.length)).toEqual(paths)
+  expect(inspect(error)).not.toContain(THROWN)
 })
 
 test.each([
@@ -153,25 +254,6 @@ test('keys are trimmed, and the client shows none of them', async () => {
   await api.close()
 })
 
-test.each([
-  [{ timeoutMs: 0 }, 'timeoutMs'],
-  [{ retries: -1 }, 'retries'],
-  [{ signal: {} }, 'signal'],
-  [{ signal: 'x' }, 'signal'],
-  ['x', ''],
-  [5, ''],
-])('options of a call may not be %j', async (options, path) => {
-  let asked = 0
-  const fetch = async () => {
-    asked += 1
-    return new Response('[]')
-  }
-  const call = createClient({ ...GOOD, fetch }).campaigns.list({}, options as object)
-  await expect(call).rejects.toBeInstanceOf(ValidationException)
-  await expect(call).rejects.toMatchObject({ issues: [{ path }] })
-  expect(asked).toBe(0)
-})
-
 test('the runtime’s own fetch, signal, clock and randomness fit the types', () => {
   createClient({
     ...GOOD,
@@ -179,8 +261,9 @@ test('the runtime’s own fetch, signal, clock and randomness fit the types', ()
     clock: globalThis,
     now: Date.now,
     random: Math.random,
-    getRandomValues: (bytes) => crypto.getRandomValues(bytes as Uint8Array<ArrayBuffer>),
+    getRandomValues: crypto.getRandomValues.bind(crypto),
   })
+  createClient({ ...GOOD, getRandomValues: (bytes) => crypto.getRandomValues(bytes) })
   expectTypeOf<Signal>().toEqualTypeOf<AbortSignal>()
   // @ts-expect-error the customer has an ID
   const options: ClientOptions = { restKey: 'x', baseUrl: 'x' }

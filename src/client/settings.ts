@@ -1,6 +1,8 @@
+import { lengthOf } from '../contract/fields.ts'
 import { EVENT_NAMES, type Issue, type TrackingOperation, validate } from '../contract/index.ts'
-import { kindOf } from '../contract/kindOf.ts'
+import { type Limits, readLimits } from './callOptions.ts'
 import type { GetRandomValues } from './eventId.ts'
+import { read, takeOptions } from './givenOptions.ts'
 
 /** The runtime's AbortSignal, or what of it the client uses where the runtime's types have none. */
 export type Signal = typeof globalThis extends { AbortSignal: { prototype: infer S } }
@@ -52,17 +54,17 @@ export type Clock = {
 }
 
 /**
- * What `createClient` takes. Credentials and address may be undefined for the types, since the
+ * What `createClient` takes, and nothing else: another option is a fault. Credentials and address may be undefined for the types, since the
  * environment they come from may not have them; for `createClient` that is a fault.
  */
 export type ClientOptions = {
-  /** The customer's ID. White space at its ends is cut off, as of the keys. */
+  /** The customer's ID, at most 256 characters. White space at its ends is cut off, as of the keys. */
   readonly customerId: string | undefined
-  /** The secret key. It belongs on servers: never give it to a page. */
+  /** The secret key, at most 256 characters. It belongs on servers: never give it to a page. */
   readonly restKey: string | undefined
   /** 6 to 20 characters. Needed for the tracking events, and the default of serveJavascript. */
   readonly trackingKey?: string | undefined
-  /** Where the gateway is: `https://gateway.example`, with a path where it has one. */
+  /** Where the gateway is: `https://gateway.example`, with a path where it has one, without the next two. */
   readonly baseUrl: string | undefined
   /** In front of the paths of campaigns and of sendCustomApi. @default '/api/v1' */
   readonly apiPath?: string | undefined
@@ -85,24 +87,17 @@ export type ClientOptions = {
   readonly now?: (() => number) | undefined
   /** From 0 to 1, for the jitter between tries. @default Math.random */
   readonly random?: (() => number) | undefined
-  /** For the ids of events. @default crypto.getRandomValues */
+  /**
+   * Fills the list it is given, for the ids of events. Where there is none, or it leaves the list empty,
+   * tracking events are refused. @default crypto.getRandomValues, looked up at each event
+   */
   readonly getRandomValues?: GetRandomValues | undefined
   /** @default globalThis, looked up at each timer */
   readonly clock?: Clock | undefined
 }
 
-/** The last argument of every operation. */
-export type CallOptions = {
-  /** Ends the call, its waits and its tries. The error then is an ApiException with `status: 0`. */
-  readonly signal?: Signal | null | undefined
-  /** As of `createClient`, for this call. */
-  readonly timeoutMs?: number | undefined
-  /** As of `createClient`, for this call. */
-  readonly retries?: number | undefined
-}
-
 /** Options of a client, checked and completed. */
-export type Settings = {
+export type Settings = Limits & {
   readonly customerId: string
   readonly restKey: string
   readonly trackingKey: string | undefined
@@ -111,8 +106,6 @@ export type Settings = {
   readonly trackingUrl: string
   /** The event name of each operation; empty where only the caller can say it. */
   readonly events: { readonly [O in TrackingOperation]: string }
-  readonly timeoutMs: number
-  readonly retries: number
   readonly fetch: Fetch
   readonly now: () => number
   readonly random: () => number
@@ -122,9 +115,26 @@ export type Settings = {
 
 export const DEFAULT_TIMEOUT_MS = 10_000
 export const DEFAULT_RETRIES = 2
-const MAX_RETRIES = 10
-/** What a timer can hold: above it fires at once. */
-const MAX_TIMEOUT_MS = 2_147_483_647
+/** Of a credential: the pattern that finds one in an error, in all its spellings, is 85 times as long. */
+const MAX_CREDENTIAL_CHARACTERS = 256
+
+/** Every option that there is; the compiler asks for each. */
+const OPTIONS: { readonly [O in keyof Required<ClientOptions>]: true } = {
+  customerId: true,
+  restKey: true,
+  trackingKey: true,
+  baseUrl: true,
+  apiPath: true,
+  trackingPath: true,
+  events: true,
+  timeoutMs: true,
+  retries: true,
+  fetch: true,
+  now: true,
+  random: true,
+  getRandomValues: true,
+  clock: true,
+}
 
 /** What every runtime has; read when it is used, so that a test's fake timers and fetch count. */
 const runtime = globalThis as unknown as Clock & {
@@ -143,28 +153,29 @@ export function readSettings(
 ):
   | { readonly ok: true; readonly settings: Settings }
   | { readonly ok: false; readonly issues: readonly Issue[] } {
-  const issues: Issue[] = []
-  const given: { readonly [O in keyof ClientOptions]?: unknown } = Object(options)
-  const refuse = (path: string, what: string, value: unknown): void => {
-    issues.push({ path, message: `Expected ${what}, received ${kindOf(value)}` })
-  }
+  const taken = takeOptions(options, Object.keys(OPTIONS) as (keyof ClientOptions)[])
+  const { given, issues, refuse } = taken
 
   const baseUrl = readBaseUrl(given.baseUrl)
   if (!baseUrl) refuse('baseUrl', BASE_URL, given.baseUrl)
+  const apiPath = readPath('apiPath', '/api/v1')
+  const trackingPath = readPath('trackingPath', '/t')
+  const repeated = [apiPath, trackingPath].find(
+    (path) => path && baseUrl && new URL(baseUrl).pathname.endsWith(path),
+  )
+  if (repeated) issues.push(toRepeatedPath(repeated))
   const settings = {
     customerId: readCredential('customerId'),
     restKey: readCredential('restKey'),
     trackingKey: readTrackingKey(),
-    apiUrl: baseUrl + readPath('apiPath', '/api/v1'),
-    trackingUrl: baseUrl + readPath('trackingPath', '/t'),
+    apiUrl: baseUrl + apiPath,
+    trackingUrl: baseUrl + trackingPath,
     events: readEvents(),
-    ...readLimits(given, refuse, { timeoutMs: DEFAULT_TIMEOUT_MS, retries: DEFAULT_RETRIES }),
+    ...readLimits(taken, { timeoutMs: DEFAULT_TIMEOUT_MS, retries: DEFAULT_RETRIES }),
     fetch: readFunction('fetch', runtimeFetch),
     now: readFunction('now', () => Date.now()),
     random: readFunction('random', () => Math.random()),
-    getRandomValues: readFunction('getRandomValues', (bytes: Uint8Array) =>
-      runtime.crypto?.getRandomValues(bytes),
-    ),
+    getRandomValues: readFunction('getRandomValues', runtimeRandomValues),
     clock: readClock(),
   }
   return issues.length ? { ok: false, issues } : { ok: true, settings }
@@ -172,15 +183,19 @@ export function readSettings(
   function readCredential(name: 'customerId' | 'restKey'): string {
     const value = given[name]
     const text = typeof value === 'string' ? value.trim() : ''
-    if (!text || !isWellFormed(text)) refuse(name, 'text that is not blank', value)
+    if (!text || lengthOf(text) > MAX_CREDENTIAL_CHARACTERS || !isWellFormed(text))
+      refuse(name, `text of 1 to ${MAX_CREDENTIAL_CHARACTERS} characters that is not blank`, value)
     return text
   }
 
   function readTrackingKey(): string | undefined {
     const value = given.trackingKey ?? undefined
     if (value === undefined) return undefined
-    const trackingKey = typeof value === 'string' ? value.trim() : value
-    const checked = validate('serveJavascript', { trackingKey })
+    if (typeof value !== 'string') {
+      refuse('trackingKey', 'a tracking key as text', value)
+      return undefined
+    }
+    const checked = validate('serveJavascript', { trackingKey: value.trim() })
     if (!checked.ok) {
       issues.push(...checked.error.issues)
       return undefined
@@ -198,18 +213,20 @@ export function readSettings(
   }
 
   function readEvents(): Settings['events'] {
-    const { events = null } = given
-    const names: Record<string, unknown> = Object(events ?? {})
-    if (events !== null && names !== events) refuse('events', 'event names by operation', events)
-    for (const [operation, name] of Object.entries(names)) {
-      if (name === undefined) continue
+    const events = given.events ?? {}
+    const entries = read(() => Object(events) === events && Object.entries(events))
+    if (!Array.isArray(entries)) {
+      refuse('events', 'event names by operation', events)
+      return EVENT_NAMES
+    }
+    const own = (entries as [string, unknown][]).filter(([, name]) => name !== undefined)
+    for (const [operation, name] of own) {
       const path = `events.${operation}`
       if (!Object.hasOwn(EVENT_NAMES, operation) || operation === 'sendCustom')
         refuse(path, 'an operation that has a usual event name', name)
       else if (typeof name !== 'string' || !name.trim())
         refuse(path, 'text that is not blank', name)
     }
-    const own = Object.entries(names).filter(([, name]) => name !== undefined)
     return { ...EVENT_NAMES, ...Object.fromEntries(own) }
   }
 
@@ -222,53 +239,22 @@ export function readSettings(
   function readClock(): Clock {
     const { clock } = given
     if (clock === undefined || clock === null) return runtimeClock
-    const { setTimeout, clearTimeout }: Partial<Clock> = Object(clock)
-    if (typeof setTimeout !== 'function' || typeof clearTimeout !== 'function')
+    const isTimer = (name: keyof Clock) =>
+      read(() => typeof (clock as Clock)[name] === 'function') === true
+    if (!isTimer('setTimeout') || !isTimer('clearTimeout'))
       refuse('clock', 'an object with setTimeout and clearTimeout', clock)
     return clock as Clock
   }
 }
 
-/** The options of one call, checked and completed. */
-export type CallSettings = Limits & { readonly signal: Signal | undefined }
-
-/** Checks the options of one call, and completes them from the client's. */
-export function readCallOptions(
-  options: unknown,
-  { timeoutMs, retries }: Settings,
-): { readonly issues: readonly Issue[]; readonly call: CallSettings } {
-  const issues: Issue[] = []
-  const given: { readonly [O in keyof CallOptions]?: unknown } = Object(options ?? {})
-  const refuse = (path: string, what: string, value: unknown): void => {
-    issues.push({ path, message: `Expected ${what}, received ${kindOf(value)}` })
-  }
-  if (given !== options && options !== undefined && options !== null)
-    refuse('', 'options as an object', options)
-  const signal = (given.signal ?? undefined) as Signal | undefined
-  if (signal !== undefined && typeof Object(signal).addEventListener !== 'function')
-    refuse('signal', 'an AbortSignal', signal)
-  return { issues, call: { signal, ...readLimits(given, refuse, { timeoutMs, retries }) } }
-}
-
-type Limits = { readonly timeoutMs: number; readonly retries: number }
-
-function readLimits(
-  given: { readonly [L in keyof Limits]?: unknown },
-  refuse: (path: string, what: string, value: unknown) => void,
-  usual: Limits,
-): Limits {
-  const timeoutMs = given.timeoutMs ?? usual.timeoutMs
-  if (typeof timeoutMs !== 'number' || !(timeoutMs >= 1 && timeoutMs <= MAX_TIMEOUT_MS))
-    refuse('timeoutMs', `milliseconds from 1 to ${MAX_TIMEOUT_MS}`, timeoutMs)
-  const retries = given.retries ?? usual.retries
-  if (!Number.isInteger(retries) || Number(retries) < 0 || Number(retries) > MAX_RETRIES)
-    refuse('retries', `a whole number from 0 to ${MAX_RETRIES}`, retries)
-  return { timeoutMs: Number(timeoutMs), retries: Number(retries) }
-}
-
 const runtimeFetch: Fetch = (url, init) => {
   if (runtime.fetch) return runtime.fetch(url, init)
   throw new TypeError('This runtime has no fetch: give createClient one')
+}
+
+const runtimeRandomValues: GetRandomValues = (bytes) => {
+  if (runtime.crypto) return runtime.crypto.getRandomValues(bytes)
+  throw new TypeError('This runtime has no crypto.getRandomValues: give createClient one')
 }
 
 const runtimeClock: Clock = {
@@ -292,6 +278,11 @@ export function isWellFormed(text: string): boolean {
 }
 
 const BASE_URL = 'an http or https address without user, password, query and fragment'
+
+const toRepeatedPath = (path: string): Issue => ({
+  path: 'baseUrl',
+  message: `Expected an address without ${path} at its end, which the client adds, received one with it`,
+})
 
 /** Without a slash at the end; nothing where it is no address, or one that says too much. */
 function readBaseUrl(value: unknown): string {

@@ -1,0 +1,99 @@
+import { inspect } from 'node:util'
+import { expect, test } from 'vitest'
+import { completePayloads } from '../test/payloads.ts'
+import { createClient, type Signal, ValidationException } from './index.ts'
+
+const GOOD = {
+  customerId: 'CUSTOMER-7',
+  restKey: 'rest-Key-9f31',
+  trackingKey: 'ABC123',
+  baseUrl: 'https://gateway.example',
+}
+
+/** What a call with these options came to, and how often it has asked. */
+async function listWith(options: unknown) {
+  let asked = 0
+  const fetch = async () => {
+    asked += 1
+    return new Response('{"id":"1"}')
+  }
+  const { campaigns } = createClient({ ...GOOD, fetch })
+  const settled = await campaigns.create(completePayloads.create, options as object).then(
+    (value) => ({ value, error: undefined }),
+    (error: unknown) => ({ value: undefined, error }),
+  )
+  return { ...settled, asked }
+}
+
+const THROWN = 'thrown-with-rest-Key-9f31'
+const fail = () => {
+  throw new Error(THROWN)
+}
+const unreadable = new Proxy({}, { get: fail, ownKeys: fail, getPrototypeOf: fail })
+const { signal } = new AbortController()
+const without = (name: keyof Signal) => ({
+  aborted: false,
+  reason: undefined,
+  addEventListener: () => {},
+  removeEventListener: () => {},
+  [name]: undefined,
+})
+
+test.each([
+  ['no patience', { timeoutMs: 0 }, ['timeoutMs']],
+  ['a number below', { retries: -1 }, ['retries']],
+  ['an empty signal', { signal: {} }, ['signal']],
+  ['a text for a signal', { signal: 'x' }, ['signal']],
+  ['a controller', { signal: new AbortController() }, ['signal']],
+  ['a target of events', { signal: new EventTarget() }, ['signal']],
+  ['a signal without aborted', { signal: without('aborted') }, ['signal']],
+  ['a signal without addEventListener', { signal: without('addEventListener') }, ['signal']],
+  ['a signal without removeEventListener', { signal: without('removeEventListener') }, ['signal']],
+  [
+    'a signal whose methods are another’s',
+    { signal: { ...without('reason'), addEventListener: signal.addEventListener } },
+    ['signal'],
+  ],
+  [
+    'a signal that keeps its listeners',
+    { signal: { ...without('reason'), removeEventListener: fail } },
+    ['signal'],
+  ],
+  ['a signal that can not be read', { signal: unreadable }, ['signal']],
+  ['an unknown option', { retry: 3 }, ['retry']],
+  ['unknown options', { retry: 3, timeout: 1 }, ['retry', 'timeout']],
+  ['the options of a client', { fetch: () => {} }, ['fetch']],
+  ['a text', 'x', ['']],
+  ['a number', 5, ['']],
+  ['a list', [], ['']],
+  ['a function', () => {}, ['']],
+  ['the signal itself', signal, ['']],
+  ['what can not be read', unreadable, ['', 'timeoutMs', 'retries', 'signal']],
+  ['a getter that throws', Object.defineProperty({}, 'signal', { get: fail }), ['signal']],
+  ['another', Object.defineProperty({}, 'retries', { get: fail, enumerable: true }), ['retries']],
+])('options of a call may not be %s', async (_what, options, paths) => {
+  const { error, asked } = await listWith(options)
+  expect(error).toBeInstanceOf(ValidationException)
+  const { issues } = error as ValidationException
+  expect(issues.map(({ path }) => path).sort()).toEqual([...paths].sort())
+  expect(inspect(error)).not.toContain(THROWN)
+  expect(asked).toBe(0)
+})
+
+test('an unknown option is told with those that there are, a limit with its number', async () => {
+  const { error } = await listWith({ retry: 3, retries: 99 })
+  expect((error as Error).message).toBe(
+    'retry: Expected signal, timeoutMs or retries, received an option that there is not; retries: Expected a whole number from 0 to 10, received 99',
+  )
+})
+
+test.each([
+  ['none', undefined],
+  ['null', null],
+  ['an empty object', Object.create(null)],
+  ['inherited ones', Object.create({ retries: 0 })],
+  ['absent ones', { signal: null, timeoutMs: undefined }],
+  ['a signal of another maker', { signal: without('reason') }],
+])('options of a call may be %s', async (_what, options) => {
+  expect(await listWith(options)).toMatchObject({ value: { id: '1' }, asked: 1 })
+})

@@ -1,70 +1,21 @@
-import { rmSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import type { BrowserContext, Page } from '@playwright/test'
 import type { createClient } from '../src/client/index.ts'
-import type { Gateway } from '../src/gateway/index.ts'
-import { test as base, expect } from './fixtures.ts'
-import { loadGateway, makeFolder } from './gateway.ts'
+import {
+  addShop,
+  campaign,
+  holdTimers,
+  names,
+  setHidden,
+  sideways,
+  signIn,
+  test,
+} from './campaignPage.ts'
+import { expect } from './fixtures.ts'
 
-// The campaigns page, on a gateway with its demo, as a newcomer meets it. `watch` fails a test on any
-// error in the console, and a breach of the page's policy is one.
-
-const PHONE = { width: 390, height: 844 }
-
-const test = base.extend<object, { demo: Gateway }>({
-  demo: [
-    async ({ browserName }, use) => {
-      const folder = makeFolder(`demo-${browserName}`)
-      const gateway = await (await loadGateway()).startGateway({ dataDir: folder, demo: true })
-      await use(gateway)
-      await gateway.close()
-      rmSync(folder, { recursive: true, force: true })
-    },
-    { scope: 'worker' },
-  ],
-})
+const PHONES = [390, 320]
 
 test.use({ testIdAttribute: 'data-test' })
-
-const campaign = (name: string, type: 'email' | 'sms' | 'push' = 'email') => ({
-  type,
-  mode: 'regular' as const,
-  sender: { name: 'Ann', sender: 'ann@shop.example', reply_to: 'ann@shop.example' },
-  audience: { audience_type: 'all' as const, smart_sending: false },
-  subject: { name, subject_line: `${name}, now`, preview_text: 'Look' },
-  content: { html: '<p>Hello</p>' },
-  scheduling: {
-    send_at: '2026-12-01 09:00',
-    use_optimal_time: 0 as const,
-    optimize_for: 'buying' as const,
-  },
-  tracking: { utm_campaign: 'mugs', utm_medium: 'email', utm_source: 'letter' },
-})
-
-/** A customer with campaigns, straight into the store. */
-async function addShop({ customers, campaigns }: Gateway, name: string, names: string[] = []) {
-  const { customer, restKey } = customers.add({ name, origins: ['https://shop.example'] })
-  const { customerId } = customer
-  for (const [index, one] of names.entries())
-    await campaigns.create(customerId, {
-      ...campaign(one, one.includes('SMS') ? 'sms' : 'email'),
-      id: `${customerId}-${index}`,
-      status: 'scheduled',
-      created_at: new Date(Date.now() + index).toISOString(),
-    })
-  return { customerId, restKey, name }
-}
-
-async function signIn(page: Page, { url }: Gateway, shop: { customerId: string; restKey: string }) {
-  await page.goto(`${url}/campaigns/`)
-  await page.getByTestId('sign-in').click()
-  await page.getByLabel(/Customer ID/).fill(shop.customerId)
-  await page.getByLabel('REST key').fill(shop.restKey)
-  await page.getByTestId('login-submit').click()
-  await expect(page.getByTestId('customer')).toHaveValue(shop.customerId)
-}
-
-const names = (page: Page) => page.getByTestId('open-campaign').allTextContents()
 
 /** From a page of the demo shop that was reached by a link: a look, a cart, a checkout, an address. */
 async function walk(shop: Page) {
@@ -124,81 +75,6 @@ test('a newcomer walks through the demo shop from the campaign, and its report f
   await expect(page.locator('[data-name="view_homepage"] b')).toHaveText('3')
   await expect(page.getByTestId('visitors')).toHaveText('1')
   await other?.context().close()
-})
-
-test('a campaign is created in the page: what is wrong at its field, and nothing typed is lost', async ({
-  page,
-  demo,
-}) => {
-  const shop = await addShop(demo, 'Kiln')
-  await signIn(page, demo, shop)
-  await expect(page.getByTestId('no-campaigns')).toContainText('Create a campaign')
-  await page.getByTestId('first-campaign').click()
-  const field = (path: string) => page.getByTestId(path)
-  await field('sender.name').fill('Kiln')
-  await field('sender.sender').fill('letters@kiln')
-  await field('create').click()
-
-  await expect(field('subject.name')).toBeFocused()
-  await expect(field('wrong-subject.name')).toHaveText(
-    'Expected text that is not blank, received ""',
-  )
-  await expect(field('subject.name')).toHaveAttribute('aria-invalid', 'true')
-  await expect(field('subject.name')).toHaveAccessibleDescription(/Only you see it.*Expected text/)
-  await expect(field('wrong-sender.reply_to')).toHaveText(
-    'Expected an e-mail address, received "letters@kiln"',
-  )
-  await expect(field('wrong-content.html')).toContainText('Expected HTML')
-  await expect(field('wrong-sender.name')).toBeEmpty()
-  await expect(field('faults')).toContainText('7 fields need another look')
-
-  await field('subject.name').fill('Căni de toamnă')
-  await expect(field('tracking.utm_campaign')).toHaveValue('cani-de-toamna')
-  await field('subject.subject_line').fill('Now')
-  await field('subject.preview_text').fill('Look')
-  await field('sender.sender').fill('letters@kiln.example')
-  await expect(field('sender.reply_to')).toHaveValue('letters@kiln.example')
-  await field('content.html').fill('<h1 style="color: teal">Out of the kiln</h1>')
-  await field('scheduling.date').fill('')
-  await field('create').click()
-  await expect(field('scheduling.date')).toBeFocused()
-  await expect(field('wrong-scheduling.send_at')).toContainText('Expected a moment of the calendar')
-  await expect(field('wrong-subject.name')).toBeEmpty()
-  await expect(field('subject.name')).not.toHaveAttribute('aria-invalid')
-  await field('scheduling.date').fill('2026-12-24')
-  await field('scheduling.time').fill('18:30')
-
-  // A dead network, a reload, another view: what was typed is there.
-  await page.route('**/campaigns/data/create*', (route) => route.abort())
-  await field('create').click()
-  await expect(field('faults')).toContainText('The gateway does not answer')
-  await page.unroute('**/campaigns/data/create*')
-  await page.reload()
-  await expect(field('subject.name')).toHaveValue('Căni de toamnă')
-  await page.getByTestId('new').getByTestId('back').click()
-  await page.goBack()
-  await expect(field('scheduling.time')).toHaveValue('18:30')
-
-  await field('create').click()
-  await expect(page.getByTestId('campaign-name')).toHaveText('Căni de toamnă')
-  await expect(page.getByTestId('link')).toHaveText(
-    'https://shop.example/?utm_campaign=cani-de-toamna&utm_medium=email&utm_source=newsletter',
-  )
-  await expect(page.getByTestId('open-shop')).toHaveCount(0)
-  const { heads } = await demo.campaigns.list(shop.customerId, { page: 1, limit: 9 })
-  expect(heads).toMatchObject([
-    {
-      type: 'email',
-      mode: 'regular',
-      sender: { name: 'Kiln', sender: 'letters@kiln.example', reply_to: 'letters@kiln.example' },
-      audience: { audience_type: 'all', smart_sending: true },
-      scheduling: { send_at: '2026-12-24 18:30', use_optimal_time: 0, optimize_for: 'opening' },
-    },
-  ])
-  // A new form begins anew.
-  await page.getByTestId('campaign').getByTestId('back').click()
-  await page.getByTestId('new-campaign').click()
-  await expect(field('subject.name')).toHaveValue('')
 })
 
 test('search, channel and pages stand in the address; back goes back', async ({ page, demo }) => {
@@ -263,28 +139,136 @@ test('one sign-in for both pages; another customer’s campaigns are not to be r
   await expect(page.getByTestId('campaign')).toBeHidden()
 })
 
-test('the preview shows a letter’s styles, and runs and loads nothing', async ({ page, demo }) => {
-  const shop = await addShop(demo, 'Letters')
+test('what is typed is looked for, also when something else is clicked at once', async ({
+  page,
+  demo,
+}) => {
+  const some = Array.from({ length: 22 }, (_, index) => `Letter ${index + 1}`)
+  const shop = await addShop(demo, 'Quick', [...some, 'Mugs SMS', 'Mugs'])
   await signIn(page, demo, shop)
-  const asked: string[] = []
-  page.on('request', (request) => asked.push(request.url()))
-  await page.getByTestId('first-campaign').click()
-  await page
-    .getByTestId('content.html')
-    .fill(
-      '<style>h1 { color: rgb(1, 2, 3) }</style><h1 onclick="top.seen=1" style="font-size: 31px">Hello</h1>' +
-        '<script>top.seen = 1</script><img src="https://pixel.example/p.gif" onerror="top.seen=1">' +
-        '<p style="background: url(https://pixel.example/b.png)"><a href="https://shop.example/">there</a></p>',
-    )
-  const letter = page.frameLocator('#new iframe')
-  await expect(letter.locator('h1')).toHaveCSS('color', 'rgb(1, 2, 3)')
-  await expect(letter.locator('h1')).toHaveCSS('font-size', '31px')
-  await letter.locator('h1').click()
-  await letter.locator('a').click()
-  await expect(letter.locator('h1')).toBeVisible()
-  expect(await page.evaluate(() => 'seen' in window)).toBe(false)
-  expect(asked.filter((url) => !url.startsWith(demo.url) && !url.startsWith('data:'))).toEqual([])
+  await expect(page.getByTestId('search')).toHaveAttribute('maxlength', '200')
+  await page.getByTestId('search').fill('mugs')
+  await page.getByTestId('type-email').click()
+  await expect.poll(() => names(page)).toEqual(['Mugs'])
+  await expect(page).toHaveURL(/search=mugs&type=email/)
+  await page.getByTestId('search').fill('letter')
+  await page.getByTestId('new-campaign').click()
+  await page.goBack()
+  await expect(page.getByTestId('search')).toHaveValue('letter')
+  await expect(page.getByTestId('found')).toHaveText('22 campaigns')
+  await page.getByTestId('search').fill('letter 2')
+  await page.getByTestId('older').click()
+  await expect.poll(() => names(page)).toEqual(['Letter 22', 'Letter 21', 'Letter 20', 'Letter 2'])
 })
+
+test('events stand by how many; a dozen names at first, and long ones tell themselves apart', async ({
+  page,
+  demo,
+}) => {
+  const shop = await addShop(demo, 'Names', ['Ours', 'The same'])
+  const long = (end: string) => `shop_added_${'something_'.repeat(6)}to_the_${end}`
+  const counts = new Map([
+    ['view_page', 9],
+    ['2026', 2],
+    [long('cart'), 3],
+    [long('list'), 3],
+    ...Array.from({ length: 11 }, (_, index) => [`event_${index + 10}`, 1] as const),
+  ])
+  await demo.log.append(
+    [...counts].flatMap(([event, count], kind) =>
+      Array.from({ length: count }, (_, index) => ({
+        customer: shop.customerId,
+        id: `01900000-0000-7000-8000-${String(kind * 100 + index).padStart(12, '0')}`,
+        ...{ at: Date.now(), receivedAt: Date.now(), did: 'd-1', bot: false },
+        ...{ operation: 'sendCustom' as const, event },
+        payload: JSON.stringify({
+          event,
+          url: 'https://shop.example/?utm_campaign=mugs&utm_medium=email&utm_source=letter',
+        }),
+      })),
+    ),
+  )
+  await signIn(page, demo, shop)
+  await page.getByText('Ours', { exact: true }).click()
+  const rows = page.getByTestId('event-name')
+  await expect(rows).toHaveCount(12)
+  const order = await rows.evaluateAll((all) => all.map((row) => row.dataset.name))
+  expect(order.slice(0, 4)).toEqual(['view_page', long('cart'), long('list'), '2026'])
+  const shown = await rows.locator('code').allTextContents()
+  expect(new Set(shown).size).toBe(12)
+  await page.getByTestId('more-names').press('Enter')
+  await expect(rows).toHaveCount(15)
+  await expect(rows.nth(12)).toBeFocused()
+  await expect(page.getByTestId('more-names')).toBeHidden()
+  await expect(page.getByTestId('report')).toContainText('crawlers and monitors, are counted too')
+
+  // Alt and an arrow is the browser's way back.
+  const isTaken = (key: string, altKey: boolean) =>
+    page
+      .getByTestId('timeline')
+      .evaluate(
+        (chart, init) =>
+          !chart.dispatchEvent(
+            new KeyboardEvent('keydown', { ...init, bubbles: true, cancelable: true }),
+          ),
+        { key, altKey },
+      )
+  expect(await isTaken('ArrowLeft', true)).toBe(false)
+  expect(await isTaken('ArrowLeft', false)).toBe(true)
+
+  // What was sent, in the form's words; whose values these are too.
+  await expect(page.getByTestId('namesakes')).toContainText('Also the values of “The same”')
+  await page.getByText('What it says').click()
+  await expect(page.getByTestId('campaign')).toContainText('Regular')
+  await expect(page.getByTestId('campaign')).toContainText('Everybody')
+  const letter = await page.getByTestId('campaign').getByTestId('preview').boundingBox()
+  expect(letter?.height).toBeLessThan(400)
+})
+
+test('a campaign that could not be read is read when the page is seen again', async ({
+  page,
+  demo,
+}) => {
+  await page.route('**/data/campaign?*', (route) => route.abort())
+  await page.goto(`${demo.url}/campaigns/?customer=demo&id=autumn-mugs`)
+  await expect(page.getByTestId('state')).toContainText('does not answer')
+  await page.unroute('**/data/campaign?*')
+  await setHidden(page, true)
+  await setHidden(page, false)
+  await expect(page.getByTestId('campaign-name')).toHaveText('Autumn mugs')
+  await expect(page.getByTestId('link')).toBeVisible()
+})
+
+for (const [what, query] of [
+  ['report', 'customer=demo&id=autumn-mugs'],
+  ['list', 'customer=demo'],
+])
+  test(`a hidden page does not ask for its ${what} again, also where it got none`, async ({
+    page,
+    demo,
+  }) => {
+    let asked = 0
+    await page.route(`**/data/${what}?*`, (route) => {
+      asked++
+      return route.abort()
+    })
+    await page.goto(`${demo.url}/campaigns/?${query}`)
+    await expect(page.getByTestId('state')).toContainText('does not answer')
+    const letGo = await holdTimers(page)
+    const again = page.waitForEvent('requestfailed')
+    await setHidden(page, false)
+    await again
+    await setHidden(page, true)
+    const before = asked
+    for (let i = 0; i < 3; i++) {
+      await page.evaluate(() => fetch('/livez').then(() => {}))
+      await letGo()
+    }
+    await page.evaluate(() => fetch('/livez').then(() => {}))
+    expect(asked).toBe(before)
+    await setHidden(page, false)
+    await expect.poll(() => asked).toBe(before + 1)
+  })
 
 test('a campaign by the client, and its report read by the client after a walk', async ({
   page,
@@ -313,29 +297,31 @@ test('a campaign by the client, and its report read by the client after a walk',
   expect(report.days.at(-1)).toMatchObject({ date: report.to, visitors: 1, add_to_cart: 1 })
 })
 
-test.describe('on a phone', () => {
-  test.use({ viewport: PHONE })
-
-  test('nothing scrolls sideways', async ({ page, demo }) => {
+for (const width of PHONES)
+  test(`nothing scrolls sideways at ${width} px`, async ({ page, demo }) => {
+    await page.setViewportSize({ width, height: 844 })
     const long = 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft'
-    const shop = await addShop(demo, 'Phone', [long])
+    const shop = await addShop(demo, `Phone ${long}`, [long])
     await signIn(page, demo, shop)
-    const sideways = () =>
-      page.evaluate(
-        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-      )
     await expect.poll(() => names(page)).toEqual([long])
-    expect(await sideways()).toBe(0)
+    await expect(page.getByTestId('campaign-row')).toContainText('scheduled')
+    await expect(page.getByText('scheduled')).toBeVisible()
+    expect(await sideways(page)).toBe(0)
     await page.getByTestId('open-campaign').click()
     await expect(page.getByTestId('report-empty')).toBeVisible()
-    expect(await sideways()).toBe(0)
+    expect(await sideways(page)).toBe(0)
     await page.getByTestId('campaign').getByTestId('back').click()
     await page.getByTestId('new-campaign').click()
     await page.getByTestId('create').click()
     await expect(page.getByTestId('wrong-subject.name')).not.toBeEmpty()
-    expect(await sideways()).toBe(0)
+    expect(await sideways(page)).toBe(0)
+    await page.getByTestId('to-live').click()
+    await expect(page.getByTestId('state')).toHaveText('live')
+    expect(await sideways(page)).toBe(0)
     await page.goto(`${demo.url}/campaigns/?customer=demo&id=autumn-mugs`)
     await expect(page.getByTestId('open-shop')).toBeInViewport()
-    expect(await sideways()).toBe(0)
+    expect(await sideways(page)).toBe(0)
+    await page.goto(`${demo.url}/campaigns/?customer=nobody&id=autumn-mugs`)
+    await expect(page.getByTestId('login')).toBeVisible()
+    expect(await sideways(page)).toBe(0)
   })
-})

@@ -80,6 +80,46 @@ test('a stream that is refused: said', async ({ page, gateway }) => {
   await expect(page.getByTestId('login-error')).toHaveText('You are signed out: sign in again.')
 })
 
+test('an address of a customer who is not signed in: asked for, nobody else in its place', async ({
+  page,
+  gateway,
+}) => {
+  const [one, two] = [add(gateway, 'One'), add(gateway, 'Two')]
+  await signIn(page, gateway, one)
+  // A bookmark, on both pages.
+  for (const path of ['live/', 'campaigns/']) {
+    await page.goto(`${gateway.url}/${path}?customer=${two.customerId}`)
+    await expect(page.getByTestId('login-customer')).toHaveValue(two.customerId)
+    await expect(page.getByTestId('login-key')).toBeFocused()
+    await expect(page.locator('#view')).toBeHidden()
+    await page.getByRole('button', { name: 'Show One instead' }).click()
+    await expect(page.getByTestId('customer')).toHaveValue(one.customerId)
+    await expect(page).toHaveURL(`${gateway.url}/${path}`)
+  }
+  await page.goto(`${gateway.url}/live/?customer=${two.customerId}`)
+  await page.getByTestId('login-key').fill(two.restKey)
+  await page.getByTestId('login-submit').click()
+  await expect(page.getByTestId('customer')).toHaveValue(two.customerId)
+
+  // Signed out: the address names nobody any more, the form whom it was.
+  await page.getByTestId('sign-out').click()
+  await expect(page.getByTestId('login-customer')).toHaveValue(two.customerId)
+  await expect(page).toHaveURL(`${gateway.url}/live/`)
+  await page.reload()
+  await expect(page.getByTestId('login-customer')).toHaveValue('')
+})
+
+test('a further customer by a button too', async ({ page, gateway }) => {
+  const [one, two] = [add(gateway, 'One'), add(gateway, 'Two')]
+  await signIn(page, gateway, one)
+  await page.getByRole('button', { name: 'Sign in to another' }).click()
+  await fillIn(page, two)
+  await expect(page.getByTestId('customer')).toHaveValue(two.customerId)
+  await page.getByTestId('sign-in').click()
+  await page.getByRole('button', { name: 'Back' }).click()
+  await expect(page.getByTestId('customer')).toHaveValue(two.customerId)
+})
+
 test('the tag has the tracking key of now', async ({ page, gateway }) => {
   const one = add(gateway, 'One')
   await signIn(page, gateway, one)

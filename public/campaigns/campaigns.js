@@ -10,7 +10,11 @@ import { createList } from './list.js'
 import { readPlace, writePlace } from './model.js'
 import { createReport } from './report.js'
 
-const operator = createOperator('campaigns', { onWatch: watch, onLeave: leave })
+const operator = createOperator('campaigns', {
+  onWatch: watch,
+  onLeave: leave,
+  onSignOut: () => views.new.forget(),
+})
 /** @type {import('/live/operator.js').Customer} */
 let watched
 /** Ends what the view that is shown waits for. */
@@ -28,11 +32,21 @@ const page = {
     history.pushState(null, '', page.href(place))
     show(true)
   },
-  /** True where an answer says that the customer may not be looked at any more; then the form to sign in is shown. */
-  ends(status) {
+  /**
+   * True where an answer says that the customer it was asked for may not be looked at any more; then the
+   * form to sign in is shown, if it is still the one watched.
+   */
+  ends(status, customer) {
     const reason = endOf(status)
-    if (reason) operator.showEnd(watched, reason)
+    if (reason && watched?.customerId === customer.customerId) operator.showEnd(watched, reason)
     return reason !== ''
+  },
+  /** Tells what came of something whose view has been left since, while its customer is watched; gone with the next view. */
+  tell(customer, text) {
+    if (watched?.customerId !== customer.customerId) return
+    $('#notice').textContent = text
+    $('#notice').hidden = false
+    if (readPlace(location.search).view === 'list') views.list.reload()
   },
 }
 
@@ -44,8 +58,10 @@ const views = {
 
 addEventListener('popstate', () => {
   const wanted = new URLSearchParams(location.search).get('customer')
-  if (watched && wanted && wanted !== watched.customerId && operator.choose(wanted)) return
-  if (watched) show(false)
+  const isOther = wanted && wanted !== watched?.customerId
+  // Whom the operator may not see, or not yet: the form to sign in, or whoever it turns out to be.
+  if (!watched || $('#view').hidden || (isOther && !operator.choose(wanted))) operator.start()
+  else if (!isOther) show(false)
 })
 // Plain clicks on links within the page; others open a tab, as everywhere.
 document.addEventListener('click', (event) => {
@@ -74,6 +90,7 @@ function show(moved) {
   const place = readPlace(location.search)
   for (const [name, { element }] of Object.entries(views)) element.hidden = name !== place.view
   showState('')
+  $('#notice').hidden = true
   stop = views[place.view].show(watched, place)
   if (!moved) return
   scrollTo(0, 0)

@@ -2,6 +2,10 @@
 
 /** A list or a report that takes longer is given up, ms. */
 const READ_TIMEOUT_MS = 15_000
+/** A new campaign may be half a megabyte over a slow line; what takes longer still has no answer, ms. */
+const CREATE_TIMEOUT_MS = 60_000
+
+const MAX_COMPARED = 100
 
 /**
  * @typedef {{ ok: boolean, status: number, body: any }} Answered
@@ -25,6 +29,10 @@ const read = (path, params) => ask(path, params, { signal: AbortSignal.timeout(R
 export const loadList = (customer, { search, type, page }, limit) =>
   read('list', { customer, search, type, page, limit })
 
+/** The newest campaigns: as many as one answer may hold, to compare one with. */
+export const loadNewest = (customer) =>
+  loadList(customer, { search: '', type: '', page: 1 }, MAX_COMPARED)
+
 export const loadCampaign = (customer, id) => read('campaign', { customer, id })
 
 export const loadReport = (customer, id) => read('report', { customer, id })
@@ -35,6 +43,7 @@ export const createCampaign = (customer, campaign) =>
     { customer },
     {
       method: 'POST',
+      signal: AbortSignal.timeout(CREATE_TIMEOUT_MS),
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(campaign),
     },

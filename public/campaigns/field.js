@@ -1,5 +1,9 @@
-/** One field of the form: its label, its control or controls, a hint, and room for what is wrong with it. */
+/**
+ * One field of the form: its label, its control or controls, a hint, and room for a note and for what is
+ * wrong with it.
+ */
 import { h, sign } from '/live/dom.js'
+import { FIELDS, wordsOf } from './fields.js'
 
 const idOf = (/** @type {string} */ path) => `f-${path.replace('.', '-')}`
 
@@ -10,11 +14,18 @@ const idOf = (/** @type {string} */ path) => `f-${path.replace('.', '-')}`
 export function buildField(field, onChange) {
   const { path, label, hint, is, wide } = field
   const id = idOf(path)
-  const describedBy = [hint && `${id}-hint`, `${id}-wrong`].filter(Boolean).join(' ')
+  const describedBy = [hint && `${id}-hint`, `${id}-note`, `${id}-wrong`].filter(Boolean).join(' ')
   const told = (name) => (event) => onChange(name, event.target.value)
   const below = [
     ...(hint ? [h('p', { class: 'hint', id: `${id}-hint` }, hint)] : []),
-    h('p', { class: 'wrong', id: `${id}-wrong`, 'data-test': `wrong-${path}` }),
+    h('p', { class: 'hint note', id: `${id}-note`, 'data-test': `note-${path}` }),
+    h(
+      'p',
+      { class: 'wrong', id: `${id}-wrong` },
+      h('b', { 'data-test': `own-${path}` }),
+      ' ',
+      h('span', { 'data-test': `wrong-${path}` }),
+    ),
   ]
   const attributes = { class: `field ${wide ? 'wide' : ''} is-${is}`, 'data-path': path }
   const several = is === 'choice' || is === 'switch' || is === 'moment'
@@ -44,7 +55,7 @@ export function buildField(field, onChange) {
   return h(
     'div',
     { ...attributes, role: 'group', 'aria-labelledby': `${id}-label` },
-    h('div', { class: 'label', id: `${id}-label` }, label),
+    h('div', { class: 'label' }, h('span', { id: `${id}-label` }, label)),
     controls,
     ...below,
   )
@@ -89,4 +100,41 @@ export function putValue(
   for (const control of form.querySelectorAll(`[name="${path}"]`))
     if (control.type === 'radio') control.checked = control.value === value
     else if (control.value !== value) control.value = value
+}
+
+const boxOf = (form, path) => form.querySelector(`[data-path="${path}"]`)
+
+/** Calls each field what it is on a channel. */
+export function nameFields(/** @type {HTMLFormElement} */ form, /** @type {string} */ type) {
+  for (const [path, field] of FIELDS) {
+    const box = boxOf(form, path)
+    const { label, hint } = wordsOf(field, type)
+    box.querySelector('.label').firstChild.textContent = label
+    if (hint) box.querySelector('.hint').textContent = hint
+  }
+}
+
+/** What the form itself has to say of a value, which may be right; '' for nothing. */
+export function putNote(
+  /** @type {HTMLFormElement} */ form,
+  /** @type {string} */ path,
+  /** @type {string} */ text,
+) {
+  const note = boxOf(form, path).querySelector('.note')
+  if (note.textContent !== text) note.textContent = text
+}
+
+/** What is wrong with a field: what the form knows of it, and the contract’s words; '' where nothing is. */
+export function putWrong(
+  /** @type {Element} */ box,
+  /** @type {string} */ own,
+  /** @type {string} */ message,
+) {
+  const [ownPlace, place] = box.querySelector('.wrong').children
+  ownPlace.textContent = own
+  place.textContent = message
+  box.classList.toggle('is-wrong', message !== '')
+  for (const control of box.querySelectorAll('input, textarea'))
+    if (message) control.setAttribute('aria-invalid', 'true')
+    else control.removeAttribute('aria-invalid')
 }

@@ -2,9 +2,9 @@
 import { TYPES } from './model.js'
 
 /**
- * @typedef {{ path: string, label: string, hint?: string, is: 'text' | 'email' | 'choice' | 'switch' | 'html'
- *   | 'moment', options?: [string, string, string?][], placeholder?: string, wide?: boolean,
- *   max?: number }} Field `path` is the contract's.
+ * @typedef {{ path: string, label: string, hint?: string, elsewhere?: { label?: string, hint?: string }, is: 'text' | 'email' | 'choice' | 'switch' | 'html'
+ *   | 'moment', options?: [string, string, string?][], placeholder?: string, wide?: boolean
+ *   }} Field `path` is the contract's. `elsewhere` is what it is called on a channel that is not e-mail.
  */
 
 /** @type {{ title: string, hint?: string, fields: Field[] }[]} */
@@ -44,6 +44,7 @@ export const GROUPS = [
       {
         path: 'subject.subject_line',
         label: 'Subject line',
+        elsewhere: { label: 'Title' },
         is: 'text',
         placeholder: 'The autumn firing is out of the kiln',
         wide: true,
@@ -52,6 +53,7 @@ export const GROUPS = [
         path: 'subject.preview_text',
         label: 'Preview text',
         hint: 'What mail programs show beside the subject.',
+        elsewhere: { hint: 'What is shown beside the title.' },
         is: 'text',
         placeholder: 'Six new glazes, forty mugs of each.',
         wide: true,
@@ -65,6 +67,7 @@ export const GROUPS = [
       {
         path: 'sender.sender',
         label: 'From address',
+        elsewhere: { label: 'The sender’s e-mail address' },
         is: 'email',
         placeholder: 'letters@shop.example',
       },
@@ -72,6 +75,7 @@ export const GROUPS = [
         path: 'sender.reply_to',
         label: 'Replies go to',
         hint: 'The same, unless you say another.',
+        elsewhere: { label: 'E-mail address for replies' },
         is: 'email',
         placeholder: 'letters@shop.example',
       },
@@ -79,7 +83,15 @@ export const GROUPS = [
   },
   {
     title: 'Content',
-    fields: [{ path: 'content.html', label: 'HTML', is: 'html', wide: true }],
+    fields: [
+      {
+        path: 'content.html',
+        label: 'HTML',
+        elsewhere: { label: 'Text, as HTML' },
+        is: 'html',
+        wide: true,
+      },
+    ],
   },
   {
     title: 'Audience',
@@ -93,7 +105,7 @@ export const GROUPS = [
       {
         path: 'audience.smart_sending',
         label: 'Smart sending',
-        hint: 'Leaves out who had a letter just now.',
+        hint: 'Leaves out who had a message just now.',
         is: 'switch',
         options: [
           ['true', 'On'],
@@ -104,6 +116,7 @@ export const GROUPS = [
   },
   {
     title: 'Sending',
+    hint: 'This gateway sends nothing itself: these are kept with the campaign, for what does.',
     fields: [
       { path: 'scheduling.send_at', label: 'Send at', is: 'moment' },
       {
@@ -145,11 +158,26 @@ export const GROUPS = [
   },
 ]
 
-/** A letter to begin with. */
-export const EXAMPLE_HTML = `<div style="max-width: 520px; margin: 0 auto; font-family: Georgia, serif; color: #12262f">
+/** Every field by its path. */
+export const FIELDS = new Map(
+  GROUPS.flatMap(({ fields }) => fields).map((field) => [field.path, field]),
+)
+
+/** What a field is called, and its hint, on a channel. */
+export const wordsOf = ({ label, hint, elsewhere }, /** @type {string} */ type) =>
+  type === 'email' ? { label, hint } : { label, hint, ...elsewhere }
+
+/** A choice in the form’s words. */
+export const wordOf = (/** @type {string} */ path, value) =>
+  FIELDS.get(path)?.options?.find(([option]) => option === String(value))?.[1] ?? String(value)
+
+/** A letter to begin with; its link as the value of an attribute. */
+export const exampleOf = (
+  /** @type {string} */ href,
+) => `<div style="max-width: 520px; margin: 0 auto; font-family: Georgia, serif; color: #12262f">
   <p style="letter-spacing: .12em; text-transform: uppercase; font-size: 12px; color: #c8452c">The letter</p>
   <h1 style="font-size: 30px; line-height: 1.15">What we have been making</h1>
   <p style="font-size: 17px; line-height: 1.6">A few words on what is new, and why it is worth a look.</p>
-  <p><a href="https://shop.example/" style="display: inline-block; padding: 12px 22px; background: #12262f; color: #fff; text-decoration: none">See it in the shop</a></p>
+  <p><a href=${href} style="display: inline-block; padding: 12px 22px; background: #12262f; color: #fff; text-decoration: none">See it in the shop</a></p>
 </div>
 `

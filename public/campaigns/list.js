@@ -1,8 +1,9 @@
 /** The list of campaigns: search and channel, which stand in the address, and pages of twenty. */
 import { h, sign } from '/live/dom.js'
+import { createLater } from '/live/later.js'
 import { showState } from '/live/operator.js'
 import { loadList } from './data.js'
-import { counted, number, PAGE_SIZE, showMoment, TYPES } from './model.js'
+import { counted, MAX_SEARCH, number, PAGE_SIZE, showMoment, TYPES } from './model.js'
 
 /** Typing is waited out before the gateway is asked, ms. */
 const TYPING_MS = 180
@@ -15,7 +16,12 @@ export function createList(element, page) {
     'aria-label': 'Campaigns, newest first',
     'data-test': 'campaigns',
   })
-  const pager = h('nav', { class: 'pager', 'aria-label': 'More campaigns', hidden: '' })
+  const pager = h('nav', {
+    class: 'pager',
+    'aria-label': 'More campaigns',
+    hidden: '',
+    onclick: turnAfterTyping,
+  })
   const empty = h('div', { class: 'first', hidden: '', 'data-test': 'no-campaigns' })
   const none = h('div', { class: 'none', hidden: '', 'data-test': 'no-match' })
   const wrong = h('p', { class: 'trouble', role: 'alert', hidden: '' })
@@ -25,8 +31,11 @@ export function createList(element, page) {
     placeholder: 'Name or subject line…',
     autocomplete: 'off',
     spellcheck: 'false',
+    maxlength: MAX_SEARCH,
     'data-test': 'search',
     oninput: searchSoon,
+    // Whoever goes on to something else at once finds what they typed when they come back.
+    onchange: () => element.hidden || page.go(typed(), true),
   })
   const types = [['', 'All'], ...TYPES].map(([type, name]) =>
     h(
@@ -36,7 +45,7 @@ export function createList(element, page) {
         value: type,
         'aria-pressed': 'false',
         'data-test': `type-${type || 'all'}`,
-        onclick: () => ask({ ...place, type, page: 1 }),
+        onclick: () => ask({ ...typed(), type, page: 1 }),
       },
       ...(type ? [sign(`c-${type}`)] : []),
       h('span', {}, name),
@@ -70,6 +79,7 @@ export function createList(element, page) {
   let place
   let customer
   let timer = 0
+  const retry = createLater()
   /** Each question has a number: an answer to an older one is let go. */
   let asked = 0
 
@@ -95,14 +105,25 @@ export function createList(element, page) {
   function stop() {
     asked++
     clearTimeout(timer)
+    retry.stop()
+  }
+
+  /** Where the search as it is typed by now leads. */
+  function typed() {
+    const text = search.value.trim()
+    return text === place.search ? place : { ...place, search: text, page: 1 }
   }
 
   function searchSoon() {
     clearTimeout(timer)
-    timer = setTimeout(
-      () => ask({ ...place, search: search.value.trim(), page: 1 }, true),
-      TYPING_MS,
-    )
+    timer = setTimeout(() => ask(typed(), true), TYPING_MS)
+  }
+
+  /** The pages are those of the search before: the new one comes first. */
+  function turnAfterTyping(event) {
+    if (typed() === place) return
+    event.preventDefault()
+    ask(typed(), true)
   }
 
   /** Asks anew; typing makes no entries of the history, a choice does. */
@@ -116,15 +137,16 @@ export function createList(element, page) {
 
   async function load() {
     const mine = ++asked
+    retry.stop()
     drawFilters()
     const answer = await loadList(customer.customerId, place, PAGE_SIZE)
-    if (mine !== asked || page.ends(answer.status)) return
+    if (mine !== asked || page.ends(answer.status, customer)) return
     showState(answer.status === 0 ? 'unreachable' : '')
     if (!answer.ok) {
       wrong.textContent =
         answer.status === 0 ? '' : (answer.body?.message ?? `That did not work (${answer.status}).`)
       wrong.hidden = !wrong.textContent
-      timer = setTimeout(load, RETRY_MS)
+      retry.set(load, RETRY_MS)
       return
     }
     wrong.hidden = true
@@ -252,7 +274,7 @@ export function createList(element, page) {
     )
   }
 
-  return { element, show }
+  return { element, show, reload: load }
 }
 
 /** A channel with its sign. */

@@ -10,6 +10,12 @@ export const TYPES = new Map([
 /** Campaigns a page of the list. */
 export const PAGE_SIZE = 20
 
+/** The longest search, in characters: what an address can carry. */
+export const MAX_SEARCH = 200
+
+/** The three that make a visit a campaign's. */
+export const UTM = ['utm_campaign', 'utm_medium', 'utm_source']
+
 /**
  * @typedef {{ view: 'list', search: string, type: string, page: number }
  *   | { view: 'new' } | { view: 'campaign', id: string }} Place
@@ -25,7 +31,7 @@ export function readPlace(/** @type {string} */ query) {
   const type = params.get('type') ?? ''
   return {
     view: 'list',
-    search: params.get('search') ?? '',
+    search: (params.get('search') ?? '').slice(0, MAX_SEARCH),
     type: TYPES.has(type) ? type : '',
     page: /^[1-9]\d{0,8}$/.test(page) ? Number(page) : 1,
   }
@@ -47,9 +53,25 @@ export function writePlace(/** @type {string} */ customerId, /** @type {Place} *
 /** The shop's address with a campaign's utm values, in place of any it has. */
 export function linkOf(/** @type {string} */ shop, tracking) {
   const url = new URL(shop)
-  for (const name of ['utm_campaign', 'utm_medium', 'utm_source'])
-    url.searchParams.set(name, tracking[name] ?? '')
+  for (const name of UTM) url.searchParams.set(name, tracking[name] ?? '')
   return url.href
+}
+
+/** An address as the value of an attribute in HTML, quotes and all. */
+export const attributeOf = (/** @type {string} */ href) =>
+  `"${href.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}"`
+
+/** The names of other campaigns with these utm values, newest first: visits can not tell them apart. */
+export const namesakes = (heads, tracking, id = '') =>
+  heads
+    .filter((head) => head.id !== id && UTM.every((name) => head.tracking[name] === tracking[name]))
+    .map(({ subject }) => subject.name)
+
+/** Names for a sentence, the first three of them. */
+export function quoteNames(/** @type {string[]} */ names) {
+  const some = names.slice(0, 3).map((name) => `“${shorten(name, 60)}”`)
+  const left = names.length - some.length
+  return some.join(', ') + (left > 0 ? ` and ${number(left)} more` : '')
 }
 
 /** A name as a utm value: `Autumn mugs, now!` is `autumn-mugs-now`. */
@@ -93,7 +115,24 @@ function dayOf(/** @type {Date} */ date) {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
 }
 
-/** The form's values as create takes them. Nothing is judged here: the gateway does, by the contract. */
+/** What of a moment is not filled in. */
+export function missingOf(/** @type {string} */ date, /** @type {string} */ time) {
+  if (!date && !time) return 'The day and the time are missing.'
+  if (!date) return 'The day is missing.'
+  return time ? '' : 'The time is missing.'
+}
+
+/** True of a day and a time that have passed, in the operator's own zone. */
+export const isPast = (
+  /** @type {string} */ date,
+  /** @type {string} */ time,
+  /** @type {Date} */ now,
+) => new Date(`${date}T${time}`) < now
+
+/**
+ * The form's values as create takes them. Nothing is judged here: the gateway does, by the contract.
+ * Replies go where the letter comes from, unless the form says another address.
+ */
 export function toCampaign(values) {
   const text = (/** @type {string} */ path) => (values[path] ?? '').trim()
   return {
@@ -102,7 +141,7 @@ export function toCampaign(values) {
     sender: {
       name: text('sender.name'),
       sender: text('sender.sender'),
-      reply_to: text('sender.reply_to'),
+      reply_to: text('sender.reply_to') || text('sender.sender'),
     },
     audience: {
       audience_type: text('audience.audience_type'),
@@ -125,6 +164,18 @@ export function toCampaign(values) {
       utm_source: text('tracking.utm_source'),
     },
   }
+}
+
+/** A report's events, most first; an object would put names that look like numbers in front. */
+export const namesOf = (/** @type {Record<string, number>} */ events) =>
+  Object.entries(events).sort(([a, most], [b, least]) => least - most || (a < b ? -1 : 1))
+
+/** A text of at most `most` characters: of a longer one the middle is left out, so that both ends tell it apart. */
+export function shorten(/** @type {string} */ text, /** @type {number} */ most) {
+  const characters = [...text]
+  if (characters.length <= most) return text
+  const end = Math.floor(most / 2)
+  return `${characters.slice(0, most - end - 1).join('')}…${characters.slice(-end).join('')}`
 }
 
 /** The kind of an event name, for its colour and sign; a name of the shop's own is `sendCustom`. */

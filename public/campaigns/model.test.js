@@ -1,10 +1,15 @@
 import { expect, test } from 'vitest'
 import {
   counted,
+  isPast,
   kindOfName,
   linkOf,
+  missingOf,
+  namesakes,
+  namesOf,
   percent,
   readPlace,
+  shorten,
   showDay,
   showMoment,
   slugOf,
@@ -79,6 +84,59 @@ test.each([
 ])('a moment that is half given is sent as it is: %s %s', (date, time, sendAt) => {
   const values = { 'scheduling.date': date, 'scheduling.time': time }
   expect(toCampaign(values).scheduling.send_at).toBe(sendAt)
+})
+
+test('replies go where the letter comes from, unless another address is given', () => {
+  const sender = (reply_to) =>
+    toCampaign({ 'sender.sender': ' a@b ', 'sender.reply_to': reply_to }).sender.reply_to
+  expect(sender('')).toBe('a@b')
+  expect(sender(' ')).toBe('a@b')
+  expect(sender('c@d')).toBe('c@d')
+})
+
+test.each([
+  ['', '', 'The day and the time are missing.'],
+  ['', '09:00', 'The day is missing.'],
+  ['2026-11-28', '', 'The time is missing.'],
+  ['2026-11-28', '09:00', ''],
+])('which part of the moment %j %j is missing', (date, time, missing) => {
+  expect(missingOf(date, time)).toBe(missing)
+})
+
+test('a moment is past by the clock of the operator', () => {
+  const now = new Date(2026, 10, 28, 9, 30)
+  expect(isPast('2026-11-28', '09:29', now)).toBe(true)
+  expect(isPast('2026-11-28', '09:31', now)).toBe(false)
+  expect(isPast('', '09:29', now)).toBe(false)
+})
+
+test('campaigns with the same three utm values are named, others are not', () => {
+  const head = (id, utm_source) => ({
+    id,
+    subject: { name: `Letter ${id}` },
+    tracking: { utm_campaign: 'a', utm_medium: 'b', utm_source },
+  })
+  const heads = [head('3', 'c'), head('2', 'C'), head('1', 'c')]
+  expect(namesakes(heads, heads[0].tracking, '3')).toEqual(['Letter 1'])
+  expect(namesakes(heads, heads[0].tracking)).toEqual(['Letter 3', 'Letter 1'])
+  expect(namesakes(heads, heads[1].tracking, '2')).toEqual([])
+})
+
+test('events stand by how many, also those whose names are numbers', () => {
+  const events = JSON.parse('{"view_page": 9, "add": 2, "2026": 2, "7": 1, "b": 9}')
+  expect(namesOf(events).map(([name]) => name)).toEqual(['b', 'view_page', '2026', 'add', '7'])
+})
+
+test.each([
+  ['abcdefgh', 8, 'abcdefgh'],
+  ['abcdefghi', 8, 'abc…fghi'],
+  ['🍂🍂🍂🍂🍂', 4, '🍂…🍂🍂'],
+])('%s in %i characters', (text, most, short) => {
+  expect(shorten(text, most)).toBe(short)
+})
+
+test('a search is as long as an address can carry', () => {
+  expect(readPlace(`?search=${'z'.repeat(20_000)}`).search).toHaveLength(200)
 })
 
 test('an event has the kind of its name, prefix or not', () => {

@@ -2,15 +2,19 @@
 import { h } from '/live/dom.js'
 import { stillOf } from './still.js'
 
-/** @returns {HTMLIFrameElement & { show: (html: string) => void }} `show` draws anew. */
+/** @returns {HTMLElement & { show: (html: string) => void }} `show` draws anew. */
 export function createPreview(/** @type {string} */ title) {
-  const frame = h('iframe', { sandbox: '', title, class: 'mail', 'data-test': 'preview' })
-  frame.show = (/** @type {string} */ html) => {
+  const place = h('div', { class: 'mail' })
+  let shown = ''
+  place.show = (/** @type {string} */ html) => {
     // In the next frame: what is filled while it is being unhidden may never be painted (Chromium 156).
     requestAnimationFrame(() => {
       const srcdoc = stillOf(html)
-      if (frame.srcdoc !== srcdoc) frame.srcdoc = srcdoc
+      if (shown === srcdoc) return
+      shown = srcdoc
+      // A new frame each time: another document in the same one would be an entry of the history.
+      place.replaceChildren(h('iframe', { sandbox: '', title, srcdoc, 'data-test': 'preview' }))
     })
   }
-  return frame
+  return place
 }

@@ -1,10 +1,13 @@
 /** A campaign: its link, its report as a picture, and what was sent. The report is looked at again while it is open. */
 import { copy, h, sign } from '/live/dom.js'
+import { createLater } from '/live/later.js'
 import { showState } from '/live/operator.js'
-import { loadCampaign, loadReport } from './data.js'
+import { loadCampaign, loadNewest, loadReport } from './data.js'
+import { wordOf } from './fields.js'
 import { createFunnel } from './funnel.js'
 import { channel } from './list.js'
-import { counted, kindOfName, linkOf, number, percent, showMoment } from './model.js'
+import { linkOf, namesakes, number, percent, quoteNames, showMoment } from './model.js'
+import { createNames } from './names.js'
 import { createPreview } from './preview.js'
 import { shopOf } from './shop.js'
 import { createTimeline, legend, tableOf } from './timeline.js'
@@ -13,7 +16,6 @@ import { createTimeline, legend, tableOf } from './timeline.js'
 const LOOK_MS = 2000
 /** After a try without an answer, ms. */
 const RETRY_MS = 4000
-
 export function createReport(element, page) {
   const funnel = createFunnel()
   const timeline = createTimeline()
@@ -28,7 +30,7 @@ export function createReport(element, page) {
   const trouble = h('p', { class: 'trouble', role: 'alert', hidden: '', 'data-test': 'trouble' })
   const link = h('div', { class: 'card linkbox' })
   const figures = h('dl', { class: 'card figures', 'aria-label': 'Totals' })
-  const events = h('ol', { class: 'names', 'data-test': 'event-names' })
+  const names = createNames()
   const table = h('div', { class: 'scroll' })
   const empty = h('div', { class: 'card first', hidden: '', 'data-test': 'report-empty' })
   const other = h('div', { class: 'card first', hidden: '', 'data-test': 'no-report' })
@@ -39,12 +41,17 @@ export function createReport(element, page) {
     { class: 'report', hidden: '', 'data-test': 'report' },
     figures,
     panel('Funnel', 'How far the visitors came', funnel.element),
-    panel('Events by name', 'What their devices reported', events),
+    panel('Events by name', 'What their devices reported', names.element),
     panel(
       'Day by day',
       legend(),
       timeline.element,
       h('details', {}, h('summary', {}, 'As a table'), table),
+    ),
+    h(
+      'p',
+      { class: 'hint bots' },
+      'Visits by programs, such as crawlers and monitors, are counted too.',
     ),
   )
   const whole = h(
@@ -65,16 +72,12 @@ export function createReport(element, page) {
 
   let customer
   let id = ''
-  let timer = 0
+  const later = createLater()
   /** Each visit has a number: an answer to an earlier one is let go. */
   let visit = 0
   /** The visit whose report is being asked for; 0 for none. */
   let asking = 0
   let drawn = ''
-
-  document.addEventListener('visibilitychange', () => {
-    if (timer && !document.hidden) look()
-  })
 
   function panel(name, under, ...inside) {
     const says = typeof under === 'string' ? h('p', { class: 'hint' }, under) : under
@@ -90,6 +93,7 @@ export function createReport(element, page) {
     customer = watched
     id = place.id
     drawn = ''
+    names.reset()
     for (const part of [link, empty, other, picture, whole, trouble]) part.hidden = true
     title.textContent = '…'
     facts.replaceChildren()
@@ -97,18 +101,18 @@ export function createReport(element, page) {
     begin(++visit)
     return () => {
       visit++
-      clearTimeout(timer)
-      timer = 0
+      later.stop()
     }
   }
 
   async function begin(mine) {
     const answer = await loadCampaign(customer.customerId, id)
-    if (mine !== visit || page.ends(answer.status)) return
+    if (mine !== visit || page.ends(answer.status, customer)) return
     if (!answer.ok) return showTrouble(answer, () => begin(mine))
     const campaign = answer.body
     trouble.hidden = true
     drawCampaign(campaign)
+    tellNamesakes(campaign, mine)
     if (campaign.type === 'email') look()
     else showOther(campaign)
   }
@@ -116,19 +120,19 @@ export function createReport(element, page) {
   /** Asks for the report, draws it where it has changed, and comes back to it. */
   async function look() {
     if (asking === visit) return
-    clearTimeout(timer)
+    later.stop()
     const mine = visit
     asking = mine
     const answer = await loadReport(customer.customerId, id)
     if (asking === mine) asking = 0
-    if (mine !== visit || page.ends(answer.status)) return
+    if (mine !== visit || page.ends(answer.status, customer)) return
     if (!answer.ok) return showTrouble(answer, look)
     trouble.hidden = true
     showState('connected')
     const text = JSON.stringify(answer.body)
     if (text !== drawn) draw(answer.body)
     drawn = text
-    timer = setTimeout(() => !document.hidden && look(), LOOK_MS)
+    later.set(look, LOOK_MS)
   }
 
   function showTrouble({ status, body }, again) {
@@ -142,7 +146,7 @@ export function createReport(element, page) {
         'This customer has no campaign at this address. It may be another customer’s.'
       return
     }
-    timer = setTimeout(again, RETRY_MS)
+    later.set(again, RETRY_MS)
   }
 
   function drawCampaign({
@@ -167,20 +171,41 @@ export function createReport(element, page) {
       ['Replies to', sender.reply_to],
       ['Subject line', subject.subject_line],
       ['Preview text', subject.preview_text],
-      ['Mode', mode],
-      ['Audience', `${audience.audience_type}${audience.smart_sending ? ', smart sending' : ''}`],
+      ['Mode', wordOf('mode', mode)],
+      [
+        'Audience',
+        `${wordOf('audience.audience_type', audience.audience_type)}${audience.smart_sending ? ', but who had a message just now' : ''}`,
+      ],
       [
         'Send at',
         `${showMoment(scheduling.send_at)}${scheduling.use_optimal_time ? ', each at their best hour' : ''}`,
       ],
-      ['Optimised for', scheduling.optimize_for],
+      ['Optimised for', wordOf('scheduling.optimize_for', scheduling.optimize_for)],
       ['id', h('code', { 'data-test': 'campaign-id' }, id)],
     ]
     sent.replaceChildren(
       ...rows.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value))),
     )
+    preview.style.setProperty('--room', `${roomFor(content.html)}px`)
     preview.show(content.html)
     whole.hidden = false
+  }
+
+  /** Visits by the link of another campaign with the same values are in this one's report. */
+  async function tellNamesakes({ tracking }, mine) {
+    const answer = await loadNewest(customer.customerId)
+    if (mine !== visit || !answer.ok) return
+    const others = namesakes(answer.body.data, tracking, id)
+    if (others.length === 0) return
+    link
+      .querySelector('.address')
+      .append(
+        h(
+          'span',
+          { class: 'hint', 'data-test': 'namesakes' },
+          `Also the values of ${quoteNames(others)}: visits can not be told apart.`,
+        ),
+      )
   }
 
   /** The address that makes a visit the campaign's. */
@@ -228,7 +253,7 @@ export function createReport(element, page) {
 
   function showOther({ type }) {
     other.replaceChildren(
-      h('h3', {}, 'Reports are of e-mail campaigns'),
+      h('h3', {}, 'Reports are of ', h('span', { class: 'unbroken' }, 'e-mail'), ' campaigns'),
       h(
         'p',
         {},
@@ -246,7 +271,7 @@ export function createReport(element, page) {
     // Seen first, then drawn: a hidden picture has no width.
     funnel.draw(report)
     timeline.draw(report)
-    drawNames(report)
+    names.draw(report)
     table.replaceChildren(tableOf(report))
   }
 
@@ -272,24 +297,6 @@ export function createReport(element, page) {
           h('dd', {}, h('b', { 'data-test': test }, number(value)), h('small', {}, under)),
         ),
       ),
-    )
-  }
-
-  function drawNames(report) {
-    const names = Object.entries(report.events)
-    const most = Math.max(1, ...names.map(([, count]) => count))
-    events.replaceChildren(
-      ...names.map(([name, count]) => {
-        const bar = h('i', { 'data-kind': kindOfName(name) })
-        bar.style.width = `${(count / most) * 100}%`
-        return h(
-          'li',
-          { 'data-test': 'event-name', 'data-name': name },
-          h('code', { title: name }, name),
-          h('div', { class: 'track' }, bar),
-          h('b', { title: counted(count, 'event') }, number(count)),
-        )
-      }),
     )
   }
 
@@ -319,4 +326,14 @@ export function createReport(element, page) {
   }
 
   return { element, show }
+}
+
+/**
+ * How tall a letter is, about, px: its frame has no scripts and no one else may look into it. A letter that
+ * is taller scrolls.
+ */
+function roomFor(/** @type {string} */ html) {
+  const blocks = html.match(/<(?:p|h\d|li|tr|div|img|br)\b/gi)?.length ?? 0
+  const lines = html.replace(/<[^<>]*>/g, '').trim().length / 50
+  return Math.round(Math.min(420, Math.max(110, 60 + 40 * blocks + 24 * lines)))
 }

@@ -149,6 +149,8 @@ export function createTimeline() {
   }
 
   function step(event) {
+    // Alt and left is the browser's way back, and so on.
+    if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return
     const next = {
       ArrowLeft: (chosen < 0 ? days.length : chosen) - 1,
       ArrowRight: chosen + 1,

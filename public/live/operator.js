@@ -3,7 +3,9 @@
  * the way to the other page, which keeps the customer. The page itself says what it shows of one.
  */
 import { $, h } from './dom.js'
+import { dropDrafts } from './drafts.js'
 import { loadCustomers, signIn, signOut } from './feed.js'
+import { createLater } from './later.js'
 
 /** In the list of customers: sign in to one more. No customer id has a space. */
 const ANOTHER = 'sign in'
@@ -12,46 +14,57 @@ const RETRY_MS = 3000
 /**
  * @typedef {{ customerId: string, name: string, trackingKey: string, demo: boolean, origin: string | null }} Customer
  * @param {string} title What the page is called: in its title and in the form to sign in.
- * @param {{ onWatch: (customer: Customer, serverNow: number) => void, onLeave: () => void }} told `onWatch`
- * when somebody is watched, again or anew; `onLeave` when that has ended.
+ * @param {{ onWatch: (customer: Customer, serverNow: number) => void, onLeave: () => void,
+ *   onSignOut?: () => void }} told `onWatch` when somebody is watched, again or anew; `onLeave` when that has
+ * ended; `onSignOut` when the operator wants nothing of theirs to stay in the page.
  */
-export function createOperator(title, { onWatch, onLeave }) {
+export function createOperator(title, { onWatch, onLeave, onSignOut = () => {} }) {
   /** @type {Customer[]} */
   let customers = []
   /** @type {Customer | undefined} */
   let watched
+  const retry = createLater()
   $('#login').append(...buildLogin(title))
   startButtons()
 
+  /** Shows whom the address names, else the first who may be seen: never somebody else in their place. */
   async function show() {
+    retry.stop()
     const answer = await loadCustomers()
-    if (!answer || answer.customers.length === 0) return showLogin(false)
-    customers = answer.customers
-    const wanted = new URLSearchParams(location.search).get('customer') ?? $('#customer').value
-    const first = customers.find(({ customerId }) => customerId === wanted) ?? customers[0]
+    customers = answer?.customers ?? []
+    const named = new URLSearchParams(location.search).get('customer') ?? ''
+    const first = customers.find(({ customerId }) => customerId === (named || $('#customer').value))
+    if (named && !first) return showLogin(named)
+    if (customers.length === 0) return showLogin('')
     const isSignedIn = customers.some(({ demo }) => !demo)
+    const shown = first ?? customers[0]
     $('#customer').replaceChildren(
       ...customers.map(({ customerId, name }) =>
         h('option', { value: customerId }, name || customerId),
       ),
       ...(isSignedIn ? [h('option', { value: ANOTHER }, 'Sign in to another…')] : []),
     )
-    $('#customer').value = first.customerId
+    $('#customer').value = shown.customerId
     showTools(true)
-    $('#sign-in').hidden = isSignedIn
-    $('#sign-out').hidden = customers.every(({ demo }) => demo)
+    $('#sign-in span').textContent = isSignedIn ? 'Sign in to another' : 'Sign in'
+    $('#sign-out').hidden = !isSignedIn
     $('#login').hidden = true
     $('#view').hidden = false
-    watch(first, answer.serverNow)
+    watch(shown, answer.serverNow)
   }
 
   function watch(customer, serverNow = Date.now()) {
     const { customerId, name } = customer
     watched = customer
     document.title = `${name || customerId} · ${title} · shoptrail`
-    for (const link of document.querySelectorAll('.pages a'))
-      link.search = `?customer=${encodeURIComponent(customerId)}`
+    linkPages(customerId)
     onWatch(customer, serverNow)
+  }
+
+  /** The way to the other page keeps who is watched, or asked for. */
+  function linkPages(/** @type {string} */ customerId) {
+    for (const link of document.querySelectorAll('.pages a'))
+      link.search = customerId && `?customer=${encodeURIComponent(customerId)}`
   }
 
   function showTools(/** @type {boolean} */ shown) {
@@ -59,14 +72,25 @@ export function createOperator(title, { onWatch, onLeave }) {
     for (const tool of document.querySelectorAll('.tools button')) tool.hidden = !shown
   }
 
-  function showLogin(/** @type {boolean} */ mayCancel) {
+  /** The form for a customer; whoever else may be seen is one button away, not shown unasked. */
+  function showLogin(/** @type {string} */ customerId) {
+    leave()
+    linkPages(customerId)
+    const [other] = customers.filter((one) => one.customerId !== customerId)
+    showForm(customerId, other && `Show ${other.name || other.customerId} instead`)
+  }
+
+  function showForm(/** @type {string} */ customerId, /** @type {string | undefined} */ back) {
     $('.wrong-key').textContent = ''
-    if (!mayCancel) leave()
     $('#view').hidden = true
     $('#login').hidden = false
-    $('#login-cancel').hidden = !mayCancel
+    $('#login-cancel').hidden = !back
+    $('#login-cancel').textContent = back ?? ''
     showTools(false)
-    $('#login input').focus()
+    const { elements } = $('#login form')
+    elements.customerId.value = customerId
+    elements.restKey.value = ''
+    elements[customerId ? 'restKey' : 'customerId'].focus()
   }
 
   function leave() {
@@ -77,27 +101,39 @@ export function createOperator(title, { onWatch, onLeave }) {
 
   function showUnreachable() {
     showState('unreachable')
-    setTimeout(() => show().catch(showUnreachable), RETRY_MS)
+    retry.set(() => show().catch(showUnreachable), RETRY_MS)
   }
 
-  /**
-   * The operator may not look at this customer any more. Whoever else may be seen is one button away,
-   * not shown unasked.
-   */
+  /** The operator may not look at this customer any more. */
   async function showEnd({ customerId, name }, reason) {
-    const others = await loadCustomers().catch(() => undefined)
+    const answer = await loadCustomers().catch(() => undefined)
     if (watched?.customerId !== customerId) return
-    showLogin(!!others?.customers.length)
-    showState('signed-out')
+    customers = answer?.customers ?? []
+    showLogin(reason === 'removed' ? '' : customerId)
     $('.wrong-key').textContent =
       {
         key_changed: `The REST key of ${name || customerId} has changed: sign in again.`,
         signed_out: 'You are signed out: sign in again.',
         removed: `${name || customerId} has been removed.`,
       }[reason] ?? `You may not see ${name || customerId} any more: sign in again.`
-    if (reason === 'removed') return
-    $('#login form').customerId.value = customerId
-    $('#login form').restKey.focus()
+  }
+
+  /** What the operator had is gone from this page, its address too; a demo that was watched goes on. */
+  async function end() {
+    const was = watched
+    // Else the page would say that we are signed out, which the operator knows.
+    onLeave()
+    const answer = await signOut().catch(() => undefined)
+    // Not signed out, so nothing of theirs is dropped.
+    if (!answer?.ok) return show()
+    dropDrafts()
+    onSignOut()
+    history.replaceState(null, '', location.pathname)
+    const left = await loadCustomers()
+    customers = left?.customers ?? []
+    if (!was || was.demo) return show()
+    showLogin(was.customerId)
+    linkPages('')
   }
 
   /** Another customer, by its id; false where this operator may not see it. */
@@ -110,20 +146,23 @@ export function createOperator(title, { onWatch, onLeave }) {
     return !!one
   }
 
+  function signInToOne() {
+    showForm('', 'Back')
+  }
+
   function startButtons() {
     const onClick = (selector, act) => $(selector).addEventListener('click', act)
-    onClick('#sign-in', () => showLogin(true))
-    onClick('#login-cancel', () => show().catch(showUnreachable))
-    onClick('#sign-out', async () => {
-      // Else the page would say that we are signed out, which the operator knows.
-      onLeave()
-      await signOut().catch(() => {})
+    onClick('#sign-in', signInToOne)
+    onClick('#login-cancel', () => {
+      // Somebody is watched still where the form was only looked at; else the address names who is not.
+      if (!watched) history.replaceState(null, '', location.pathname)
       show().catch(showUnreachable)
     })
+    onClick('#sign-out', () => end().catch(showUnreachable))
     $('#customer').addEventListener('change', ({ target }) => {
       if (target.value === ANOTHER) {
         target.value = watched.customerId
-        return showLogin(true)
+        return signInToOne()
       }
       history.replaceState(null, '', `?customer=${encodeURIComponent(target.value)}`)
       choose(target.value)

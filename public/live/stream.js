@@ -21,6 +21,8 @@ export function createStream({ onChoose, onDevice }) {
     else onChoose(row.dataset.id)
   })
   list.addEventListener('keydown', (event) => {
+    // With one of these a key is the browser's.
+    if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return
     const row = event.target.closest?.('li')
     if (!row) return
     const next = {

@@ -1,3 +1,4 @@
+import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { prepareGateway, send } from '../test/gateway.ts'
 import type { Gateway } from './index.ts'
@@ -15,8 +16,7 @@ beforeAll(async () => {
     origins: ['https://shop.example'],
   })
   gateway.customers.add({ customerId: 'other' })
-  const answer = await post('/live/login', { customerId: 'shop', restKey })
-  cookie = answer.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
+  cookie = await signIn('shop', restKey)
 })
 afterAll(() => prepared.end())
 
@@ -31,6 +31,10 @@ const post = (target: string, body: unknown, headers: Record<string, string> = {
     headers: { 'content-type': 'application/json', ...headers },
     body: typeof body === 'string' ? body : JSON.stringify(body),
   })
+const signIn = async (customerId: string, restKey: string) => {
+  const answer = await post('/live/login', { customerId, restKey }, REMOTE)
+  return answer.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
+}
 const create = (body: unknown, query = 'customer=shop', headers: Record<string, string> = {}) =>
   post(`/campaigns/data/create?${query}`, body, { ...REMOTE, cookie, ...headers })
 const jsonOf = ({ text }: { text: string }) => JSON.parse(text)
@@ -112,6 +116,40 @@ test('a campaign is created only by who may see the customer, and by no form of 
   expect((await create('{')).status).toBe(400)
   expect((await create('x'.repeat(7 * 2 ** 20 + 1))).status).toBe(413)
   expect(jsonOf(await get('list?customer=shop')).total).toBe(2)
+})
+
+/** A create that is begun and never sent whole; resolves when the gateway reads it. */
+function holdCreate(customerId: string, held: string) {
+  const { hostname, port } = new URL(gateway.url)
+  const socket = connect(Number(port), hostname)
+  const head = [
+    `POST /campaigns/data/create?customer=${customerId} HTTP/1.1`,
+    `Host: ${REMOTE.host}`,
+    `Cookie: ${held}`,
+    'Content-Type: application/json',
+    'Content-Length: 100',
+    'Expect: 100-continue',
+  ]
+  socket.write(`${head.join('\r\n')}\r\n\r\n`)
+  return new Promise<Socket>((resolve, reject) => {
+    socket.on('error', reject)
+    socket.once('data', (data) =>
+      `${data}`.includes('100') ? resolve(socket) : reject(new Error(`${data}`)),
+    )
+  })
+}
+
+test('who sends slowly holds one slot of two, and no other customer out', async () => {
+  const { restKey } = gateway.customers.add({ customerId: 'slow' })
+  const own = await signIn('slow', restKey)
+  const createSlow = () => create(campaign('Slow'), 'customer=slow', { cookie: own })
+  const socket = await holdCreate('slow', own)
+  const second = await createSlow()
+  expect(second.status).toBe(429)
+  expect(second.headers['retry-after']).toBe('1')
+  expect((await create(campaign(' '))).status).toBe(422)
+  socket.destroy()
+  await expect.poll(async () => (await createSlow()).status).toBe(200)
 })
 
 test('another customer’s campaign is not found', async () => {

@@ -1,6 +1,7 @@
-import { answer, JSON_HEADERS, type Refusal, refuse } from './answers.ts'
+import { answer, type Refusal, refuse } from './answers.ts'
 import type { CampaignOperations } from './campaignOperations.ts'
 import { type Operators, readOwnJson } from './operators.ts'
+import { createPlaces } from './places.ts'
 
 /** What the campaigns page needs of the rest of the gateway. */
 export type CampaignPageParts = {
@@ -17,8 +18,14 @@ export const PREVIEW_POLICY = { 'style-src': "'self' 'unsafe-inline'" }
 
 /** As the REST half takes it: content.html may have every character escaped. */
 const MAX_CREATE_BYTES = 7 * 2 ** 20
-/** Campaigns read at once, all operators together: a body of this size is several times it in memory. */
-const MAX_CREATES = 2
+/**
+ * Campaigns read at once: a body of this size is several times it in memory. One customer has one place,
+ * so that who sends slowly does not keep others out.
+ */
+const CREATES = {
+  ...{ max: 2, maxWaiting: 20, waitMs: 2_000 },
+  message: 'Too many campaigns are being created',
+}
 
 /** The filters of the list that the page sends. */
 const FILTERS = ['search', 'type', 'page', 'limit']
@@ -30,10 +37,10 @@ const FILTERS = ['search', 'type', 'page', 'limit']
  * - GET /campaigns/data/list?search&type&page&limit: `{data, page, limit, total}`, without the HTML
  * - GET /campaigns/data/campaign?id: a whole campaign
  * - GET /campaigns/data/report?id: its report
- * - POST /campaigns/data/create: the new campaign, or 422 with issues
+ * - POST /campaigns/data/create: the new campaign, or 422 with issues; rejects with TooMany
  */
 export function createCampaignPages({ operations, operators }: CampaignPageParts) {
-  let creates = 0
+  const creates = createPlaces(CREATES)
 
   /** A read of what the operator may see. */
   const reading =
@@ -51,19 +58,15 @@ export function createCampaignPages({ operations, operators }: CampaignPageParts
   async function create(request: Request, peer: string): Promise<Response> {
     const watched = operators.findWatched(request, peer)
     if (!watched.ok) return refuse(watched)
-    if (creates >= MAX_CREATES)
-      return refuse(
-        { status: 503, message: 'Too many campaigns are being created' },
-        { ...JSON_HEADERS, 'retry-after': '1' },
-      )
-    creates++
+    const { customerId } = watched
+    const leave = await creates.take(customerId)
     try {
       const body = await readOwnJson(request, MAX_CREATE_BYTES)
       if (!body.ok) return refuse(body)
-      const created = await operations.create(watched.customerId, body.json)
+      const created = await operations.create(customerId, body.json)
       return created.ok ? answer(200, created.record) : refuse(created)
     } finally {
-      creates--
+      leave()
     }
   }
 

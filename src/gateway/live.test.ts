@@ -16,6 +16,7 @@ beforeAll(async () => {
   gateway = await prepared.start({ demo: true, trustedProxies: ['127.0.0.9'], now: () => clock })
   for (const one of [shop, other])
     one.restKey = gateway.customers.add({ customerId: one.customerId, name: 'A shop' }).restKey
+  REMOTE.host += `:${gateway.port}`
 })
 afterAll(() => prepared.end())
 
@@ -39,7 +40,7 @@ const signIn = async (credentials: typeof shop, cookie = '') =>
 const idsOf = ({ text }: Answer) =>
   JSON.parse(text).map(({ customerId }: { customerId: string }) => customerId)
 
-/** A viewer who does not sit at this machine. */
+/** A viewer who does not sit at this machine, but reaches the same port. */
 const REMOTE = { host: 't.shop.example' }
 
 const append = (customer: string, event: string) =>
@@ -130,7 +131,9 @@ test('the restKey opens its customer, by a cookie that scripts and other sites d
   expect(answer.status).toBe(200)
   expect(answer.text).not.toContain(shop.restKey)
   const cookie = answer.headers['set-cookie']?.[0] ?? ''
-  expect(cookie).toMatch(/^shoptrail=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=43200$/)
+  const [name, attributes] = [`shoptrail-${gateway.port}`, cookie.slice(cookie.indexOf(';'))]
+  expect(cookie).toMatch(new RegExp(`^${name}=[\\w-]{43};`))
+  expect(attributes).toBe('; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200')
   const session = { ...REMOTE, cookie: cookieOf(answer) }
   expect(idsOf(await get('/live/customers', session))).toEqual(['shop'])
   expect((await get('/live/events?customer=other', session)).status).toBe(403)
@@ -139,6 +142,26 @@ test('the restKey opens its customer, by a cookie that scripts and other sites d
 test('over https the cookie is Secure', async () => {
   const answer = await post('/live/login', shop, { 'x-forwarded-proto': 'https' }, '127.0.0.9')
   expect(answer.headers['set-cookie']?.[0]).toContain('; Secure')
+})
+
+test('gateways on one host have cookies of their own: a browser sends both to each', async () => {
+  const cookieOn = async (host: string) => cookieOf(await post('/live/login', shop, { host }))
+  const [ours, theirs, usual] = [
+    await cookieOn('t.shop.example:81'),
+    await cookieOn('t.shop.example:82'),
+    await cookieOn('t.shop.example'),
+  ]
+  expect([ours, theirs, usual].map((cookie) => cookie.split('=')[0])).toEqual([
+    'shoptrail-81',
+    'shoptrail-82',
+    'shoptrail',
+  ])
+  const statusOn = async (host: string, cookie: string) =>
+    (await get('/live/customers', { host, cookie })).status
+  expect(await statusOn('t.shop.example:81', `${theirs}; ${usual}; ${ours}`)).toBe(200)
+  expect(await statusOn('t.shop.example:81', `${theirs}; ${usual}`)).toBe(401)
+  expect(await statusOn('t.shop.example', `${theirs}; ${ours}`)).toBe(401)
+  expect(await statusOn('t.shop.example', `${theirs}; ${ours}; ${usual}`)).toBe(200)
 })
 
 test('a second sign-in adds its customer and ends the first session', async () => {
@@ -158,6 +181,17 @@ test('signing out ends the session', async () => {
   expect(answer.headers['set-cookie']?.[0]).toContain('Max-Age=0')
   expect((await get('/live/customers', { ...REMOTE, cookie })).status).toBe(401)
 })
+
+test.each(['text/plain', 'application/x-www-form-urlencoded', ''])(
+  'a page of another origin can sign nobody out: type %j',
+  async (type) => {
+    const cookie = await signIn(shop)
+    const answer = await post('/live/logout', {}, { cookie, 'content-type': type })
+    expect(answer.status).toBe(415)
+    expect(answer.headers).not.toHaveProperty('set-cookie')
+    expect((await get('/live/customers', { ...REMOTE, cookie })).status).toBe(200)
+  },
+)
 
 test('a session ends with its day, and with the key that opened it', async () => {
   const cookie = await signIn(shop)

@@ -51,10 +51,12 @@ export const pageHeaders = (policy: Partial<typeof PAGE_POLICY> = {}): Record<st
   'cross-origin-opener-policy': 'same-origin',
 })
 
+/** A browser sends a cookie to every port of a host, so its name says the port where there is one. */
 const COOKIE = 'shoptrail'
 /** Failed sign-ins of an address: this many at once, then one every so many ms. */
 const MAX_FAILED = 10
 const FORGET_FAILED_MS = 30_000
+/** Of a sign-in and a sign-out. */
 const MAX_LOGIN_BYTES = 4_096
 
 /** Compared where the customer is unknown, so that this takes as long as a wrong key. */
@@ -68,8 +70,8 @@ type Grant = { readonly keys: Map<string, Buffer>; until: number }
 
 /**
  * Whom an operator may see: POST /live/login with `{customerId, restKey}`, POST /live/logout,
- * GET /live/customers. No page of another origin can read any of it: no CORS header, a cookie that is
- * SameSite=Strict, and a sign-in that only JSON reaches.
+ * GET /live/customers. No page of another origin can read or change any of it: no CORS header, a cookie
+ * that is SameSite=Strict, and a sign-in and a sign-out that only JSON reaches.
  */
 export function createOperators({ customers, addresses, demo, now }: OperatorParts) {
   const sessions = createSessions<Grant>(now)
@@ -116,7 +118,7 @@ export function createOperators({ customers, addresses, demo, now }: OperatorPar
       attempts.failed(address)
       return refuse({ status: 401, message: 'The customer id or the REST key is wrong' })
     }
-    const before = tokenOf(request)
+    const before = tokenOf(request, peer)
     const grant = sessions.find(before) ?? { keys: new Map(), until: 0 }
     grant.keys.set(customer.customerId, customer.restKeyHash)
     grant.until = now() + SESSION_SECONDS * 1_000
@@ -132,19 +134,23 @@ export function createOperators({ customers, addresses, demo, now }: OperatorPar
     )
   }
 
-  /** POST /live/logout */
-  function logout(request: Request, peer: string): Response {
-    const token = tokenOf(request)
+  /** POST /live/logout with `{}`: ends the session, also for the streams that it opened. */
+  async function logout(request: Request, peer: string): Promise<Response> {
+    const body = await readOwnJson(request, MAX_LOGIN_BYTES)
+    if (!body.ok) return refuse(body)
+    const token = tokenOf(request, peer)
     sessions.find(token)?.keys.clear()
     sessions.close(token)
     return answer(200, {}, { ...JSON_HEADERS, 'set-cookie': cookie(request, peer, '', 0) })
   }
 
   function visibleTo(request: Request, peer: string): Customer[] {
-    const granted = [...(sessions.find(tokenOf(request))?.keys ?? [])].flatMap(([id, keyHash]) => {
-      const customer = customers.find(id)
-      return customer?.restKeyHash.equals(keyHash) ? [customer] : []
-    })
+    const granted = [...(sessions.find(tokenOf(request, peer))?.keys ?? [])].flatMap(
+      ([id, keyHash]) => {
+        const customer = customers.find(id)
+        return customer?.restKeyHash.equals(keyHash) ? [customer] : []
+      },
+    )
     const shown =
       demo && isLocal(request, peer) && !granted.some((c) => c.customerId === DEMO_CUSTOMER_ID)
         ? customers.find(DEMO_CUSTOMER_ID)
@@ -171,7 +177,7 @@ export function createOperators({ customers, addresses, demo, now }: OperatorPar
 
   /** Tells why who began to look at a customer may not any more. */
   function watchGrant(request: Request, peer: string, id: string): () => EndReason | undefined {
-    const grant = sessions.find(tokenOf(request))
+    const grant = sessions.find(tokenOf(request, peer))
     const isOpen = demo && id === DEMO_CUSTOMER_ID && isLocal(request, peer)
     return () => {
       const customer = customers.find(id)
@@ -185,7 +191,17 @@ export function createOperators({ customers, addresses, demo, now }: OperatorPar
 
   function cookie(request: Request, peer: string, token: string, seconds: number): string {
     const secure = addresses.base(request, peer).startsWith('https:') ? '; Secure' : ''
-    return `${COOKIE}=${token}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${secure}`
+    return `${cookieName(request, peer)}=${token}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${secure}`
+  }
+
+  function cookieName(request: Request, peer: string): string {
+    const { port } = new URL(addresses.base(request, peer))
+    return port ? `${COOKIE}-${port}` : COOKIE
+  }
+
+  function tokenOf(request: Request, peer: string): string {
+    const cookies = request.headers.get('cookie') ?? ''
+    return new RegExp(`(?:^|;\\s*)${cookieName(request, peer)}=([\\w-]+)`).exec(cookies)?.[1] ?? ''
   }
 
   return { customers: list, login, logout, findWatched, watchGrant }
@@ -207,6 +223,3 @@ export async function readOwnJson(request: Request, maxBytes: number) {
         message: 'Expected a body of type application/json',
       } satisfies Refusal)
 }
-
-const tokenOf = (request: Request): string =>
-  new RegExp(`(?:^|;\\s*)${COOKIE}=([\\w-]+)`).exec(request.headers.get('cookie') ?? '')?.[1] ?? ''

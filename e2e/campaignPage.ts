@@ -1,0 +1,124 @@
+import { rmSync } from 'node:fs'
+import type { Page } from '@playwright/test'
+import type { Gateway } from '../src/gateway/index.ts'
+import { test as base, expect } from './fixtures.ts'
+import { loadGateway, makeFolder } from './gateway.ts'
+
+/*
+ * The campaigns page on a gateway with its demo, as a newcomer meets it. `watch` fails a test on any error
+ * in the console, and a breach of the page's policy is one.
+ */
+
+export const test = base.extend<object, { demo: Gateway }>({
+  demo: [
+    async ({ browserName }, use) => {
+      const folder = makeFolder(`demo-${browserName}`)
+      const gateway = await (await loadGateway()).startGateway({ dataDir: folder, demo: true })
+      await use(gateway)
+      await gateway.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+    { scope: 'worker' },
+  ],
+})
+
+export const campaign = (name: string, type: 'email' | 'sms' | 'push' = 'email') => ({
+  type,
+  mode: 'regular' as const,
+  sender: { name: 'Ann', sender: 'ann@shop.example', reply_to: 'ann@shop.example' },
+  audience: { audience_type: 'all' as const, smart_sending: false },
+  subject: { name, subject_line: `${name}, now`, preview_text: 'Look' },
+  content: { html: '<p>Hello</p>' },
+  scheduling: {
+    send_at: '2026-12-01 09:00',
+    use_optimal_time: 0 as const,
+    optimize_for: 'buying' as const,
+  },
+  tracking: { utm_campaign: 'mugs', utm_medium: 'email', utm_source: 'letter' },
+})
+
+/** A customer with campaigns, straight into the store. */
+export async function addShop(
+  { customers, campaigns }: Gateway,
+  name: string,
+  names: string[] = [],
+) {
+  const { customer, restKey } = customers.add({ name, origins: ['https://shop.example'] })
+  const { customerId } = customer
+  for (const [index, one] of names.entries())
+    await campaigns.create(customerId, {
+      ...campaign(one, one.includes('SMS') ? 'sms' : 'email'),
+      id: `${customerId}-${index}`,
+      status: 'scheduled',
+      created_at: new Date(Date.now() + index).toISOString(),
+    })
+  return { customerId, restKey, name }
+}
+
+export async function signIn(
+  page: Page,
+  { url }: Gateway,
+  shop: { customerId: string; restKey: string },
+) {
+  await page.goto(`${url}/campaigns/`)
+  await page.getByTestId('sign-in').click()
+  await page.getByLabel(/Customer ID/).fill(shop.customerId)
+  await page.getByLabel('REST key').fill(shop.restKey)
+  await page.getByTestId('login-submit').click()
+  await expect(page.getByTestId('customer')).toHaveValue(shop.customerId)
+}
+
+export const names = (page: Page) => page.getByTestId('open-campaign').allTextContents()
+
+/** The page is hidden, or seen again: as when the operator looks at another tab. */
+export const setHidden = (page: Page, hidden: boolean) =>
+  page.evaluate((value) => {
+    Object.defineProperty(document, 'hidden', { configurable: true, value })
+    document.dispatchEvent(new Event('visibilitychange'))
+  }, hidden)
+
+/**
+ * From now on what the page puts off for a second or more waits until it is let go. (Playwright's own clock
+ * is a script in every frame, and the preview's sandbox complains of it.)
+ *
+ * @returns Does what waits by now.
+ */
+export async function holdTimers(page: Page): Promise<() => Promise<void>> {
+  const held = await page.evaluateHandle(() => {
+    const waiting: (() => void)[] = []
+    const real = globalThis.setTimeout.bind(globalThis) as (act: () => void, ms?: number) => number
+    const hold = (act: () => void, ms = 0) => (ms < 1_000 ? real(act, ms) : -waiting.push(act))
+    Object.assign(globalThis, { setTimeout: hold })
+    return waiting
+  })
+  return () =>
+    held.evaluate((waiting) => {
+      for (const act of waiting.splice(0)) act()
+    })
+}
+
+/** Fills in what a campaign needs beside its name. */
+export async function fillRest(page: Page) {
+  for (const [path, value] of Object.entries({
+    'subject.subject_line': 'Now',
+    'subject.preview_text': 'Look',
+    'sender.name': 'Kiln',
+    'sender.sender': 'letters@kiln.example',
+    'content.html': '<p>Hello</p>',
+  }))
+    await page.getByTestId(path).fill(value)
+}
+
+/** Opens an empty form for a customer who is signed in. */
+export async function openForm(
+  page: Page,
+  { url }: Gateway,
+  { customerId }: { customerId: string },
+) {
+  await page.goto(`${url}/campaigns/?customer=${customerId}&new=`)
+  await page.getByTestId('campaign-form').waitFor()
+}
+
+/** How far a page scrolls sideways, px. */
+export const sideways = (page: Page) =>
+  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)

@@ -14,6 +14,9 @@ import { startChromium } from './ownChromium.ts'
  * The waits here are that time, and can not be awaited.
  */
 
+// Up to three browsers are started in a test, which takes long on a busy machine.
+test.describe.configure({ timeout: 180_000 })
+
 /** The profile's folder, and what removes it. */
 const makeProfile = () => {
   const folder = makeFolder('profile')

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, expectNothingKept, keptIn, search, test } from './fixtures.ts'
 import { makeFolder } from './gateway.ts'
-import { startChromium } from './ownChromium.ts'
+import { type OwnChromium, startChromium } from './ownChromium.ts'
 
 /*
  * Issue "Nothing lost, nothing twice", 3: the whole browser is killed (SIGKILL).
@@ -17,18 +17,35 @@ import { startChromium } from './ownChromium.ts'
 // Up to three browsers are started in a test, which takes long on a busy machine.
 test.describe.configure({ timeout: 180_000 })
 
-/** The profile's folder, and what removes it. */
+/** A profile's folder, the browsers over it, and what removes it all, also where a test fails before its end. */
 const makeProfile = () => {
   const folder = makeFolder('profile')
-  return { folder, remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }) }
+  const started: OwnChromium[] = []
+  const profile = {
+    async start() {
+      const browser = await startChromium(folder)
+      started.push(browser)
+      return browser
+    },
+    async remove() {
+      for (const browser of started) await browser.kill()
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+    },
+  }
+  profiles.push(profile)
+  return profile
 }
+const profiles: { remove(): Promise<void> }[] = []
+test.afterEach(async () => {
+  for (const profile of profiles.splice(0)) await profile.remove()
+})
 
 for (const ms of [100, 1000])
   test(`online, killed ${ms} ms after the call`, async ({ shop, wire, watch, expectStored }) => {
     const profile = makeProfile()
     // The request is on the wire before the browser dies; 150 ms would be a slow network's.
     wire.delayMs = 20
-    const before = await startChromium(profile.folder)
+    const before = await profile.start()
     watch.add(before.context)
     const page = await before.context.newPage()
     await page.goto(shop.page('/a'))
@@ -36,7 +53,7 @@ for (const ms of [100, 1000])
     await sleep(ms)
     await before.kill()
 
-    const after = await startChromium(profile.folder)
+    const after = await profile.start()
     watch.add(after.context)
     const next = await after.context.newPage()
     await next.goto(shop.page('/b'))
@@ -44,7 +61,6 @@ for (const ms of [100, 1000])
     await expectStored(['one', 'two', 'three'])
     await expectNothingKept(next)
     await after.kill()
-    profile.remove()
   })
 
 test('no network, killed 10 s after the call, then once more at once', async ({
@@ -55,7 +71,7 @@ test('no network, killed 10 s after the call, then once more at once', async ({
   expectStored,
 }) => {
   const profile = makeProfile()
-  const before = await startChromium(profile.folder)
+  const before = await profile.start()
   watch.add(before.context)
   const page = await before.context.newPage()
   await page.goto(shop.page('/a'))
@@ -65,7 +81,7 @@ test('no network, killed 10 s after the call, then once more at once', async ({
   await before.kill()
 
   await wire.up()
-  const middle = await startChromium(profile.folder)
+  const middle = await profile.start()
   watch.add(middle.context)
   const next = await middle.context.newPage()
   await next.goto(shop.page('/b'))
@@ -79,7 +95,7 @@ test('no network, killed 10 s after the call, then once more at once', async ({
   // What was removed after its delivery may be back in the file: sent again, it is stored once. What
   // was kept a moment ago is what the browser had not written.
   await wire.up()
-  const last = await startChromium(profile.folder)
+  const last = await profile.start()
   watch.add(last.context)
   const end = await last.context.newPage()
   await end.goto(shop.page('/c'))
@@ -88,7 +104,6 @@ test('no network, killed 10 s after the call, then once more at once', async ({
   const terms = (await stored()).map(({ payload }) => payload.search_term)
   expect(terms.filter((term) => term !== 'too late').sort()).toEqual(['one', 'three', 'two'])
   await last.kill()
-  profile.remove()
 })
 
 test('the process of a page crashes: nothing lost', async ({

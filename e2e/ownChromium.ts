@@ -7,7 +7,7 @@ import { findBrowsers } from './browsers.mjs'
 /** A Chromium over a profile that outlives it, in processes of our own, so that they can be killed. */
 export type OwnChromium = {
   readonly context: BrowserContext
-  /** SIGKILL to all of its processes at once, as a crash or the system's memory killer does. */
+  /** SIGKILL to all of its processes at once, as a crash or the system's memory killer does. Once is enough. */
   kill(): Promise<void>
 }
 
@@ -40,7 +40,8 @@ export async function startChromium(profile: string): Promise<OwnChromium> {
   return {
     context: browser.contexts()[0] as BrowserContext,
     async kill() {
-      process.kill(-(child.pid as number), 'SIGKILL')
+      if (child.exitCode === null && child.signalCode === null)
+        process.kill(-(child.pid as number), 'SIGKILL')
       await ended
       await browser.close()
     },

@@ -8,6 +8,14 @@ export type Refusal = {
   readonly issues?: readonly Issue[]
 }
 
+/** The refusal of an invalid payload: 422 with every fault. */
+export const invalid = (message: string, issues: readonly Issue[]): Refusal => ({
+  ok: false,
+  status: 422,
+  message,
+  issues,
+})
+
 /** Headers of every JSON answer. */
 export const JSON_HEADERS = {
   'content-type': 'application/json; charset=utf-8',

@@ -1,5 +1,5 @@
 import { type CampaignRecord, type EmailReport, validate } from '../contract/index.ts'
-import type { Refusal } from './answers.ts'
+import { invalid, type Refusal } from './answers.ts'
 import type { CampaignHead, CampaignQuery, CampaignSize, Campaigns } from './campaigns.ts'
 import { makeEventId } from './eventId.ts'
 import type { Reports } from './report.ts'
@@ -42,6 +42,9 @@ export type CampaignOperations = {
   /** The report of an e-mail campaign; 404 where there is none with this id, or it is on another channel. */
   report(customerId: string, id: string): Promise<Answered<{ readonly report: EmailReport }>>
 }
+
+/** The largest body of create, bytes of UTF-8; a client may escape every character of its HTML. */
+export const MAX_CREATE_BYTES = 7 * 2 ** 20
 
 /** Campaigns a page, where the filter does not say. */
 const DEFAULT_LIMIT = 20
@@ -172,10 +175,3 @@ const isDay = (text: string): boolean => {
 }
 
 const notFound = (message: string): Refusal => ({ ok: false, status: 404, message })
-
-const invalid = (message: string, issues: NonNullable<Refusal['issues']>): Refusal => ({
-  ok: false,
-  status: 422,
-  message,
-  issues,
-})

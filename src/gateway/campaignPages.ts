@@ -1,5 +1,5 @@
 import { answer, type Refusal, refuse } from './answers.ts'
-import type { CampaignOperations } from './campaignOperations.ts'
+import { type CampaignOperations, MAX_CREATE_BYTES } from './campaignOperations.ts'
 import { type Operators, readOwnJson } from './operators.ts'
 import { createPlaces } from './places.ts'
 
@@ -16,8 +16,6 @@ export type CampaignPageParts = {
  */
 export const PREVIEW_POLICY = { 'style-src': "'self' 'unsafe-inline'" }
 
-/** As the REST half takes it: content.html may have every character escaped. */
-const MAX_CREATE_BYTES = 7 * 2 ** 20
 /**
  * Campaigns read at once: a body of this size is several times it in memory. One customer has one place,
  * so that who sends slowly does not keep others out.

@@ -1,7 +1,7 @@
 import { validate } from '../contract/index.ts'
-import { answer, JSON_HEADERS, type Refusal, refuse } from './answers.ts'
+import { answer, invalid, JSON_HEADERS, type Refusal, refuse } from './answers.ts'
 import { readJson } from './body.ts'
-import type { CampaignOperations } from './campaignOperations.ts'
+import { type CampaignOperations, MAX_CREATE_BYTES } from './campaignOperations.ts'
 import type { CampaignSize, Campaigns } from './campaigns.ts'
 import { type Customer, type Customers, hasRestKey } from './customers.ts'
 import { makeEventId } from './eventId.ts'
@@ -22,8 +22,7 @@ export type RestParts = {
   readonly now: () => number
 }
 
-/** Largest bodies, bytes of UTF-8; above them 413. A client may escape every character of a campaign's HTML. */
-const MAX_CREATE_BYTES = 7 * 2 ** 20
+/** Largest bodies, bytes of UTF-8; above them 413. */
 const MAX_FILTER_BYTES = 16_384
 const MAX_EVENT_BYTES = 131_072
 const MAX_CHECK_BYTES = 4_096
@@ -226,10 +225,3 @@ function campaignIdOf(url: string): string {
 }
 
 const unauthorized = (message: string): Refusal => ({ ok: false, status: 401, message })
-
-const invalid = (message: string, issues: NonNullable<Refusal['issues']>): Refusal => ({
-  ok: false,
-  status: 422,
-  message,
-  issues,
-})

@@ -22,6 +22,8 @@ export type RouteParts = CollectParts & {
   readonly campaigns: Campaigns
   readonly reports: Reports
   readonly script: ScriptFiles
+  /** The gateway's address as the world sees it, if it is configured. */
+  readonly publicUrl: string | undefined
   /** Folder with `live`, `campaigns` and `shop`. */
   readonly publicFolder: string
   /** Whether the demo shop is served. */
@@ -65,8 +67,8 @@ export function createRoutes(parts: RouteParts) {
     parts.customers,
     parts.script,
     parts.addresses,
+    parts.publicUrl,
     version,
-    parts.now,
   )
   const operations = createCampaignOperations(parts)
   const rest = createRest({ ...parts, operations })

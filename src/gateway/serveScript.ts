@@ -59,58 +59,66 @@ function partsOf(config: PublicConfig): string[] {
   return Object.entries(wanted).flatMap(([name, isWanted]) => (isWanted ? [name] : []))
 }
 
-/** Keys, each in each form, whose scripts are kept ready. */
+/** Keys whose scripts are kept ready, some 50 kB each; the one unused for longest goes first. */
 const MAX_CACHED = 300
-/**
- * Addresses of a key whose scripts are kept ready, some 50 kB each. A gateway has one or two; whoever makes
- * up others in the Host header must not make it compress them all, or push the good ones out.
- */
-const MAX_BASES = 3
-/** A kept address that nobody asked for in so long makes room for another, ms. */
-const IDLE_BASE_MS = 60_000
 
-const CACHE_HEADERS = {
-  'cache-control': 'public, max-age=300, stale-while-revalidate=86400',
+const SHARED_HEADERS = {
   vary: 'Accept, Accept-Encoding',
   'x-content-type-options': 'nosniff',
   'cross-origin-resource-policy': 'cross-origin',
   'access-control-allow-origin': '*',
   'access-control-expose-headers': 'Retry-After',
 }
+const CACHE_HEADERS = {
+  ...SHARED_HEADERS,
+  'cache-control': 'public, max-age=300, stale-while-revalidate=86400',
+}
+/**
+ * The JSON form has the same address. Caches that keep by address alone (some honour no `Vary` but
+ * Accept-Encoding) would hand it to pages.
+ */
+const PRIVATE_HEADERS = { ...SHARED_HEADERS, 'cache-control': 'private, no-store' }
+
+const TYPES = {
+  js: 'text/javascript; charset=utf-8',
+  json: 'application/json; charset=utf-8',
+} as const
 
 type Encoded = {
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly headers: Record<string, string>
 }
-/** An answer as it is before it is compressed. */
-type Text = { readonly text: string; readonly type: string }
-type Media = 'js' | 'json'
+type Media = keyof typeof TYPES
 type Encoding = 'br' | 'gzip' | 'identity'
-/** One key's answer at one address, ready in every encoding. */
+/** One key's script, ready in every encoding. */
 type Ready = {
   readonly configText: string
   readonly forms: Promise<Record<Encoding, Encoded>>
-  usedAt: number
 }
 
 /**
  * GET /t/j/{key}: the script with the key's public configuration behind it, to a browser as JavaScript,
  * to a caller that asks for application/json as `{trackingKey, version, integrity, config, script}`.
- * Compressed once and kept: compressing for each request cost 16 times as much. Above the bounds it is
- * answered all the same, compressed lightly and not kept.
  *
+ * The JavaScript is public and cached by strangers, so nothing in it depends on the request: it names the
+ * gateway's address only where PUBLIC_URL is set. Without it the page takes the address from its own
+ * script tag. The JSON form is private, for a server that inlines the script: where PUBLIC_URL is missing,
+ * it names the address of the request.
+ *
+ * The JavaScript is compressed once and kept: compressing for each request cost 16 times as much.
+ *
+ * @param publicUrl The gateway's address as the world sees it, if it is configured.
  * @param version Version of the package, told in the JSON form.
- * @param now The clock, ms since 1970.
  */
 export function createServeScript(
   customers: Customers,
   files: ScriptFiles,
   addresses: Addresses,
+  publicUrl: string | undefined,
   version: string,
-  now: () => number,
 ) {
-  /** By key and form, then by address, each with the least recently used first. */
-  const cache = new Map<string, Map<string, Ready>>()
+  /** By key, the least recently used first. */
+  const cache = new Map<string, Ready>()
 
   return async function serveScript(
     request: Request,
@@ -121,58 +129,53 @@ export function createServeScript(
     const customer = customers.findByTrackingKey(trackingKey)
     if (!customer) return notFound(media)
     const encoding = chooseEncoding(request.headers.get('accept-encoding'))
-    const base = addresses.base(request, peer)
-    const forms = ready(customer, base, media)
-    const { bytes, headers } = forms
-      ? (await forms)[encoding]
-      : await encodeLightly(compose(customer, base, media), encoding)
-    if (matches(request.headers.get('if-none-match'), headers.etag as string)) {
+    const { bytes, headers } =
+      media === 'js'
+        ? (await ready(customer))[encoding]
+        : await encodeLightly(toJson(customer, addresses.base(request, peer)), encoding)
+    if (matches(request.headers.get('if-none-match'), headers.etag)) {
       const { 'content-length': _, 'content-encoding': __, 'content-type': ___, ...rest } = headers
       return new Response(null, { status: 304, headers: rest })
     }
     return new Response(bytes, { status: 200, headers })
   }
 
-  /** The answer in every encoding; undefined where there is no room to keep it. */
-  function ready(customer: Customer, base: string, media: Media): Ready['forms'] | undefined {
+  function ready(customer: Customer): Ready['forms'] {
     const { trackingKey, configText } = customer
-    const name = `${trackingKey} ${media}`
-    const bases = cache.get(name) ?? new Map<string, Ready>()
-    const kept = bases.get(base)
-    if (!kept && bases.size >= MAX_BASES) {
-      const [oldest, { usedAt }] = [...bases][0] as [string, Ready]
-      if (now() - usedAt < IDLE_BASE_MS) return undefined
-      bases.delete(oldest)
-    }
+    const kept = cache.get(trackingKey)
     const forms =
-      kept?.configText === configText ? kept.forms : encode(compose(customer, base, media))
-    setLast(bases, base, { configText, forms, usedAt: now() })
-    setLast(cache, name, bases)
+      kept?.configText === configText ? kept.forms : encode(compose(customer, publicUrl).script)
+    cache.delete(trackingKey)
+    cache.set(trackingKey, { configText, forms })
     if (cache.size > MAX_CACHED) cache.delete(cache.keys().next().value as string)
     return forms
   }
 
-  function compose(customer: Customer, base: string, media: Media): Text {
-    const { trackingKey } = customer
-    const config = { batch: true, base, ...customer.config, key: trackingKey }
+  function compose(customer: Customer, base: string | undefined) {
+    const config = {
+      batch: true,
+      ...(base && { base }),
+      ...customer.config,
+      key: customer.trackingKey,
+    }
     const parts = partsOf(customer.config).flatMap((name) => {
       const part = files.parts.get(name)
       return part ? [`${name}:${part}`] : []
     })
-    const script = `${files.track}(${toSource(config)},{${parts.join()}});`
-    if (media === 'js') return { text: script, type: 'text/javascript; charset=utf-8' }
-    const integrity = `sha384-${createHash('sha384').update(script).digest('base64')}`
-    return {
-      text: JSON.stringify({ trackingKey, version, integrity, config, script }),
-      type: 'application/json; charset=utf-8',
-    }
+    return { config, script: `${files.track}(${toSource(config)},{${parts.join()}});` }
   }
-}
 
-/** Sets an entry of a map as the one used last. */
-function setLast<T>(map: Map<string, T>, name: string, value: T): void {
-  map.delete(name)
-  map.set(name, value)
+  function toJson(customer: Customer, base: string): string {
+    const { config, script } = compose(customer, base)
+    const integrity = `sha384-${createHash('sha384').update(script).digest('base64')}`
+    return JSON.stringify({
+      trackingKey: customer.trackingKey,
+      version,
+      integrity,
+      config,
+      script,
+    })
+  }
 }
 
 /**
@@ -187,9 +190,9 @@ export function toSource(value: unknown): string {
   )
 }
 
-async function encode({ text, type }: Text): Promise<Record<Encoding, Encoded>> {
-  const raw = Buffer.from(text)
-  const hash = hashOf(raw)
+/** JavaScript in every encoding, as small as it gets. */
+async function encode(script: string): Promise<Record<Encoding, Encoded>> {
+  const raw = Buffer.from(script)
   const [br, gz] = await Promise.all([
     promisify(brotliCompress)(raw, {
       params: {
@@ -199,37 +202,39 @@ async function encode({ text, type }: Text): Promise<Record<Encoding, Encoded>> 
     }),
     promisify(gzip)(raw, { level: 9 }),
   ])
+  const headers = { ...CACHE_HEADERS, 'content-type': TYPES.js }
+  // A strong tag, so each encoding has its own (RFC 9110, 8.8.3.3).
+  const hash = createHash('sha256').update(raw).digest('base64url').slice(0, 22)
+  const toEncoded = (bytes: Buffer, encoding: Encoding): Encoded => ({
+    bytes: new Uint8Array(bytes),
+    headers: { ...headers, ...contentHeaders(bytes, encoding), etag: `"${hash}-${encoding}"` },
+  })
   return {
-    br: toEncoded(br, 'br', type, `${hash}-br`),
-    gzip: toEncoded(gz, 'gzip', type, `${hash}-gzip`),
-    identity: toEncoded(raw, 'identity', type, `${hash}-identity`),
+    br: toEncoded(br, 'br'),
+    gzip: toEncoded(gz, 'gzip'),
+    identity: toEncoded(raw, 'identity'),
   }
 }
 
-/** One encoding for one request, at the lowest level. */
-async function encodeLightly({ text, type }: Text, accepted: Encoding): Promise<Encoded> {
-  const raw = Buffer.from(text)
-  const hash = hashOf(raw)
-  if (accepted === 'identity') return toEncoded(raw, 'identity', type, `${hash}-identity`)
-  if (accepted === 'gzip')
-    return toEncoded(await promisify(gzip)(raw, { level: 1 }), 'gzip', type, `${hash}-gzip1`)
+/** JSON for one request, at the lowest level. */
+async function encodeLightly(json: string, encoding: Encoding): Promise<Encoded> {
+  const raw = Buffer.from(json)
   const params = { [constants.BROTLI_PARAM_QUALITY]: 1 }
-  return toEncoded(await promisify(brotliCompress)(raw, { params }), 'br', type, `${hash}-br1`)
+  const bytes =
+    encoding === 'br'
+      ? await promisify(brotliCompress)(raw, { params })
+      : encoding === 'gzip'
+        ? await promisify(gzip)(raw, { level: 1 })
+        : raw
+  return {
+    bytes: new Uint8Array(bytes),
+    headers: { ...PRIVATE_HEADERS, 'content-type': TYPES.json, ...contentHeaders(bytes, encoding) },
+  }
 }
 
-const hashOf = (raw: Buffer): string =>
-  createHash('sha256').update(raw).digest('base64url').slice(0, 22)
-
-/** @param tag Strong, so each encoding has its own (RFC 9110, 8.8.3.3). */
-const toEncoded = (bytes: Buffer, encoding: Encoding, type: string, tag: string): Encoded => ({
-  bytes: new Uint8Array(bytes),
-  headers: {
-    ...CACHE_HEADERS,
-    'content-type': type,
-    'content-length': String(bytes.length),
-    etag: `"${tag}"`,
-    ...(encoding !== 'identity' && { 'content-encoding': encoding }),
-  },
+const contentHeaders = (bytes: Uint8Array, encoding: Encoding): Record<string, string> => ({
+  'content-length': String(bytes.length),
+  ...(encoding !== 'identity' && { 'content-encoding': encoding }),
 })
 
 /** A page's script tag says any type is fine; only who names JSON gets JSON. */
@@ -258,8 +263,9 @@ function qualityOf(header: string, word: string): number {
 }
 
 /** If-None-Match compares weakly (RFC 9110, 13.1.2): proxies that recompress add `W/`. */
-const matches = (header: string | null, etag: string): boolean =>
+const matches = (header: string | null, etag: string | undefined): boolean =>
   !!header &&
+  !!etag &&
   header.split(',').some((item) => {
     const tag = item.trim()
     return tag === '*' || tag.replace(/^W\//, '') === etag
@@ -272,7 +278,7 @@ function notFound(media: Media): Response {
     status: 404,
     headers: {
       ...OPEN_HEADERS,
-      'content-type': 'text/javascript; charset=utf-8',
+      'content-type': TYPES.js,
       'cross-origin-resource-policy': 'cross-origin',
       vary: 'Accept, Accept-Encoding',
     },
@@ -287,6 +293,6 @@ export function serveInspector(source: string): Response {
       headers: OPEN_HEADERS,
     })
   return new Response(source, {
-    headers: { ...CACHE_HEADERS, 'content-type': 'text/javascript; charset=utf-8' },
+    headers: { ...CACHE_HEADERS, 'content-type': TYPES.js },
   })
 }

@@ -29,7 +29,10 @@ export type GatewayOptions = {
   readonly host?: string
   /** Whether to make the demo customer with its campaign and serve the demo shop. Default false. */
   readonly demo?: boolean
-  /** The gateway's address as the world sees it, without a slash at its end. Default: what requests say. */
+  /**
+   * The gateway's address as the world sees it, without a slash at its end. Default none: then the script
+   * takes the address from its own tag, and can not be inlined.
+   */
   readonly publicUrl?: string | undefined
   /** Addresses and networks of the proxies in front. Default none. */
   readonly trustedProxies?: readonly string[]
@@ -112,7 +115,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     let isReady = true
     const routes = createRoutes({
       ...{ customers, log, campaigns, reports, addresses, metrics, script, publicFolder },
-      ...{ demo, now },
+      ...{ demo, now, publicUrl: options.publicUrl },
       onError,
       isReady: () => isReady,
     })

@@ -19,7 +19,10 @@ const schema = object({
   HOST: optional(string(), '127.0.0.1'),
   /** Folder of the databases. Default ./data. */
   DATA_DIR: optional(string(), './data'),
-  /** The gateway's address as the world sees it, such as https://t.shop.example. Default: as requests say. */
+  /**
+   * The gateway's address as the world sees it, such as https://t.shop.example. Default none: then the script
+   * takes the address from its own tag, and scripts that are inlined or evaluated do not start.
+   */
   PUBLIC_URL: optional(
     pipe(
       string(),

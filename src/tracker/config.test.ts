@@ -54,6 +54,16 @@ test('no tag at all: what was served', () => {
   expect(readConfig(served, document)).toEqual(served)
 })
 
+test.each([
+  ['inlined or evaluated', null],
+  ['moved to another address', 'https://cdn.example/copied.js'],
+] as const)('a script that was %s does not start without an address of the gateway', (_, src) => {
+  setCurrent(null)
+  if (src) addTag(src)
+  const { base: _base, ...withoutBase } = served
+  expect(() => readConfig(withoutBase as Config, document)).toThrow()
+})
+
 test('an inline script: what was served, and its attributes', () => {
   const tag = document.createElement('script')
   tag.type = 'none'

@@ -7,7 +7,7 @@ import type { TrackingOperation } from '../contract/events.ts'
 export type Config = {
   /** The tracking key. */
   readonly key: string
-  /** The gateway's address, without a slash at its end. */
+  /** The gateway's address, without a slash at its end. Served only where the gateway has a PUBLIC_URL. */
   readonly base: string
   /** Whether POST /t/batch may be used. */
   readonly batch?: boolean | string
@@ -49,12 +49,14 @@ export type Config = {
 
 /**
  * The configuration of this key on this page. The gateway is where the script was loaded from, since
- * only the page knows the address that leads there (a proxy on the shop's own host); what was served
- * with the script is used where the script was moved, inlined or evaluated.
+ * only the page knows the address that leads there (a proxy on the shop's own host). Where the script
+ * was moved, inlined or evaluated, no tag tells it, and the address served with the script is used: the
+ * gateway's PUBLIC_URL.
  *
  * An attribute of the tag that says `false` switches off; one that says nothing does too.
  *
  * @param served As the gateway wrote it.
+ * @throws Where neither knows the gateway's address: then the script must not start.
  */
 export function readConfig(served: Config, page: Document): Config {
   const tag = (page.currentScript ??
@@ -65,11 +67,13 @@ export function readConfig(served: Config, page: Document): Config {
     value !== 'false' && value,
   ])
   // Without a prototype: what a page adds to Object.prototype is no setting.
-  return {
+  const config = {
     __proto__: null,
     ...served,
     ...(base && { base }),
     ...Object.fromEntries(said),
     key: served.key,
   } as Config
+  if (!config.base) throw config
+  return config
 }

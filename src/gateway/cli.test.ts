@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -232,6 +232,21 @@ test('a start with the demo says the key that the demo customer has now', async 
   expect(again.said()).toContain(`/t/j/${fieldOf('trackingKey', rotated.stdout)}"`)
   expect(again.said()).not.toContain('DEMOSHOP')
   await again.end('SIGTERM')
+})
+
+test('a demo that the world could reach is not started, and the log says why', async () => {
+  const own = spawn(process.execPath, [join(folder, 'dist/shoptrail.js'), 'start', '--demo'], {
+    env: { PORT: '0', HOST: '0.0.0.0', DATA_DIR: join(folder, 'world') },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let said = ''
+  for await (const chunk of own.stdout) {
+    said += chunk
+    if (said.includes('Listening')) break
+  }
+  own.kill()
+  expect(said).toContain('The demo is off: HOST 0.0.0.0 is not an address of this machine alone')
+  expect(said).not.toContain('/shop/')
 })
 
 test.each<[NodeJS.Signals]>([['SIGINT'], ['SIGTERM']])(

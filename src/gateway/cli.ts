@@ -35,7 +35,11 @@ REST_KEY, never as an option, since every user of a machine can read the command
   REST_KEY="$(cat key.txt)" shoptrail customer add --id ID --tracking-key KEY --origin ORIGIN
 
 Settings are environment variables:
-  PORT 8787   HOST 127.0.0.1   DATA_DIR ./data   PUBLIC_URL   TRUSTED_PROXIES   DEMO off   LOG_LEVEL info
+  PORT 8787   HOST 127.0.0.1   DATA_DIR ./data   LOG_LEVEL info
+  PUBLIC_URL         the gateway's address as the world sees it; scripts that are inlined need it
+  TRUSTED_PROXIES    addresses and networks whose X-Forwarded-For is believed
+  METRICS_PORT       loopback port of GET /metrics; METRICS_TOKEN answers it on PORT as well
+  DEMO off           only where HOST is a loopback address and no proxy is configured
 `
 
 /** The command line. Answers the exit code. */

@@ -1,10 +1,29 @@
 import type { Campaigns } from './campaigns.ts'
 import type { Customers } from './customers.ts'
-import { LOOPBACK_ORIGINS } from './origins.ts'
+import { isLoopbackHost, LOOPBACK_ORIGINS } from './origins.ts'
 
 /** The customer that a newcomer finds: known by name, open to pages of the machine itself. */
 export const DEMO_CUSTOMER_ID = 'demo'
 export const DEMO_TRACKING_KEY = 'DEMOSHOP'
+
+/**
+ * Why the demo can not be open on this gateway; undefined where it can. Its pages ask nobody to sign in, and
+ * behind a proxy every request looks local: so it needs a loopback address, no proxy, and no public address.
+ */
+export function findDemoBlock(options: {
+  readonly host: string
+  readonly trustedProxies: readonly string[]
+  readonly publicUrl: string | undefined
+}): string | undefined {
+  const { host, trustedProxies, publicUrl } = options
+  const bare = host.replace(/^\[(.*)\]$/, '$1')
+  if (!isLoopbackHost(bare.includes(':') ? `[${bare}]` : bare))
+    return `HOST ${host} is not an address of this machine alone`
+  if (trustedProxies.length > 0) return 'TRUSTED_PROXIES is set'
+  if (publicUrl && !isLoopbackHost(new URL(publicUrl).hostname))
+    return `PUBLIC_URL ${publicUrl} is an address of the world`
+  return undefined
+}
 
 /** Makes the demo customer where it is missing; answers its restKey if it did. */
 export function addDemoCustomer(customers: Customers): string | undefined {

@@ -237,11 +237,14 @@ test('a stop answers what was begun and stores it', async () => {
 test('a body of 50 MB is cut off while memory stays flat', async () => {
   // In a process of its own, whose memory is not the sender's.
   const folder = await bundleGateway(COMMAND)
-  const own = await startProcess(folder)
+  const headersOfMetrics = { authorization: `Bearer ${'m'.repeat(16)}` }
+  const own = await startProcess(folder, { METRICS_TOKEN: 'm'.repeat(16) })
   try {
     const memory = async () =>
       Number(
-        /^process_resident_memory_bytes (\S+)/m.exec((await send(own.url, '/metrics')).text)?.[1],
+        /^process_resident_memory_bytes (\S+)/m.exec(
+          (await send(own.url, '/metrics', { headers: headersOfMetrics })).text,
+        )?.[1],
       )
     const before = await memory()
     const body = Buffer.alloc(52_428_800, 'x')

@@ -13,7 +13,7 @@ const other = { customerId: 'other', restKey: '' }
 
 beforeAll(async () => {
   prepared = await prepareGateway()
-  gateway = await prepared.start({ demo: true, trustedProxies: ['127.0.0.9'], now: () => clock })
+  gateway = await prepared.start({ demo: true, now: () => clock })
   for (const one of [shop, other])
     one.restKey = gateway.customers.add({ customerId: one.customerId, name: 'A shop' }).restKey
   REMOTE.host += `:${gateway.port}`
@@ -140,7 +140,13 @@ test('the restKey opens its customer, by a cookie that scripts and other sites d
 })
 
 test('over https the cookie is Secure', async () => {
-  const answer = await post('/live/login', shop, { 'x-forwarded-proto': 'https' }, '127.0.0.9')
+  const behind = await prepared.start({ trustedProxies: ['127.0.0.9'] })
+  const answer = await send(behind.url, '/live/login', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-forwarded-proto': 'https' },
+    body: JSON.stringify(shop),
+    peer: '127.0.0.9',
+  })
   expect(answer.headers['set-cookie']?.[0]).toContain('; Secure')
 })
 

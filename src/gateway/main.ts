@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import type { Customer } from './customers.ts'
-import { DEMO_CUSTOMER_ID } from './demo.ts'
+import { DEMO_CUSTOMER_ID, findDemoBlock } from './demo.ts'
 import { type Gateway, startGateway } from './server.ts'
 import type { Settings } from './settings.ts'
 import { version } from './version.ts'
@@ -38,21 +38,27 @@ export async function runGateway(settings: Settings): Promise<number> {
     console.error(explain(error, settings))
     return 1
   }
-  if (settings.demo) console.log(welcome(gateway, settings))
-  else log.info({ url: gateway.url, version }, 'Listening')
+  if (gateway.demo) console.log(welcome(gateway, settings))
+  else {
+    if (settings.demo)
+      log.warn(`The demo is off: ${findDemoBlock(settings)}, and its pages ask nobody to sign in`)
+    log.info({ url: gateway.url, metricsUrl: gateway.metricsUrl, version }, 'Listening')
+  }
 
   const signal = await stop
   setTimeout(() => {
     log.fatal('The stop took too long')
     process.exit(1)
   }, HARD_EXIT_MS).unref()
-  if (!settings.demo) log.info({ signal }, 'Stopping')
+  if (!gateway.demo) log.info({ signal }, 'Stopping')
   await gateway.close()
   return 0
 }
 
-function explain(error: unknown, { port, host }: Settings): string {
-  const { code, message } = error as NodeJS.ErrnoException
+function explain(error: unknown, { port, host, metricsPort }: Settings): string {
+  const { code, message, port: taken } = error as NodeJS.ErrnoException & { port?: number }
+  if (code === 'EADDRINUSE' && taken === metricsPort && taken !== port)
+    return `METRICS_PORT ${metricsPort} is taken. Choose another one, or 0 for any that is free`
   if (code === 'EADDRINUSE')
     return `Port ${port} of ${host} is taken. Choose another one: PORT=${port + 1} npm start`
   if (code === 'EACCES' && port < 1024)
@@ -76,6 +82,7 @@ function welcome(gateway: Gateway, { dataDir, publicUrl }: Settings): string {
     ...(gateway.demoRestKey
       ? [`  REST key     ${gateway.demoRestKey} (of the customer demo; shown this once)`]
       : []),
+    ...(gateway.metricsUrl ? [`  Metrics      ${gateway.metricsUrl}`] : []),
     '',
     `Events are kept in ${dataDir}. Ctrl-C ends the gateway.`,
     '',

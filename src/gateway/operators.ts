@@ -144,6 +144,12 @@ export function createOperators({ customers, addresses, demo, now }: OperatorPar
     return answer(200, {}, { ...JSON_HEADERS, 'set-cookie': cookie(request, peer, '', 0) })
   }
 
+  /**
+   * Whether a request may see the demo customer without a sign-in. `demo` is true only on a gateway that the
+   * machine alone can reach; the look at the request is a second line of defence.
+   */
+  const isOpen = (request: Request, peer: string): boolean => demo && isLocal(request, peer)
+
   function visibleTo(request: Request, peer: string): Customer[] {
     const granted = [...(sessions.find(tokenOf(request, peer))?.keys ?? [])].flatMap(
       ([id, keyHash]) => {
@@ -152,7 +158,7 @@ export function createOperators({ customers, addresses, demo, now }: OperatorPar
       },
     )
     const shown =
-      demo && isLocal(request, peer) && !granted.some((c) => c.customerId === DEMO_CUSTOMER_ID)
+      isOpen(request, peer) && !granted.some((c) => c.customerId === DEMO_CUSTOMER_ID)
         ? customers.find(DEMO_CUSTOMER_ID)
         : undefined
     return shown ? [shown, ...granted] : granted
@@ -178,11 +184,11 @@ export function createOperators({ customers, addresses, demo, now }: OperatorPar
   /** Tells why who began to look at a customer may not any more. */
   function watchGrant(request: Request, peer: string, id: string): () => EndReason | undefined {
     const grant = sessions.find(tokenOf(request, peer))
-    const isOpen = demo && id === DEMO_CUSTOMER_ID && isLocal(request, peer)
+    const needsNoGrant = id === DEMO_CUSTOMER_ID && isOpen(request, peer)
     return () => {
       const customer = customers.find(id)
       if (!customer) return 'removed'
-      if (isOpen) return undefined
+      if (needsNoGrant) return undefined
       const keyHash = grant && grant.until > now() ? grant.keys.get(id) : undefined
       if (!keyHash) return 'signed_out'
       return customer.restKeyHash.equals(keyHash) ? undefined : 'key_changed'

@@ -20,7 +20,7 @@ let gateway: Gateway
 
 beforeAll(async () => {
   prepared = await prepareGateway()
-  gateway = await prepared.start()
+  gateway = await prepared.start({ metricsPort: 0 })
   const { customers } = gateway
   customers.add({ customerId: 'CUST-1', restKey: 'REST-KEY-1', trackingKey: 'TRACKKEY1' })
   customers.add({ customerId: 'CUST-2', restKey: 'REST-KEY-2', trackingKey: 'TRACKKEY2' })
@@ -291,7 +291,7 @@ test('large campaigns are read a few at a time, of one customer half as many', a
 
 test('refusals are counted by status', async () => {
   const counted = async (status: number) => {
-    const { text } = await send(gateway.url, '/metrics')
+    const { text } = await send(gateway.metricsUrl as string, '/metrics')
     return Number(new RegExp(`events_refused_total{status="${status}"} (\\d+)`).exec(text)?.[1])
   }
   const before = [await counted(401), await counted(404), await counted(422)]

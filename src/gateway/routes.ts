@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { serveStatic } from '@hono/node-server/serve-static'
 import { type Context, Hono } from 'hono'
-import { type Addresses, isLocal } from './address.ts'
+import type { Addresses } from './address.ts'
 import { answer, headersFor, JSON_HEADERS, refuse } from './answers.ts'
 import { createCampaignOperations } from './campaignOperations.ts'
 import { createCampaignPages, PREVIEW_POLICY } from './campaignPages.ts'
@@ -9,6 +9,7 @@ import type { Campaigns } from './campaigns.ts'
 import { type CollectParts, createCollect } from './collect.ts'
 import { Unavailable } from './eventLog.ts'
 import { createLive } from './live.ts'
+import { createShowMetrics } from './metricsServer.ts'
 import { createOperators, pageHeaders } from './operators.ts'
 import { TooMany } from './places.ts'
 import type { Reports } from './report.ts'
@@ -26,6 +27,8 @@ export type RouteParts = CollectParts & {
   readonly publicUrl: string | undefined
   /** Folder with `live`, `campaigns` and `shop`. */
   readonly publicFolder: string
+  /** Secret with which /metrics is answered; without one there is no such path. */
+  readonly metricsToken: string | undefined
   /** Whether the demo shop is served. */
   readonly demo: boolean
   /** False from the moment the gateway stops. */
@@ -100,7 +103,7 @@ export function createRoutes(parts: RouteParts) {
   route('/campaigns/data/create', { POST: campaignPages.create })
   route('/livez', { GET: () => answer(200, { status: 'alive' }) })
   route('/readyz', { GET: ready })
-  route('/metrics', { GET: showMetrics })
+  if (parts.metricsToken) route('/metrics', { GET: createShowMetrics(metrics, parts.metricsToken) })
   route('/', { GET: home })
   folder('/live', pageHeaders())
   folder('/campaigns', pageHeaders(PREVIEW_POLICY))
@@ -195,14 +198,6 @@ export function createRoutes(parts: RouteParts) {
           { status: 503, message: reason ?? 'not ready' },
           { ...JSON_HEADERS, 'retry-after': '1' },
         )
-  }
-
-  /** Rates and volumes are the operator's business: only from the machine itself. */
-  async function showMetrics(request: Request, peer: string): Promise<Response> {
-    if (!isLocal(request, peer))
-      return refuse({ status: 403, message: 'Metrics are answered on localhost only' })
-    const { text, type } = await metrics.render()
-    return new Response(text, { headers: { 'content-type': type, 'cache-control': 'no-store' } })
   }
 
   function home(): Response {

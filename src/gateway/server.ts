@@ -8,10 +8,11 @@ import { OPEN_HEADERS, refuse } from './answers.ts'
 import type { Campaigns } from './campaigns.ts'
 import { type Customers, createCustomers } from './customers.ts'
 import { prepareDataFolder } from './dataFolder.ts'
-import { addDemoCampaign, addDemoCustomer } from './demo.ts'
+import { addDemoCampaign, addDemoCustomer, findDemoBlock } from './demo.ts'
 import type { EventLog } from './eventLog.ts'
 import { createGroupCommit, type QueueLimits } from './groupCommit.ts'
 import { createMetrics } from './metrics.ts'
+import { startMetricsServer } from './metricsServer.ts'
 import { createRoutes, type Env } from './routes.ts'
 import { readScriptFiles } from './serveScript.ts'
 import { createSqliteCampaigns } from './sqlite/campaigns.ts'
@@ -27,7 +28,10 @@ export type GatewayOptions = {
   readonly port?: number
   /** Address to listen on. Default 127.0.0.1. */
   readonly host?: string
-  /** Whether to make the demo customer with its campaign and serve the demo shop. Default false. */
+  /**
+   * Whether to make the demo customer with its campaign and serve the demo shop, open without a sign-in on
+   * this machine. Has no effect where `findDemoBlock` gives a reason. Default false.
+   */
   readonly demo?: boolean
   /**
    * The gateway's address as the world sees it, without a slash at its end. Default none: then the script
@@ -36,6 +40,10 @@ export type GatewayOptions = {
   readonly publicUrl?: string | undefined
   /** Addresses and networks of the proxies in front. Default none. */
   readonly trustedProxies?: readonly string[]
+  /** Loopback port of GET /metrics; 0 is any that is free. Default none. */
+  readonly metricsPort?: number | undefined
+  /** Secret with which GET /metrics is answered on `port`. Default none: 404. */
+  readonly metricsToken?: string | undefined
   /** Folder of `track.js` and `parts`. Default: where this bundle is. */
   readonly scriptFolder?: string
   /** Folder of `live`, `campaigns` and `shop`. Default: `public` beside the folder of this bundle. */
@@ -60,6 +68,10 @@ export type Gateway = {
   readonly customers: Customers
   readonly log: EventLog
   readonly campaigns: Campaigns
+  /** Where GET /metrics is answered on a port of its own, if it is. */
+  readonly metricsUrl: string | undefined
+  /** Whether the demo is open; see `findDemoBlock`. */
+  readonly demo: boolean
   /** The restKey of the demo customer, if this start made it. */
   readonly demoRestKey: string | undefined
   /** Takes no more requests, answers those that are there, stores what was accepted, lets go. */
@@ -84,15 +96,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     dataDir,
     port = 0,
     host = '127.0.0.1',
-    demo = false,
     scriptFolder = fileURLToPath(new URL('.', import.meta.url)),
     publicFolder = fileURLToPath(new URL('../public', import.meta.url)),
     workerFile = new URL('./sqlite-worker.js', import.meta.url),
     now = Date.now,
     onError = () => {},
   } = options
+  const { trustedProxies = [], publicUrl, metricsPort } = options
+  const demo = options.demo === true && !findDemoBlock({ host, trustedProxies, publicUrl })
   const script = readScriptFiles(scriptFolder)
-  const addresses = createAddresses(options.trustedProxies, options.publicUrl)
+  const addresses = createAddresses(trustedProxies, publicUrl)
   prepareDataFolder(dataDir)
   const customers = createCustomers(join(dataDir, 'customers.db'), now)
   const eventsFile = join(dataDir, 'events.db')
@@ -115,12 +128,17 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     let isReady = true
     const routes = createRoutes({
       ...{ customers, log, campaigns, reports, addresses, metrics, script, publicFolder },
-      ...{ demo, now, publicUrl: options.publicUrl },
+      ...{ demo, now, publicUrl, metricsToken: options.metricsToken },
       onError,
       isReady: () => isReady,
     })
     const server = createHttpServer(routes.fetch, options.requestTimeoutMs)
-    const bound = await listen(server, port, host)
+    const metricsServer =
+      metricsPort === undefined ? undefined : await startMetricsServer(metrics, metricsPort)
+    const bound = await listen(server, port, host).catch((error) => {
+      metricsServer?.close()
+      throw error
+    })
     const { close: closeLog } = log
     if (hasEmail) reports.follow()
 
@@ -128,6 +146,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       isReady = false
       routes.close()
       await closeServer(server, options.requestTimeoutMs)
+      metricsServer?.close()
+      metricsServer?.closeAllConnections()
       await reports.close()
       await closeLog()
       customers.close()
@@ -139,6 +159,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       customers,
       log,
       campaigns,
+      metricsUrl:
+        metricsServer &&
+        `http://127.0.0.1:${(metricsServer.address() as AddressInfo).port}/metrics`,
+      demo,
       demoRestKey,
       close: () => {
         stopped ??= stop()

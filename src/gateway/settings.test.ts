@@ -7,6 +7,8 @@ const DEFAULTS = {
   dataDir: './data',
   publicUrl: undefined,
   trustedProxies: [],
+  metricsPort: undefined,
+  metricsToken: undefined,
   demo: false,
   logLevel: 'info',
 }
@@ -22,6 +24,8 @@ test.each([
   [{ PUBLIC_URL: 'https://t.shop.example/' }, { publicUrl: 'https://t.shop.example' }],
   [{ PUBLIC_URL: 'https://shop.example/in/' }, { publicUrl: 'https://shop.example/in' }],
   [{ TRUSTED_PROXIES: '10.0.0.2, fd00::/8,' }, { trustedProxies: ['10.0.0.2', 'fd00::/8'] }],
+  [{ METRICS_PORT: '9464' }, { metricsPort: 9464 }],
+  [{ METRICS_TOKEN: 'x'.repeat(16) }, { metricsToken: 'x'.repeat(16) }],
   [{ DEMO: '1' }, { demo: true }],
   [{ DEMO: 'off' }, {}],
   [{ LOG_LEVEL: 'warn', SOMETHING_ELSE: 'x' }, { logLevel: 'warn' }],

@@ -1,20 +1,17 @@
 import proxyAddr from 'proxy-addr'
 import { check, object, optional, picklist, pipe, safeParse, string, transform } from 'valibot'
+import { MIN_METRICS_TOKEN_LENGTH } from './metricsServer.ts'
+
+const port = pipe(
+  string(),
+  check((text) => /^\d{1,5}$/.test(text) && Number(text) <= 65_535, 'Expected a port, 0 to 65535'),
+  transform(Number),
+)
 
 /** The environment that the gateway reads. An empty variable is as good as none. */
 const schema = object({
   /** Port to listen on, 0 to 65,535; 0 is any that is free. Default 8787. */
-  PORT: optional(
-    pipe(
-      string(),
-      check(
-        (text) => /^\d{1,5}$/.test(text) && Number(text) <= 65_535,
-        'Expected a port, 0 to 65535',
-      ),
-      transform(Number),
-    ),
-    '8787',
-  ),
+  PORT: optional(port, '8787'),
   /** Address to listen on. Default 127.0.0.1, this machine only; 0.0.0.0 or :: is every interface. */
   HOST: optional(string(), '127.0.0.1'),
   /** Folder of the databases. Default ./data. */
@@ -57,7 +54,29 @@ const schema = object({
     ),
     '',
   ),
-  /** Whether to make the demo customer and serve the demo shop. Default off. */
+  /**
+   * Port of this machine's loopback address on which GET /metrics is answered, 0 to 65,535; 0 is any that is
+   * free. Default none: then no port is opened for it.
+   */
+  METRICS_PORT: optional(port),
+  /**
+   * Secret, at least 16 characters without white space, with which GET /metrics is answered on PORT:
+   * `Authorization: Bearer …`. Default none: then /metrics is 404 there.
+   */
+  METRICS_TOKEN: optional(
+    pipe(
+      string(),
+      check(
+        (text) => new RegExp(`^\\S{${MIN_METRICS_TOKEN_LENGTH},}$`).test(text),
+        `Expected at least ${MIN_METRICS_TOKEN_LENGTH} characters without white space`,
+      ),
+    ),
+  ),
+  /**
+   * Whether to make the demo customer and serve the demo shop, live view and campaigns of it without a sign-in.
+   * Takes effect only where HOST is a loopback address, TRUSTED_PROXIES is empty and PUBLIC_URL is absent or
+   * names a loopback host. Default off.
+   */
   DEMO: optional(
     pipe(
       picklist(['on', 'off', 'true', 'false', '1', '0'], 'Expected on or off'),
@@ -82,6 +101,8 @@ export type Settings = {
   readonly dataDir: string
   readonly publicUrl: string | undefined
   readonly trustedProxies: readonly string[]
+  readonly metricsPort: number | undefined
+  readonly metricsToken: string | undefined
   readonly demo: boolean
   readonly logLevel: string
 }
@@ -107,6 +128,8 @@ export function readSettings(
       dataDir: output.DATA_DIR,
       publicUrl: output.PUBLIC_URL,
       trustedProxies: output.TRUSTED_PROXIES,
+      metricsPort: output.METRICS_PORT,
+      metricsToken: output.METRICS_TOKEN,
       demo: output.DEMO,
       logLevel: output.LOG_LEVEL,
     },

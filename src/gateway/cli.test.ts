@@ -36,7 +36,7 @@ test('a start with the demo says where everything is, and the demo’s key once'
   expect(said).toContain(`${running.url}/live/`)
   expect(said).toContain(`${running.url}/campaigns/`)
   expect(said).toContain(`<script async src="${running.url}/t/j/DEMOSHOP"></script>`)
-  expect(fieldOf('REST key', said)).toMatch(/^[\w-]{43}$/)
+  expect(fieldOf('REST key', said)).toMatch(/^[A-Z2-7]{52}$/)
 })
 
 test('a customer that is added, changed and removed is seen by a running gateway', async () => {
@@ -62,7 +62,7 @@ test('a customer that is added, changed and removed is seen by a running gateway
   expect(set.stdout).toContain('A shop')
 
   const rest = fieldOf('restKey', run(['customer', 'rotate', id, '--key', 'rest']).stdout)
-  expect(rest).toMatch(/^[\w-]{43}$/)
+  expect(rest).toMatch(/^[A-Z2-7]{52}$/)
   expect(rest).not.toBe(restKey)
   const tracking = run(['customer', 'rotate', id, '--key', 'tracking'])
   expect(await statusOf(fieldOf('trackingKey', tracking.stdout))).toBe(200)

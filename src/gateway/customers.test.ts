@@ -14,13 +14,32 @@ const nextFile = () => join(folder, `${++files}.db`)
 test('a customer gets keys of its own, and is found by id and by tracking key', () => {
   const customers = createCustomers(nextFile(), () => 42)
   const { customer, restKey } = customers.add({ name: 'Shop', origins: ['https://shop.example'] })
-  expect(customer.trackingKey).toMatch(/^[A-Z\d]{8}$/)
-  expect(restKey.length).toBeGreaterThanOrEqual(32)
+  // Some clients upper-case what their user typed in. 5 bits a character.
+  expect(customer.customerId).toMatch(/^[A-Z2-7]{11}$/)
+  expect(customer.trackingKey).toMatch(/^[A-Z2-7]{9}$/)
+  expect(restKey).toMatch(/^[A-Z2-7]{52}$/)
   expect(customer).toMatchObject({ name: 'Shop', origins: ['https://shop.example'], createdAt: 42 })
   expect(customers.find(customer.customerId)).toEqual(customer)
   expect(customers.findByTrackingKey(customer.trackingKey)).toEqual(customer)
   expect(customers.findByTrackingKey('NOTHING1')).toBeUndefined()
   expect(customers.list()).toEqual([customer])
+  customers.close()
+})
+
+test('keys and ids of every older form stay valid', () => {
+  const customers = createCustomers(nextFile())
+  const old = {
+    customerId: 'k3v9x0q1ab',
+    trackingKey: 'A1B2C3D0',
+    restKey: 'hT3_-x9Qa0ZcVbNm1L2kJhGfDsApOiUyTrEwQzXcVbN',
+  }
+  const { customer, restKey } = customers.add(old)
+  expect(customers.find(old.customerId)).toEqual(customer)
+  expect(customers.findByTrackingKey(old.trackingKey)).toEqual(customer)
+  expect(restKey).toBe(old.restKey)
+  expect(hasRestKey(customer, old.restKey)).toBe(true)
+  expect(customers.rotate(old.customerId, 'rest')).toMatch(/^[A-Z2-7]{52}$/)
+  expect(customers.rotate(old.customerId, 'tracking')).toMatch(/^[A-Z2-7]{9}$/)
   customers.close()
 })
 

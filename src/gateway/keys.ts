@@ -1,19 +1,22 @@
-import { createHash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
+import { createHash, randomInt, timingSafeEqual } from 'node:crypto'
 
-const CAPITALS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'
-const SMALL = 'abcdefghijklmnopqrstuvwxyz0123456789'
+/**
+ * The alphabet of base32 (RFC 4648, 6), 5 bits a character. No small letters: there are clients that
+ * upper-case what their user typed in.
+ */
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
-const randomText = (alphabet: string, length: number): string =>
-  Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('')
+const randomText = (length: number): string =>
+  Array.from({ length }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')
 
-/** 8 characters of A-Z and 0-9: public, it stands in the shop's pages. */
-export const makeTrackingKey = (): string => randomText(CAPITALS, 8)
+/** 9 characters of A-Z and 2-7: public, it stands in the shop's pages. */
+export const makeTrackingKey = (): string => randomText(9)
 
-/** 10 characters of a-z and 0-9. */
-export const makeCustomerId = (): string => randomText(SMALL, 10)
+/** 11 characters of A-Z and 2-7. */
+export const makeCustomerId = (): string => randomText(11)
 
-/** 43 characters, 256 random bits: a secret of the shop's servers. */
-export const makeRestKey = (): string => randomBytes(32).toString('base64url')
+/** 52 characters of A-Z and 2-7, 260 random bits: a secret of the shop's servers. */
+export const makeRestKey = (): string => randomText(52)
 
 /**
  * What is kept of a secret. It is random and long, so one round of SHA-256 can not be turned back; a

@@ -76,6 +76,18 @@ test.each([
   }
 })
 
+test('the first fault, which stands in the message already, is told once', async () => {
+  const issues = [
+    { path: 'quantity', message: 'Expected a number' },
+    { path: '', message: 'Expected more' },
+  ]
+  const message = 'The event is invalid: quantity: Expected a number'
+  const { error } = await settle(json(422, { message, issues }))
+  expect(error?.message).toMatch(
+    /answered 422: The event is invalid: quantity: Expected a number: Expected more$/,
+  )
+})
+
 test('422 carries the issues of the gateway, and what of them is of the right form', async () => {
   const issues = [{ path: 'sender.reply_to', message: 'Expected an e-mail address' }]
   const sent = [...issues, null, 'x', { path: 1 }, { path: 'a' }]

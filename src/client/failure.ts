@@ -90,12 +90,16 @@ export function judge(
     Object(body)
   const issues = readIssues(given)
   const text = decoded ? answer.text : `${body ?? ''}`
+  // Our gateway's message ends with the first fault.
+  const faults = issues
+    .map(({ path, message }) => (path ? `${path}: ${message}` : message))
+    .filter((fault) => typeof message !== 'string' || !message.endsWith(fault))
   const mayHaveArrived = hadArrived || status < 400 || status === 408 || status >= 500
   return refuse(
     [
       typeof message === 'string' ? `answered ${status}` : told,
       piece(typeof message === 'string' ? message : text),
-      piece(issues.map(({ path, message }) => `${path}: ${message}`).join('; ')),
+      piece(faults.join('; ')),
       mayHaveArrived && request.method === 'POST' ? 'it may have been carried out' : '',
     ],
     { status, mayHaveArrived, issues, body },

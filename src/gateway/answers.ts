@@ -1,4 +1,4 @@
-import type { Issue } from '../contract/index.ts'
+import { type Issue, UUID } from '../contract/index.ts'
 
 /** Why a request, or one event of a batch, is refused. */
 export type Refusal = {
@@ -6,15 +6,21 @@ export type Refusal = {
   readonly status: number
   readonly message: string
   readonly issues?: readonly Issue[]
+  /** The id of the one event that was sent: the page takes a verdict that names it as final. */
+  readonly id?: string | undefined
 }
 
-/** The refusal of an invalid payload: 422 with every fault. */
-export const invalid = (message: string, issues: readonly Issue[]): Refusal => ({
-  ok: false,
-  status: 422,
-  message,
-  issues,
-})
+/**
+ * The refusal of an invalid payload: 422 with every fault.
+ *
+ * @param message What is invalid; the answer adds the first fault, since many clients show nothing else.
+ * @param issues At least one.
+ */
+export function invalid(message: string, issues: readonly Issue[]): Refusal {
+  const { path, message: fault } = issues[0] as Issue
+  const first = path ? `${path}: ${fault}` : fault
+  return { ok: false, status: 422, message: `${message}: ${first}`, issues }
+}
 
 /** Headers of every JSON answer. */
 export const JSON_HEADERS = {
@@ -44,8 +50,16 @@ export const answer = (
   headers: Record<string, string> = JSON_HEADERS,
 ): Response => new Response(JSON.stringify(body), { status, headers })
 
-/** A JSON error: `{"message", "issues"?}`. */
+/** A JSON error: `{"id"?, "message", "issues"?}`. */
 export const refuse = (
-  { status, message, issues }: Omit<Refusal, 'ok'>,
+  { status, message, issues, id }: Omit<Refusal, 'ok'>,
   headers: Record<string, string> = JSON_HEADERS,
-): Response => answer(status, issues ? { message, issues } : { message }, headers)
+): Response => answer(status, { id, message, issues }, headers)
+
+/** The id in the query of POST /t/r; undefined where it is no UUID, and for every other path. */
+export function eventIdOf(url: string): string | undefined {
+  const start = url.indexOf('?')
+  if (start < 0 || !url.slice(0, start).endsWith('/t/r')) return undefined
+  const id = new URLSearchParams(url.slice(start)).get('id')
+  return id && UUID.test(id) ? id : undefined
+}

@@ -85,7 +85,8 @@ test.each([
   const { create, list } = addCustomer()
   const { status, json } = await create(body)
   expect(status).toBe(422)
-  expect(json.message).toBe('The campaign is invalid')
+  const [{ path, message }] = json.issues
+  expect(json.message).toBe(`The campaign is invalid: ${path && `${path}: `}${message}`)
   expect(json.issues.map(({ path }: { path: string }) => path)).toEqual(
     expect.arrayContaining(paths),
   )

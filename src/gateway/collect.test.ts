@@ -66,7 +66,7 @@ const post = async (
     new Request(`http://t.example/t/r?${query}`, {
       method: 'POST',
       headers: { 'content-type': 'text/plain', ...headers },
-      body: JSON.stringify(payload),
+      body: payload === '' ? '' : JSON.stringify(payload),
     }),
     '203.0.113.9',
   )
@@ -141,6 +141,35 @@ test('without any agent the event is invalid, and says where', async () => {
   const { status, body } = await post('k=SHOPKEY1', { ...PAYLOAD, http_user_agent: undefined })
   expect(status).toBe(422)
   expect(body.issues[0].path).toBe('http_user_agent')
+})
+
+test.each([
+  ['the field', { ...PAYLOAD, url: 'nope' }, /^The event is invalid: url: Expected .+/],
+  ['nothing, of a whole payload', [], /^The event is invalid: Expected an object/],
+])('the message of a 422 names the first fault: %s', async (_, payload, message) => {
+  const { status, body } = await post('k=SHOPKEY1', payload)
+  expect(status).toBe(422)
+  expect(body.message).toMatch(message)
+  expect(body.message.endsWith(body.issues[0].message)).toBe(true)
+  const batch = await postBatch({ events: [{ payload }] })
+  expect(batch.body.results[0].message).toBe(body.message)
+})
+
+test.each<[number, string, unknown, Headers]>([
+  [400, 'k=SHOPKEY1', '', { origin: ORIGIN }],
+  [401, '', PAYLOAD, { origin: ORIGIN }],
+  [401, 'k=SHOPKEY1', PAYLOAD, {}],
+  [401, 'k=SHOPKEY1&api_key=wrong', PAYLOAD, {}],
+  [403, 'k=SHOPKEY1', PAYLOAD, { origin: 'https://evil.example' }],
+  [404, 'k=NOTHING1', PAYLOAD, { origin: ORIGIN }],
+  [413, 'k=SHOPKEY1', { ...PAYLOAD, source: 'x'.repeat(131_072) }, { origin: ORIGIN }],
+  [415, 'k=SHOPKEY1', PAYLOAD, { origin: ORIGIN, 'content-type': 'text/html' }],
+  [422, 'k=SHOPKEY1', {}, { origin: ORIGIN }],
+])('the refusal %i of ?%s names the event', async (status, query, payload, headers) => {
+  const refused = await post(`${query}&id=${ID}`, payload, headers)
+  expect(refused).toMatchObject({ status, body: { id: ID, message: expect.any(String) } })
+  expect((await post(`${query}&id=none`, payload, headers)).body).not.toHaveProperty('id')
+  expect((await post(query, payload, headers)).body).not.toHaveProperty('id')
 })
 
 test('bots are marked, not dropped', async () => {

@@ -1,7 +1,7 @@
 import { isbot } from 'isbot'
 import { findOperation, MAX_EVENT_BYTES, UUID, type Verdict, validate } from '../contract/index.ts'
 import type { Addresses } from './address.ts'
-import { answer, OPEN_HEADERS, type Refusal, refuse } from './answers.ts'
+import { answer, eventIdOf, invalid, OPEN_HEADERS, type Refusal, refuse } from './answers.ts'
 import { readJson } from './body.ts'
 import { type Customer, type Customers, hasRestKey } from './customers.ts'
 import { makeEventId } from './eventId.ts'
@@ -54,9 +54,9 @@ export function createCollect(parts: CollectParts) {
   async function collectOne(request: Request, peer: string): Promise<Response> {
     const query = queryOf(request)
     const sender = identify(query, request)
-    if (!sender.ok) return refused(sender)
+    if (!sender.ok) return refusedOne(sender, request)
     const body = await readJson(request, MAX_EVENT_BYTES)
-    if (!body.ok) return refused(body)
+    if (!body.ok) return refusedOne(body, request)
     const arrival = arrive(request, peer, sender, numberOf(query.get('sent')))
     const judged = judge(
       query.get('id') ?? undefined,
@@ -64,7 +64,7 @@ export function createCollect(parts: CollectParts) {
       body.json,
       arrival,
     )
-    if (!judged.ok) return refused(judged)
+    if (!judged.ok) return refusedOne(judged, request)
     const [outcome] = await log.append([judged.event])
     if (outcome) metrics.event(outcome, judged.event.bot)
     return answer(200, { id: judged.id }, OPEN_HEADERS)
@@ -78,7 +78,9 @@ export function createCollect(parts: CollectParts) {
     if (!body.ok) return refused(body)
     const { sent, events } = asObject(body.json) ?? {}
     if (!Array.isArray(events))
-      return refused(refusal(422, 'The batch is invalid', 'events', 'Expected a list of events'))
+      return refused(
+        invalid('The batch is invalid', [{ path: 'events', message: 'Expected a list of events' }]),
+      )
     if (events.length > MAX_BATCH_EVENTS)
       return refused({
         ok: false,
@@ -135,7 +137,7 @@ export function createCollect(parts: CollectParts) {
 
   function judgeEnvelope(envelope: unknown, arrival: Arrival, mayBeTooLarge: boolean): Judged {
     const given = asObject(envelope)
-    if (!given) return refusal(422, 'The event is invalid', '', 'Expected {id, at, payload}')
+    if (!given) return invalidEvent('', 'Expected {id, at, payload}')
     if (mayBeTooLarge && bytesOf(given.payload) > MAX_EVENT_BYTES)
       return {
         ok: false,
@@ -150,21 +152,14 @@ export function createCollect(parts: CollectParts) {
     const { sender, address, userAgent, sent, receivedAt } = arrival
     const { customer, isServer } = sender
     if (id !== undefined && !(typeof id === 'string' && UUID.test(id)))
-      return refusal(422, 'The event is invalid', 'id', 'Expected a UUID')
+      return invalidEvent('id', 'Expected a UUID')
     const given = asObject(payload)
-    if (!given)
-      return refusal(422, 'The event is invalid', '', 'Expected an object with the event’s fields')
+    if (!given) return invalidEvent('', 'Expected an object with the event’s fields')
     if (!isServer || isMissing(given.remote_addr)) given.remote_addr = address
     if (isMissing(given.http_user_agent)) given.http_user_agent = userAgent
     const operation = findOperation(given, customer.operations, customer.config.eventPrefix)
     const checked = validate(operation, given)
-    if (!checked.ok)
-      return {
-        ok: false,
-        status: 422,
-        message: 'The event is invalid',
-        issues: checked.error.issues,
-      }
+    if (!checked.ok) return invalid('The event is invalid', checked.error.issues)
     const event = {
       customer: customer.customerId,
       id: id ?? makeEventId(receivedAt),
@@ -184,15 +179,14 @@ export function createCollect(parts: CollectParts) {
     return refuse(refusal, OPEN_HEADERS)
   }
 
+  const refusedOne = (refusal: Refusal, { url }: Request): Response =>
+    refused({ ...refusal, id: eventIdOf(url) })
+
   return { collectOne, collectBatch }
 }
 
-const refusal = (status: number, message: string, path: string, fault: string): Refusal => ({
-  ok: false,
-  status,
-  message,
-  issues: [{ path, message: fault }],
-})
+const invalidEvent = (path: string, message: string): Refusal =>
+  invalid('The event is invalid', [{ path, message }])
 
 const queryOf = ({ url }: Request): URLSearchParams => {
   const start = url.indexOf('?')

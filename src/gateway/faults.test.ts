@@ -194,11 +194,13 @@ test('senders that are too slow are closed, others are answered meanwhile', asyn
 
 test('an overloaded log answers 503 with Retry-After, and a readable one', async () => {
   const narrow = await prepared.start({ queue: { maxEvents: 0 } })
-  const answer = await send(narrow.url, TARGET, { method: 'POST', headers: HEADERS, body: BODY })
+  const id = '0190f3a2-7c41-7d11-9a3e-5f2b8c6d4e10'
+  const sent = { method: 'POST', headers: HEADERS, body: BODY }
+  const answer = await send(narrow.url, `${TARGET}&id=${id}`, sent)
   expect(answer.status).toBe(503)
   expect(answer.headers['retry-after']).toBe('1')
   expect(answer.headers['access-control-allow-origin']).toBe('*')
-  expect(JSON.parse(answer.text)).toHaveProperty('message')
+  expect(JSON.parse(answer.text)).toEqual({ id, message: expect.any(String) })
 })
 
 test('what nobody expected is a 500 that tells nothing', async () => {

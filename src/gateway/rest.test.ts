@@ -96,10 +96,34 @@ test('of keys that are repeated the first counts', async () => {
   expect(await call(CHECK_API, '', { query })).toMatchObject({ status: 200, json: [] })
 })
 
-test.each(['/api', '/api/v1', '/api/v1/', `${LIST}/`, '/api/v1/%', '/api/v2/campaigns/list'])(
-  '404 for %s',
-  async (path) => {
-    expect(await call(path)).toMatchObject({ status: 404, json: { message: expect.any(String) } })
+test.each([
+  ...['/api', '/api/v1', '/api/v1/', `${LIST}/`, '/api/v1/%', '/api/v2/campaigns/list'],
+  ...[reportOf('none'), reportOf('a/b'), '/api/v1/campaigns/a%20b/%C4%83'],
+])('404 for %s', async (path) => {
+  expect(await call(path)).toMatchObject({ status: 404, json: { message: expect.any(String) } })
+})
+
+test.each([
+  ['POST', '/api/v1/save_order'],
+  ['POST', '/api/v1/add_subscriber'],
+  ['GET', '/api/v1/campaigns/99'],
+  ['DELETE', '/api/v1/campaigns/99'],
+  ['GET', '/api/v1/campaigns/99/sms/get-report'],
+  ['PUT', '/api/v1/stock/update-v2'],
+])(
+  '501 for %s %s, an operation of the wider service, but for who has its keys',
+  async (...args) => {
+    const [method, path] = args
+    const sent = { method, ...(method !== 'GET' && { body: '{"a":1}' }) }
+    const answer = await call(path, undefined, sent)
+    const message = 'This gateway does not offer this operation'
+    expect(answer).toMatchObject({ status: 501, json: { message } })
+    for (const [query, status] of [
+      ['', 401],
+      ['k=wrong&u=CUST-1', 401],
+      ['k=REST-KEY-1&u=NOBODY', 404],
+    ] as const)
+      expect(await call(path, undefined, { ...sent, query })).toMatchObject({ status })
   },
 )
 

@@ -152,6 +152,16 @@ export function createRest(parts: RestParts) {
     return checkCredentials(customers, body.json) ?? answer(200, [])
   }
 
+  /**
+   * Any other operation of the wider service: 501, since clients read a 404 as an unknown customer. Wrong
+   * keys are told first, as by every operation: with them no operation would work.
+   */
+  const notOffered = async (): Promise<Refusal> => ({
+    ok: false,
+    status: 501,
+    message: 'This gateway does not offer this operation',
+  })
+
   /** A list of whole campaigns, which may be 200 MB: written as the other end reads. */
   async function write(
     { customerId }: Customer,
@@ -206,6 +216,7 @@ export function createRest(parts: RestParts) {
     customEvent: guarded(customEvent),
     checkApiKeys: guarded(checkApiKeys),
     checkAllKeys: guarded(checkAllKeys),
+    notOffered: guarded(notOffered),
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Refusal } from './answers.ts'
+import { invalid, type Refusal } from './answers.ts'
 import { type Customers, hasRestKey } from './customers.ts'
 
 /** What `check-credentials` asks about, by the name it has there. */
@@ -19,8 +19,7 @@ export function checkCredentials(customers: Customers, body: unknown): Refusal |
       ? []
       : [{ path, message: `Expected ${name}, received none` }]
   })
-  if (issues.length > 0)
-    return { ok: false, status: 422, message: 'The credentials are incomplete', issues }
+  if (issues.length > 0) return invalid('The credentials are incomplete', issues)
   const { k, r, u } = given as Record<keyof typeof NAMES, string>
   const customer = customers.findByTrackingKey(k)
   if (!customer) return { ok: false, status: 404, message: 'No customer has this tracking key (k)' }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { serveStatic } from '@hono/node-server/serve-static'
 import { type Context, Hono } from 'hono'
 import type { Addresses } from './address.ts'
-import { answer, headersFor, JSON_HEADERS, refuse } from './answers.ts'
+import { answer, eventIdOf, headersFor, JSON_HEADERS, refuse } from './answers.ts'
 import { createCampaignOperations } from './campaignOperations.ts'
 import { createCampaignPages, PREVIEW_POLICY } from './campaignPages.ts'
 import type { Campaigns } from './campaigns.ts'
@@ -53,6 +53,13 @@ type Handler = (
   context: Context<Env>,
 ) => Response | Promise<Response>
 type Method = 'GET' | 'POST'
+
+/**
+ * Whether a path that is not one of ours is that of an operation of the wider service. A report's path with
+ * an id that was not encoded is that of an unknown campaign.
+ */
+const isForeignOperation = (path: string): boolean =>
+  /^\/api\/v1(?:\/[\w.-]+)+$/.test(path) && !path.endsWith('/email/get-report')
 
 /** Preflights are kept for a day (Chromium: two hours), so that pages ask once. */
 const PREFLIGHT_MAX_AGE_SECONDS = '86400'
@@ -109,27 +116,27 @@ export function createRoutes(parts: RouteParts) {
   folder('/campaigns', pageHeaders(PREVIEW_POLICY))
   if (demo) folder('/shop', {})
 
-  app.notFound(({ req }) =>
-    refuse({ status: 404, message: 'There is nothing at this address' }, headersFor(req.path)),
-  )
+  app.notFound((context) => {
+    const { path, raw } = context.req
+    if (isForeignOperation(path)) return rest.notOffered(raw, context.env.peer, context)
+    return refuse({ status: 404, message: 'There is nothing at this address' }, headersFor(path))
+  })
   // The one place where what nobody expected becomes an answer.
   app.onError((error, { req }) => {
     const headers = headersFor(req.path)
-    if (error instanceof Unavailable) {
-      metrics.refused(503)
+    const id = eventIdOf(req.url)
+    if (error instanceof Unavailable || error instanceof TooMany) {
+      const status = error instanceof TooMany ? 429 : 503
+      metrics.refused(status)
       const { message, retryAfterSeconds } = error
       if (error.cause) parts.onError(error, req.routePath)
-      return refuse({ status: 503, message }, { ...headers, 'retry-after': `${retryAfterSeconds}` })
+      return refuse({ status, message, id }, { ...headers, 'retry-after': `${retryAfterSeconds}` })
     }
-    if (error instanceof TooMany) {
-      metrics.refused(429)
-      const { message, retryAfterSeconds } = error
-      return refuse({ status: 429, message }, { ...headers, 'retry-after': `${retryAfterSeconds}` })
-    }
+    // Without the event's id: the page must not take this for a verdict on the event.
     if (req.raw.signal.aborted)
       return refuse({ status: 400, message: 'The request was given up' }, headers)
     parts.onError(error, req.routePath)
-    return refuse({ status: 500, message: 'Something went wrong here' }, headers)
+    return refuse({ status: 500, message: 'Something went wrong here', id }, headers)
   })
 
   /** One handler a path: with a second one for the other methods hono composes a chain each time. */

@@ -1,7 +1,9 @@
+import { rmSync } from 'node:fs'
 import type { Page } from '@playwright/test'
 import { STUB } from '../src/tracker/snippet.ts'
 import { expect, search, test } from './fixtures.ts'
-import type { PageParts, Shop } from './shopServer.ts'
+import { addCustomer, loadGateway, makeFolder } from './gateway.ts'
+import { type PageParts, type Shop, startShop } from './shopServer.ts'
 
 /** The script is there, and no stub or element of the page's under its name. */
 const expectTrack = (page: Page) =>
@@ -22,15 +24,6 @@ const WAYS: Record<string, (shop: Shop) => PageParts> = {
     head: shop.tag('type="text/lazy"'),
     body: `<script>addEventListener('load',()=>{for(const lazy of document.querySelectorAll('[type="text/lazy"]')){const s=document.createElement('script');s.src=lazy.src;lazy.replaceWith(s)}})</script>`,
   }),
-  'fetched and evaluated': (shop) =>
-    inline(`fetch('${shop.script()}').then(r=>r.text()).then(t=>(0,eval)(t))`),
-  'fetched and made a function': (shop) =>
-    inline(`fetch('${shop.script()}').then(r=>r.text()).then(t=>new Function(t)())`),
-  imported: (shop) => inline(`import('${shop.script()}')`),
-  'in a shadow root': (shop) => ({
-    head: '',
-    body: `<div id="host"></div><script>host.attachShadow({mode:'open'}).append(${element(shop)})</script>`,
-  }),
   'through a file of a tag manager': (shop) => ({
     head: `<script async src="${shop.file('/manager.js', 'text/javascript', `document.body.append(${element(shop)})`)}"></script>`,
     body: '<p>Shop</p>',
@@ -45,6 +38,71 @@ for (const [name, parts] of Object.entries(WAYS))
     await expectStored(['mug'])
     expect(wire.events.map(({ path }) => path)).toEqual(['/t/r'])
   })
+
+/** Ways that leave the script without a tag that it could find: expressions that load it at an address. */
+const WAYS_WITHOUT_TAG: Record<string, (address: string) => string> = {
+  'fetched and evaluated': (address) =>
+    `fetch('${address}').then(r=>r.text()).then(t=>{(0,eval)(t)})`,
+  'fetched and made a function': (address) =>
+    `fetch('${address}').then(r=>r.text()).then(t=>new Function(t)())`,
+  imported: (address) => `import('${address}').then(()=>{})`,
+  'in a shadow root': (address) =>
+    `new Promise(onload=>document.body.appendChild(document.createElement('div')).attachShadow({mode:'open'}).append(Object.assign(document.createElement('script'),{src:'${address}',onload:()=>onload()})))`,
+}
+
+for (const [name, load] of Object.entries(WAYS_WITHOUT_TAG)) {
+  test(`${name}: with a PUBLIC_URL it is as with a tag`, async ({ page, wire }) => {
+    const folder = makeFolder('published')
+    const { startGateway } = await loadGateway()
+    const gateway = await startGateway({ dataDir: folder, publicUrl: wire.url })
+    wire.target = gateway.url
+    const shop = await startShop(wire.url, addCustomer(gateway).trackingKey)
+    try {
+      await page.goto(shop.page('/a', { head: '' }))
+      await page.evaluate(load(shop.script()))
+      await search(page, 'mug')
+      await expect
+        .poll(() => wire.events.map(({ path, outcome }) => [path, outcome]))
+        .toEqual([['/t/r', 200]])
+    } finally {
+      await page.close()
+      await shop.close()
+      await gateway.close()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+
+  test(`${name}: without one it does not start, and sends nothing anywhere`, async ({
+    page,
+    shop,
+    wire,
+  }) => {
+    const sent: string[] = []
+    page.on('request', (request) => {
+      if (request.method() === 'POST') sent.push(request.url())
+    })
+    await page.goto(shop.page('/a', { head: `<script>${STUB}</script>` }))
+    await page.evaluate(load(shop.script()))
+    await page.evaluate(() => void track.search({ search_term: 'mug' }))
+    await page.evaluate(() => dispatchEvent(new Event('online')))
+    expect(wire.others.map(({ outcome }) => outcome)).toEqual([200])
+    expect(await page.evaluate(() => typeof track.version)).toBe('function')
+    expect(sent).toEqual([])
+  })
+}
+
+test('the script of the JSON form knows its gateway without a tag', async ({
+  page,
+  shop,
+  expectStored,
+}) => {
+  await page.goto(shop.page('/a', { head: '' }))
+  await page.evaluate(
+    `fetch('${shop.script()}',{headers:{accept:'application/json'}}).then(r=>r.json()).then(({script})=>{(0,eval)(script)})`,
+  )
+  await search(page, 'mug')
+  await expectStored(['mug'])
+})
 
 test('before there is a body, which comes later @both', async ({ page, shop, expectStored }) => {
   const head = `${shop.tag()}<script>track.search({search_term:'early'})</script>`

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createAddresses, isLocal, readAddress } from './address.ts'
+import { createAddresses, isLocal, networkOf, readAddress } from './address.ts'
 
 const request = (headers: Record<string, string> = {}, url = 'http://t.example/t/r') =>
   new Request(url, { headers })
@@ -108,4 +108,15 @@ test.each<[string, string, Record<string, string>, boolean]>([
   ['127.0.0.1', 'http://localhost/', { via: '1.1 proxy' }, false],
 ])('local: %s %s %j: %s', (peer, url, headers, expected) => {
   expect(isLocal(request(headers, url), peer)).toBe(expected)
+})
+
+test.each([
+  ['203.0.113.7', '203.0.113.7'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:db8:1:2::', '2001:db8:1:2::/64'],
+  ['2001:db8::1', '2001:db8:0:0::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  ['', ''],
+])('limits count %s by %s', (address, network) => {
+  expect(networkOf(address)).toBe(network)
 })

@@ -87,6 +87,16 @@ export function readAddress(text: string): string | undefined {
 }
 
 /**
+ * What limits count an address by: an IPv4 address itself, of an IPv6 address its /64, since a subscriber is given
+ * at least that (RFC 6177).
+ */
+export function networkOf(address: string): string {
+  if (!isIPv6(address)) return address
+  const network = ipaddr.IPv6.parse(address).parts.slice(0, 4)
+  return `${network.map((part) => part.toString(16)).join(':')}::/64`
+}
+
+/**
  * Whether a request comes from the machine itself: a loopback peer, a loopback Host (so no page of
  * another name that was made to resolve here) and no proxy between.
  */

@@ -1,4 +1,4 @@
-import ipaddr from 'ipaddr.js'
+import { networkOf } from './address.ts'
 
 /** How often an address may fail at something. */
 export type Attempts = {
@@ -20,11 +20,11 @@ export function createAttempts(max: number, forgetMs: number, now: () => number)
 
   return {
     waitSeconds(address) {
-      const full = (emptyAt.get(keyOf(address)) ?? 0) - (max - 1) * forgetMs
+      const full = (emptyAt.get(networkOf(address)) ?? 0) - (max - 1) * forgetMs
       return Math.max(0, Math.ceil((full - now()) / 1000))
     },
     failed(address) {
-      const key = keyOf(address)
+      const key = networkOf(address)
       const level = Math.max(emptyAt.get(key) ?? 0, now()) + forgetMs
       emptyAt.delete(key)
       for (const [oldest, at] of emptyAt) {
@@ -34,10 +34,4 @@ export function createAttempts(max: number, forgetMs: number, now: () => number)
       emptyAt.set(key, level)
     },
   }
-}
-
-/** Whoever has one IPv6 address has its whole /64. */
-function keyOf(address: string): string {
-  if (!ipaddr.IPv6.isValid(address)) return address
-  return ipaddr.IPv6.networkAddressFromCIDR(`${address}/64`).toString()
 }

@@ -80,6 +80,31 @@ test.each<[string, Record<string, string>, string, string]>([
     'https://t.example:8787',
   ],
   ['nonsense', { 'x-forwarded-host': 'a b' }, '10.0.0.2', 'http://t.example:8787'],
+  // Many proxies pass on what the client sends of these.
+  ...[
+    'javascript',
+    'file',
+    'ftp',
+    'wss',
+    'blob:https',
+    'data',
+    'x',
+    '//',
+    'https://evil.example/?',
+  ].map((scheme): [string, Record<string, string>, string, string] => [
+    `the scheme ${scheme}`,
+    { 'x-forwarded-proto': scheme },
+    '10.0.0.2',
+    'http://t.example:8787',
+  ]),
+  ...['user:pass@public.example', 'public.example/path?x#y', 'public.example\\x'].map(
+    (host): [string, Record<string, string>, string, string] => [
+      `the host ${host}`,
+      { 'x-forwarded-host': host },
+      '10.0.0.2',
+      'http://public.example',
+    ],
+  ),
 ])('the gateway’s own address: %s', (_, headers, peer, expected) => {
   const asked = request(headers, 'http://t.example:8787/t/j/ABC123')
   expect(createAddresses(['10.0.0.2']).base(asked, peer)).toBe(expected)

@@ -59,12 +59,11 @@ export function createAddresses(
       if (publicUrl) return publicUrl
       const { origin, protocol, host } = new URL(request.url)
       if (!isTrusted(readAddress(peer) ?? peer)) return origin
-      const said = (header: string) =>
-        request.headers.get(header)?.split(',').at(-1)?.trim() || null
+      const last = (header: string) => request.headers.get(header)?.split(',').at(-1)?.trim()
+      // Many proxies pass on what the client sends here. The origin of another scheme is `null`.
+      const scheme = /^https?$/i.exec(last('x-forwarded-proto') ?? '')?.[0] ?? protocol.slice(0, -1)
       try {
-        return new URL(
-          `${said('x-forwarded-proto') ?? protocol.slice(0, -1)}://${said('x-forwarded-host') ?? host}`,
-        ).origin
+        return new URL(`${scheme}://${last('x-forwarded-host') || host}`).origin
       } catch {
         return origin
       }

@@ -139,15 +139,21 @@ test('the restKey opens its customer, by a cookie that scripts and other sites d
   expect((await get('/live/events?customer=other', session)).status).toBe(403)
 })
 
-test('over https the cookie is Secure', async () => {
+test.each<[string, Record<string, string>, boolean]>([
+  ['a trusted proxy says so', { 'x-forwarded-proto': 'https' }, true],
+  ['the browser says so, whatever the proxy', { origin: 'https://t.shop.example' }, true],
+  ['nobody says so', { origin: 'http://t.shop.example' }, false],
+  ['the proxy passes on nonsense', { 'x-forwarded-proto': 'javascript' }, false],
+])('over https the cookie is Secure: %s', async (_, headers, isSecure) => {
   const behind = await prepared.start({ trustedProxies: ['127.0.0.9'] })
   const answer = await send(behind.url, '/live/login', {
     method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-forwarded-proto': 'https' },
+    headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(shop),
     peer: '127.0.0.9',
   })
-  expect(answer.headers['set-cookie']?.[0]).toContain('; Secure')
+  expect(answer.status).toBe(200)
+  expect(answer.headers['set-cookie']?.[0]?.includes('; Secure')).toBe(isSecure)
 })
 
 test('gateways on one host have cookies of their own: a browser sends both to each', async () => {

@@ -196,7 +196,10 @@ export function createOperators({ customers, addresses, demo, now }: OperatorPar
   }
 
   function cookie(request: Request, peer: string, token: string, seconds: number): string {
-    const secure = addresses.base(request, peer).startsWith('https:') ? '; Secure' : ''
+    // A proxy that does not tell its scheme hides TLS; the browser's Origin still shows it. A false Origin
+    // harms only its own sender, whose browser then keeps the cookie from http.
+    const seenBy = [addresses.base(request, peer), request.headers.get('origin') ?? '']
+    const secure = seenBy.some((address) => address.startsWith('https:')) ? '; Secure' : ''
     return `${cookieName(request, peer)}=${token}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${secure}`
   }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { Addresses } from './address.ts'
-import { OPEN_HEADERS, refuse } from './answers.ts'
+import { answer, OPEN_HEADERS, refuse } from './answers.ts'
 import type { Customer, Customers } from './customers.ts'
 import type { PublicConfig } from './publicConfig.ts'
 
@@ -77,18 +77,18 @@ const CACHE_HEADERS = {
  * The JSON form has the same address. Caches that keep by address alone (some honour no `Vary` but
  * Accept-Encoding) would hand it to pages.
  */
-const PRIVATE_HEADERS = { ...SHARED_HEADERS, 'cache-control': 'private, no-store' }
-
-const TYPES = {
-  js: 'text/javascript; charset=utf-8',
-  json: 'application/json; charset=utf-8',
-} as const
+const PRIVATE_HEADERS = {
+  ...SHARED_HEADERS,
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'private, no-store',
+}
+const SCRIPT_TYPE = 'text/javascript; charset=utf-8'
 
 type Encoded = {
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly headers: Record<string, string>
 }
-type Media = keyof typeof TYPES
+type Media = 'js' | 'json'
 type Encoding = 'br' | 'gzip' | 'identity'
 /** One key's script, ready in every encoding. */
 type Ready = {
@@ -105,7 +105,8 @@ type Ready = {
  * script tag. The JSON form is private, for a server that inlines the script: where PUBLIC_URL is missing,
  * it names the address of the request.
  *
- * The JavaScript is compressed once and kept: compressing for each request cost 16 times as much.
+ * The JavaScript is compressed once and kept: compressing for each request cost 16 times as much. The JSON is
+ * not compressed at all, so no request makes the gateway compress anything but a customer's script, once.
  *
  * @param publicUrl The gateway's address as the world sees it, if it is configured.
  * @param version Version of the package, told in the JSON form.
@@ -128,12 +129,11 @@ export function createServeScript(
     const media = wantsJson(request) ? 'json' : 'js'
     const customer = customers.findByTrackingKey(trackingKey)
     if (!customer) return notFound(media)
+    if (media === 'json')
+      return answer(200, toJson(customer, addresses.base(request, peer)), PRIVATE_HEADERS)
     const encoding = chooseEncoding(request.headers.get('accept-encoding'))
-    const { bytes, headers } =
-      media === 'js'
-        ? (await ready(customer))[encoding]
-        : await encodeLightly(toJson(customer, addresses.base(request, peer)), encoding)
-    if (matches(request.headers.get('if-none-match'), headers.etag)) {
+    const { bytes, headers } = (await ready(customer))[encoding]
+    if (matches(request.headers.get('if-none-match'), headers.etag as string)) {
       const { 'content-length': _, 'content-encoding': __, 'content-type': ___, ...rest } = headers
       return new Response(null, { status: 304, headers: rest })
     }
@@ -165,16 +165,11 @@ export function createServeScript(
     return { config, script: `${files.track}(${toSource(config)},{${parts.join()}});` }
   }
 
-  function toJson(customer: Customer, base: string): string {
+  /** The JSON form. */
+  function toJson(customer: Customer, base: string) {
     const { config, script } = compose(customer, base)
     const integrity = `sha384-${createHash('sha384').update(script).digest('base64')}`
-    return JSON.stringify({
-      trackingKey: customer.trackingKey,
-      version,
-      integrity,
-      config,
-      script,
-    })
+    return { trackingKey: customer.trackingKey, version, integrity, config, script }
   }
 }
 
@@ -190,24 +185,29 @@ export function toSource(value: unknown): string {
   )
 }
 
-/** JavaScript in every encoding, as small as it gets. */
+/** A script in every encoding, as small as it gets. */
 async function encode(script: string): Promise<Record<Encoding, Encoded>> {
   const raw = Buffer.from(script)
   const [br, gz] = await Promise.all([
     promisify(brotliCompress)(raw, {
       params: {
-        [constants.BROTLI_PARAM_QUALITY]: 11,
+        [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
         [constants.BROTLI_PARAM_SIZE_HINT]: raw.length,
       },
     }),
     promisify(gzip)(raw, { level: 9 }),
   ])
-  const headers = { ...CACHE_HEADERS, 'content-type': TYPES.js }
-  // A strong tag, so each encoding has its own (RFC 9110, 8.8.3.3).
   const hash = createHash('sha256').update(raw).digest('base64url').slice(0, 22)
   const toEncoded = (bytes: Buffer, encoding: Encoding): Encoded => ({
     bytes: new Uint8Array(bytes),
-    headers: { ...headers, ...contentHeaders(bytes, encoding), etag: `"${hash}-${encoding}"` },
+    headers: {
+      ...CACHE_HEADERS,
+      'content-type': SCRIPT_TYPE,
+      'content-length': String(bytes.length),
+      // A strong tag, so each encoding has its own (RFC 9110, 8.8.3.3).
+      etag: `"${hash}-${encoding}"`,
+      ...(encoding !== 'identity' && { 'content-encoding': encoding }),
+    },
   })
   return {
     br: toEncoded(br, 'br'),
@@ -215,27 +215,6 @@ async function encode(script: string): Promise<Record<Encoding, Encoded>> {
     identity: toEncoded(raw, 'identity'),
   }
 }
-
-/** JSON for one request, at the lowest level. */
-async function encodeLightly(json: string, encoding: Encoding): Promise<Encoded> {
-  const raw = Buffer.from(json)
-  const params = { [constants.BROTLI_PARAM_QUALITY]: 1 }
-  const bytes =
-    encoding === 'br'
-      ? await promisify(brotliCompress)(raw, { params })
-      : encoding === 'gzip'
-        ? await promisify(gzip)(raw, { level: 1 })
-        : raw
-  return {
-    bytes: new Uint8Array(bytes),
-    headers: { ...PRIVATE_HEADERS, 'content-type': TYPES.json, ...contentHeaders(bytes, encoding) },
-  }
-}
-
-const contentHeaders = (bytes: Uint8Array, encoding: Encoding): Record<string, string> => ({
-  'content-length': String(bytes.length),
-  ...(encoding !== 'identity' && { 'content-encoding': encoding }),
-})
 
 /** A page's script tag says any type is fine; only who names JSON gets JSON. */
 const wantsJson = (request: Request): boolean => {
@@ -263,24 +242,27 @@ function qualityOf(header: string, word: string): number {
 }
 
 /** If-None-Match compares weakly (RFC 9110, 13.1.2): proxies that recompress add `W/`. */
-const matches = (header: string | null, etag: string | undefined): boolean =>
+const matches = (header: string | null, etag: string): boolean =>
   !!header &&
-  !!etag &&
   header.split(',').some((item) => {
     const tag = item.trim()
     return tag === '*' || tag.replace(/^W\//, '') === etag
   })
 
 function notFound(media: Media): Response {
+  const vary = { vary: SHARED_HEADERS.vary }
   if (media === 'json')
-    return refuse({ status: 404, message: 'No customer has this tracking key' }, OPEN_HEADERS)
+    return refuse(
+      { status: 404, message: 'No customer has this tracking key' },
+      { ...OPEN_HEADERS, ...vary },
+    )
   return new Response('/* No customer has this tracking key. */\n', {
     status: 404,
     headers: {
       ...OPEN_HEADERS,
-      'content-type': TYPES.js,
+      ...vary,
+      'content-type': SCRIPT_TYPE,
       'cross-origin-resource-policy': 'cross-origin',
-      vary: 'Accept, Accept-Encoding',
     },
   })
 }
@@ -293,6 +275,6 @@ export function serveInspector(source: string): Response {
       headers: OPEN_HEADERS,
     })
   return new Response(source, {
-    headers: { ...CACHE_HEADERS, 'content-type': TYPES.js },
+    headers: { ...CACHE_HEADERS, 'content-type': SCRIPT_TYPE },
   })
 }

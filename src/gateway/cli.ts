@@ -39,6 +39,7 @@ Settings are environment variables:
   PUBLIC_URL         the gateway's address as the world sees it; scripts that are inlined need it
   TRUSTED_PROXIES    addresses and networks whose X-Forwarded-For is believed
   METRICS_PORT       loopback port of GET /metrics; METRICS_TOKEN answers it on PORT as well
+  MAX_CONNECTIONS 4096   BODY_BUDGET_BYTES 67108864
   DEMO off           only where HOST is a loopback address and no proxy is configured
 `
 

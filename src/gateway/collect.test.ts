@@ -305,7 +305,8 @@ test.each([
   ['a list alone', [], 422],
   ['nothing', null, 422],
   ['no JSON', '{', 400],
-  ['500 events', { events: Array(500).fill(null) }, 200],
+  ['500 events', { events: Array(500).fill({ payload: PAYLOAD }) }, 200],
+  ['500 events that are none', { events: Array(500).fill(null) }, 422],
   ['501 events', { events: Array(501).fill(null) }, 413],
   ['above a mebibyte', `{"events":[],"x":"${'x'.repeat(2 ** 20)}"}`, 413],
   ['none at all', { events: [] }, 200],
@@ -315,4 +316,55 @@ test.each([
 
 test('a batch needs the same rights', async () => {
   expect((await postBatch({ events: [] }, 'k=NOTHING1')).status).toBe(404)
+})
+
+test.each([
+  ['no credentials', '', PAYLOAD, 401],
+  ['an unknown key', 'k=NOTHING1', PAYLOAD, 404],
+  ['an invalid event', 'k=SHOPKEY1', { ...PAYLOAD, url: 'nope' }, 422],
+  ['a body that is too large', 'k=SHOPKEY1', { x: 'x'.repeat(131_072) }, 413],
+])('the refusal of %s names the event by its id', async (_, query, payload, status) => {
+  const named = await post(`${query}&id=${ID}`, payload)
+  expect(named).toMatchObject({ status, body: { id: ID } })
+  for (const id of ['', 'x', `${ID}0`, '%00']) {
+    const { body } = await post(`${query}&id=${id}`, payload)
+    expect(body.id).toBeUndefined()
+  }
+})
+
+test('the message of a refusal names the first fault', async () => {
+  const { body } = await post('k=SHOPKEY1', { ...PAYLOAD, url: 'nope' })
+  expect(body.message).toBe(
+    'The event is invalid: url: Expected an http or https address, received "nope"',
+  )
+  const { body: whole } = await post('k=SHOPKEY1', [])
+  expect(whole.message).toBe('The event is invalid: Expected an object with the event’s fields')
+  const { body: batch } = await postBatch({ events: [{ payload: { ...PAYLOAD, did: '' } }] })
+  expect(batch.results[0].message).toMatch(/^The event is invalid: did: Expected/)
+})
+
+test('the answer to an invalid batch is no larger than the batch', async () => {
+  const size = (value: unknown) => JSON.stringify(value).length
+  const ids = (count: number, payload: unknown) =>
+    Array.from({ length: count }, () => ({ id: ID, at: 1, payload }))
+  for (const [events, detail] of [
+    [ids(3, { ...PAYLOAD, did: 7 }), 'issues'],
+    [ids(100, { ...PAYLOAD, did: 7, url: 'https://shop.example/' }), 'message'],
+    [ids(400, {}), 'status'],
+  ] as const) {
+    const { status, body } = await postBatch({ events })
+    expect(status).toBe(200)
+    expect(size(body)).toBeLessThanOrEqual(Math.max(1_024, size({ events })))
+    expect(body.results).toHaveLength(events.length)
+    expect(Object.keys(body.results[0]).at(-1)).toBe(detail)
+  }
+})
+
+test('a batch whose bare verdicts would be larger is refused as a whole, and nothing of it is stored', async () => {
+  const before = (await recordsOf({ log } as never)).length
+  const { status, body } = await postBatch({
+    events: [{ payload: PAYLOAD }, ...Array(400).fill({})],
+  })
+  expect([status, body.issues[0].path]).toEqual([422, 'events'])
+  expect(await recordsOf({ log } as never)).toHaveLength(before)
 })

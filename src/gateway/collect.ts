@@ -14,6 +14,10 @@ import { allowsOrigin } from './origins.ts'
 export const MAX_BATCH_BYTES = 2 ** 20
 /** The most events in a batch: above it 413. */
 export const MAX_BATCH_EVENTS = 500
+/** The most values in a batch, of which a page's event has 14: above it 413. */
+const MAX_BATCH_VALUES = 10_000
+/** The answer to a batch is no larger than the batch, or than this, bytes. */
+const MIN_ANSWER_BYTES = 1_024
 
 /** What collecting needs of the rest of the gateway. */
 export type CollectParts = {
@@ -74,7 +78,7 @@ export function createCollect(parts: CollectParts) {
   async function collectBatch(request: Request, peer: string): Promise<Response> {
     const sender = identify(queryOf(request), request)
     if (!sender.ok) return refused(sender)
-    const body = await readJson(request, MAX_BATCH_BYTES)
+    const body = await readJson(request, MAX_BATCH_BYTES, { maxValues: MAX_BATCH_VALUES })
     if (!body.ok) return refused(body)
     const { sent, events } = asObject(body.json) ?? {}
     if (!Array.isArray(events))
@@ -90,18 +94,15 @@ export function createCollect(parts: CollectParts) {
     const arrival = arrive(request, peer, sender, sent)
     const mayBeTooLarge = body.bytes > MAX_EVENT_BYTES
     const judged = events.map((envelope) => judgeEnvelope(envelope, arrival, mayBeTooLarge))
+    const answered = writeVerdicts(judged, events, Math.max(MIN_ANSWER_BYTES, body.bytes))
+    if (!answered.ok) return refused(answered)
     const good = judged.flatMap((one) => (one.ok ? [one.event] : []))
     const outcomes = good.length > 0 ? await log.append(good) : []
     outcomes.forEach((outcome, i) => {
       metrics.event(outcome, good[i]?.bot ?? false)
     })
-    const results = judged.map((one, i): Verdict => {
-      if (one.ok) return { id: one.id, status: 200 }
-      metrics.refused(one.status)
-      const { status, message, issues } = one
-      return { id: idOf(events[i]), status, message, ...(issues && { issues }) }
-    })
-    return answer(200, { results }, OPEN_HEADERS)
+    for (const one of judged) if (!one.ok) metrics.refused(one.status)
+    return new Response(answered.text, { headers: OPEN_HEADERS })
   }
 
   /** decisions.md, "Who carries what": the restKey of a server, or an Origin that the customer allows. */
@@ -187,6 +188,38 @@ export function createCollect(parts: CollectParts) {
 
 const invalidEvent = (path: string, message: string): Refusal =>
   invalid('The event is invalid', [{ path, message }])
+
+/**
+ * The body of a batch's answer. What a stranger sends must not cost more to answer than to send: where the
+ * verdicts are larger than the batch, their issues are left out, then their messages too, then the whole batch
+ * is refused.
+ */
+function writeVerdicts(
+  judged: readonly Judged[],
+  events: readonly unknown[],
+  maxBytes: number,
+): { readonly ok: true; readonly text: string } | Refusal {
+  const write = (toDetails: (refusal: Refusal) => Partial<Verdict>) =>
+    JSON.stringify({
+      results: judged.map(
+        (one, i): Verdict =>
+          one.ok
+            ? { id: one.id, status: 200 }
+            : { id: idOf(events[i]), status: one.status, ...toDetails(one) },
+      ),
+    })
+  for (const toDetails of [
+    ({ message, issues }: Refusal) => ({ message, ...(issues && { issues }) }),
+    ({ message }: Refusal) => ({ message }),
+    () => ({}),
+  ]) {
+    const text = write(toDetails)
+    if (Buffer.byteLength(text) <= maxBytes) return { ok: true, text }
+  }
+  return invalid('The batch is invalid', [
+    { path: 'events', message: 'Expected events of the form {id, at, payload}' },
+  ])
+}
 
 const queryOf = ({ url }: Request): URLSearchParams => {
   const start = url.indexOf('?')

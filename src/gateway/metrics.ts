@@ -6,6 +6,8 @@ export type Metrics = {
   event(outcome: Outcome, bot: boolean): void
   /** An event, or a whole request, that was not taken, by the status of its answer. */
   refused(status: number): void
+  /** A connection that was closed to make room, or refused because there was none. */
+  refusedConnection(how: 'evicted' | 'refused'): void
   commit(events: number, seconds: number): void
   /** The text that a Prometheus server reads, and its content type. */
   render(): Promise<{ readonly text: string; readonly type: string }>
@@ -31,6 +33,12 @@ export function createMetrics(depth: () => number): Metrics {
     name: 'events_refused_total',
     help: 'Events and requests refused, by status',
     labelNames: ['status'],
+    registers,
+  })
+  const refusedConnections = new Counter({
+    name: 'connections_refused_total',
+    help: 'Connections above the bound: idle ones evicted to make room, new ones refused',
+    labelNames: ['how'],
     registers,
   })
   const seconds = new Histogram({
@@ -65,6 +73,7 @@ export function createMetrics(depth: () => number): Metrics {
       if (bot) bots.inc()
     },
     refused: (status) => refused.labels(String(status)).inc(),
+    refusedConnection: (how) => refusedConnections.labels(how).inc(),
     commit(events, took) {
       seconds.observe(took)
       size.observe(events)

@@ -75,7 +75,7 @@ export function createRest(parts: RestParts) {
 
   /** POST /api/v1/campaigns/list */
   async function list({ request, customer, hangUp }: Call): Promise<Response | Refusal> {
-    const body = await readJson(request, MAX_FILTER_BYTES, {})
+    const body = await readJson(request, MAX_FILTER_BYTES, { whenEmpty: {} })
     if (!body.ok) return body
     const listed = await operations.listSizes(customer.customerId, body.json)
     if (!listed.ok) return listed
@@ -138,7 +138,7 @@ export function createRest(parts: RestParts) {
 
   /** POST /api/v1/check-api-credentials: who comes as far as here has the right ones. */
   async function checkApiKeys({ request }: Call): Promise<Response | Refusal> {
-    const body = await readJson(request, MAX_CHECK_BYTES, {})
+    const body = await readJson(request, MAX_CHECK_BYTES, { whenEmpty: {} })
     if (!body.ok) return body
     return body.json === null
       ? invalid('The request is invalid', [{ path: '', message: 'Expected no body' }])
@@ -147,7 +147,7 @@ export function createRest(parts: RestParts) {
 
   /** POST /api/v1/check-credentials */
   async function checkAllKeys({ request }: Call): Promise<Response | Refusal> {
-    const body = await readJson(request, MAX_CHECK_BYTES, {})
+    const body = await readJson(request, MAX_CHECK_BYTES, { whenEmpty: {} })
     if (!body.ok) return body
     return checkCredentials(customers, body.json) ?? answer(200, [])
   }

@@ -1,19 +1,20 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import { createAddresses } from './address.ts'
-import { OPEN_HEADERS, refuse } from './answers.ts'
 import type { Campaigns } from './campaigns.ts'
 import { type Customers, createCustomers } from './customers.ts'
 import { prepareDataFolder } from './dataFolder.ts'
 import { addDemoCampaign, addDemoCustomer, findDemoBlock } from './demo.ts'
 import type { EventLog } from './eventLog.ts'
 import { createGroupCommit, type QueueLimits } from './groupCommit.ts'
+import { createBodyBudget } from './http/bodyBudget.ts'
+import { readMaxConnections } from './http/connections.ts'
+import { closeServer, createHttpServer } from './http/httpServer.ts'
 import { createMetrics } from './metrics.ts'
 import { startMetricsServer } from './metricsServer.ts'
-import { createRoutes, type Env } from './routes.ts'
+import { createRoutes } from './routes.ts'
 import { readScriptFiles } from './serveScript.ts'
 import { createSqliteCampaigns } from './sqlite/campaigns.ts'
 import { createSqliteLog } from './sqlite/eventLog.ts'
@@ -50,6 +51,10 @@ export type GatewayOptions = {
   readonly publicFolder?: string
   /** Bundle of sqlite/worker.ts, with report-worker.js beside it. Default: beside this bundle. */
   readonly workerFile?: URL
+  /** Connections at a time. Default 4,096, less where the process may open fewer files. */
+  readonly maxConnections?: number | undefined
+  /** Bodies above 16 KiB that are being received, bytes of all together. Default 64 MiB. */
+  readonly bodyBudgetBytes?: number | undefined
   /** Bounds of the queue in front of the log. */
   readonly queue?: QueueLimits
   /** A request must have arrived whole within this, ms. Default 10,000. */
@@ -77,13 +82,6 @@ export type Gateway = {
   /** Takes no more requests, answers those that are there, stores what was accepted, lets go. */
   close(): Promise<void>
 }
-
-/** Longer than the idle time of common load balancers (60 s), which else see resets. */
-const KEEP_ALIVE_MS = 72_000
-/** A request must have arrived whole within this, ms. */
-const REQUEST_TIMEOUT_MS = 10_000
-/** How often node looks for senders that are too slow, ms (its default is 30 s). */
-const SLOW_SENDER_CHECK_MS = 1_000
 
 /**
  * Starts a gateway.
@@ -132,7 +130,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       onError,
       isReady: () => isReady,
     })
-    const server = createHttpServer(routes.fetch, options.requestTimeoutMs)
+    const server = createHttpServer({
+      fetch: routes.fetch,
+      addresses,
+      bodies: createBodyBudget(options.bodyBudgetBytes),
+      maxConnections: readMaxConnections(options.maxConnections),
+      requestTimeoutMs: options.requestTimeoutMs,
+      onRefusedConnection: metrics.refusedConnection,
+      onRefused: metrics.refused,
+    })
     const metricsServer =
       metricsPort === undefined ? undefined : await startMetricsServer(metrics, metricsPort)
     const bound = await listen(server, port, host).catch((error) => {
@@ -176,88 +182,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-function createHttpServer(
-  fetch: (request: Request, env: Env['Bindings']) => Response | Promise<Response>,
-  requestTimeout = REQUEST_TIMEOUT_MS,
-): Server {
-  const listener = getRequestListener(
-    (request, env) =>
-      // A Host such as `xn--` passes the library's look at its characters and is no URL all the same.
-      URL.canParse(request.url) ? fetch(request, bindingsOf(env as HttpBindings)) : refuseAddress(),
-    // What can not become a Request: a Host or an address that is no URL.
-    { errorHandler: refuseAddress },
-  )
-  const server = createServer(
-    {
-      requestTimeout,
-      headersTimeout: Math.min(requestTimeout, 5_000),
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      connectionsCheckingInterval: SLOW_SENDER_CHECK_MS,
-    },
-    listener,
-  )
-  server.on('clientError', refuseMalformed)
-  // Who waits before it sends its body is told to go on when somebody reads it: who is refused by the
-  // head alone need not send it. (After such an answer node closes the connection.)
-  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    request.once('resume', () => {
-      if (!response.headersSent) response.writeContinue()
-    })
-    server.emit('request', request, response)
-  })
-  server.on('checkExpectation', (request: IncomingMessage, response) =>
-    server.emit('request', request, response),
-  )
-  // Before the listener that answers: what it has answered may have no socket any more.
-  server.prependListener('request', createQueueWatch())
-  return server
-}
-
-const bindingsOf = ({ incoming }: HttpBindings): Env['Bindings'] => ({
-  peer: incoming.socket.remoteAddress ?? '',
-  // Not the answer: one that waits behind another has no socket yet, and its end would wait for it.
-  hangUp: () => void incoming.socket.destroy(),
-})
-
-/**
- * Requests may come before the answer to the one before has gone. Node tells an answer that its connection
- * is gone only once it has its turn, which then never comes, and what it holds would be held for ever. So
- * those that still wait are told at the socket's end.
- */
-function createQueueWatch() {
-  const queued = new WeakMap<Socket, Set<ServerResponse>>()
-  return ({ socket }: IncomingMessage, answer: ServerResponse): void => {
-    if (answer.socket) return
-    const answers = queued.get(socket) ?? new Set()
-    answers.add(answer)
-    answer.once('close', () => answers.delete(answer))
-    if (queued.has(socket)) return
-    queued.set(socket, answers)
-    // One listener a socket, and after all others: by then node has told the answer that had its turn.
-    socket.once('close', () =>
-      process.nextTick(() => {
-        for (const waiting of answers) {
-          waiting.destroyed = true
-          waiting.emit('close')
-        }
-      }),
-    )
-  }
-}
-
-const refuseAddress = (): Response =>
-  refuse({ status: 400, message: 'The address is invalid' }, OPEN_HEADERS)
-
-/** Who has not taken its answer by then gets no more of it: a reader may take as long as it likes. */
-async function closeServer(server: Server, patienceMs = REQUEST_TIMEOUT_MS): Promise<void> {
-  // A connection that is kept alive becomes idle only after its answer.
-  const idle = setInterval(() => server.closeIdleConnections(), 50)
-  const patience = setTimeout(() => server.closeAllConnections(), patienceMs)
-  await new Promise<void>((resolve) => server.close(() => resolve()))
-  clearInterval(idle)
-  clearTimeout(patience)
-}
-
 function listen(server: Server, port: number, host: string): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
@@ -269,22 +193,4 @@ function listen(server: Server, port: number, host: string): Promise<AddressInfo
 function urlHost({ address, family }: AddressInfo): string {
   if (address === '0.0.0.0' || address === '::') return 'localhost'
   return family === 'IPv6' ? `[${address}]` : address
-}
-
-/** What node's parser refuses never becomes a Request; it gets a JSON answer all the same. */
-function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy()
-    return
-  }
-  const [status, message] =
-    error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-      ? ['408 Request Timeout', 'The request took too long to arrive']
-      : error.code === 'HPE_HEADER_OVERFLOW'
-        ? ['431 Request Header Fields Too Large', 'The headers are too large']
-        : ['400 Bad Request', 'This is no HTTP request']
-  const body = JSON.stringify({ message })
-  const headers = { ...OPEN_HEADERS, connection: 'close', 'content-length': `${body.length}` }
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-  socket.end(`HTTP/1.1 ${status}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
 }

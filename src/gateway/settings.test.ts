@@ -10,6 +10,8 @@ const DEFAULTS = {
   metricsPort: undefined,
   metricsToken: undefined,
   demo: false,
+  maxConnections: undefined,
+  bodyBudgetBytes: undefined,
   logLevel: 'info',
 }
 

@@ -2,6 +2,15 @@ import proxyAddr from 'proxy-addr'
 import { check, object, optional, picklist, pipe, safeParse, string, transform } from 'valibot'
 import { MIN_METRICS_TOKEN_LENGTH } from './metricsServer.ts'
 
+const whole = (from: number, to: number) =>
+  pipe(
+    string(),
+    check(
+      (text) => /^\d{1,15}$/.test(text) && Number(text) >= from && Number(text) <= to,
+      `Expected a whole number from ${from} to ${to}`,
+    ),
+    transform(Number),
+  )
 const port = pipe(
   string(),
   check((text) => /^\d{1,5}$/.test(text) && Number(text) <= 65_535, 'Expected a port, 0 to 65535'),
@@ -84,6 +93,13 @@ const schema = object({
     ),
     'off',
   ),
+  /** Connections at a time, 16 to 1,000,000. Default 4,096, less where the process may open fewer files. */
+  MAX_CONNECTIONS: optional(whole(16, 1_000_000)),
+  /**
+   * Memory for bodies above 16 KiB that are being received, bytes of all together, 8 MiB to 1 TiB; beyond it
+   * they are answered 503. Default 64 MiB.
+   */
+  BODY_BUDGET_BYTES: optional(whole(8 * 2 ** 20, 2 ** 40)),
   /** Least important lines that are logged. Default info. */
   LOG_LEVEL: optional(
     picklist(
@@ -104,6 +120,8 @@ export type Settings = {
   readonly metricsPort: number | undefined
   readonly metricsToken: string | undefined
   readonly demo: boolean
+  readonly maxConnections: number | undefined
+  readonly bodyBudgetBytes: number | undefined
   readonly logLevel: string
 }
 
@@ -131,6 +149,8 @@ export function readSettings(
       metricsPort: output.METRICS_PORT,
       metricsToken: output.METRICS_TOKEN,
       demo: output.DEMO,
+      maxConnections: output.MAX_CONNECTIONS,
+      bodyBudgetBytes: output.BODY_BUDGET_BYTES,
       logLevel: output.LOG_LEVEL,
     },
   }

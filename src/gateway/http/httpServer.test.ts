@@ -1,0 +1,174 @@
+import { connect, type Socket } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { prepareGateway, send } from '../../test/gateway.ts'
+import type { Gateway } from '../index.ts'
+
+let prepared: Awaited<ReturnType<typeof prepareGateway>>
+let gateway: Gateway
+beforeAll(async () => {
+  prepared = await prepareGateway()
+  gateway = await prepared.start({ demo: true, requestTimeoutMs: 1_000 })
+})
+afterAll(() => prepared.end())
+
+/**
+ * Writes bytes as they are on a connection that never ends its own half; `closed` resolves when the gateway
+ * has let the whole connection go, with what it said before.
+ */
+function write(bytes: string | Buffer, port = gateway.port) {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+  let said = ''
+  socket.on('data', (chunk) => {
+    said += chunk
+  })
+  socket.on('error', () => {})
+  socket.write(bytes)
+  const closed = new Promise<string>((resolve) => {
+    // What is written to a connection that is gone is answered by a reset.
+    const probe = setInterval(() => socket.write('x'), 100)
+    socket.once('close', () => {
+      clearInterval(probe)
+      resolve(said)
+    })
+  })
+  return { socket, closed, said: () => said }
+}
+
+test.each([
+  ['nothing', '', /^(HTTP\/1.1 4\d\d |$)/],
+  ['half a head', 'GET /readyz HTTP/1.1\r\nHost: a\r\n', /^(HTTP\/1.1 4\d\d |$)/],
+  [
+    'half a body',
+    'POST /t/r HTTP/1.1\r\nHost: a\r\nContent-Length: 99999\r\n\r\n{',
+    /^HTTP\/1.1 4/,
+  ],
+  ['no HTTP', 'hello\r\n\r\n', /^HTTP\/1.1 400 /],
+  ['a head without an end', `GET / HTTP/1.1\r\nX: ${'x'.repeat(40_000)}`, /^HTTP\/1.1 431 /],
+  [
+    'two lengths',
+    'POST /t/r HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
+    /^HTTP\/1.1 400 /,
+  ],
+  [
+    'a length and chunks',
+    'POST /t/r HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
+    /^HTTP\/1.1 400 /,
+  ],
+  [
+    'no chunk',
+    'POST /t/r?k=DEMOSHOP HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
+    /^HTTP\/1.1 4/,
+  ],
+  ['a proxy request', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', /^(HTTP\/1.1 4\d\d |$)/],
+])('a connection with %s is let go, though the other end never closes', async (_, bytes, said) => {
+  expect(await write(bytes).closed).toMatch(said)
+})
+
+test('a connection that never reads its answer is let go', async () => {
+  const { socket, closed } = write('hello\r\n\r\n')
+  socket.pause()
+  await closed
+})
+
+const JSON_400 = /^HTTP\/1.1 400 [\s\S]*content-type: application\/json[\s\S]*{"message":"/i
+
+test.each([
+  ['two Hosts', 'GET /readyz HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n'],
+  ['two Hosts that differ in their case', 'GET /readyz HTTP/1.1\r\nHost: a\r\nhOST: b\r\n\r\n'],
+  ['no Host', 'GET /readyz HTTP/1.1\r\n\r\n'],
+  ['no Host, and a body', 'POST /t/r HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}'],
+  ['an empty Host', 'GET /readyz HTTP/1.1\r\nHost:\r\n\r\n'],
+  ['a Host that is none', 'GET /readyz HTTP/1.1\r\nHost: a b\r\n\r\n'],
+])('%s: 400, JSON', async (_, bytes) => {
+  const { said, socket } = write(bytes)
+  await expect.poll(said).toMatch(JSON_400)
+  socket.destroy()
+})
+
+test.each([
+  ['HTTP/1.0 without a Host', 'GET /readyz HTTP/1.0\r\n\r\n'],
+  ['an absolute address', 'GET http://a.example/readyz HTTP/1.1\r\nHost: a\r\n\r\n'],
+  ['OPTIONS *', 'OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n'],
+  [
+    'an upgrade',
+    'GET /readyz HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+  ],
+  [
+    'an expectation',
+    'POST /t/r HTTP/1.1\r\nHost: a\r\nExpect: miracles\r\nContent-Length: 2\r\n\r\n{}',
+  ],
+  [
+    'an unknown transfer coding',
+    'POST /t/r HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n{}',
+  ],
+  ['a long target', `GET /${'x'.repeat(12_000)} HTTP/1.1\r\nHost: a\r\n\r\n`],
+  ['a target with control characters', 'GET /\x01 HTTP/1.1\r\nHost: a\r\n\r\n'],
+  ['an unknown method', 'BREW /t/r HTTP/1.1\r\nHost: a\r\n\r\n'],
+])('%s: an answer, and no 500', async (_, bytes) => {
+  const { said, socket } = write(bytes)
+  await expect.poll(said).toMatch(/^HTTP\/1.1 (2|3|4)\d\d /)
+  socket.destroy()
+})
+
+test.each([
+  'bytes=0-0',
+  'bytes=5-2',
+  'bytes=-0',
+  'bytes=-',
+  'bytes=99999999999999999999-',
+  'bytes=-99999999999999999999',
+  'bytes=0-1,3-4',
+  'bytes=a-b',
+  'pages=1-2',
+  'bytes',
+  '',
+  `bytes=${'0-1,'.repeat(2_000)}`,
+])('Range %j: a part, 416 or the whole', async (range) => {
+  for (const path of ['/live/index.html', '/live/page.js', '/t/j/DEMOSHOP'])
+    for (const method of ['GET', 'HEAD']) {
+      const { status } = await send(gateway.url, path, { method, headers: { range } })
+      expect([200, 206, 416]).toContain(status)
+    }
+})
+
+test('a body that is refused before it is read does not keep the connection', async () => {
+  const head =
+    'POST /t/r?k=DEMOSHOP HTTP/1.1\r\nHost: a\r\nOrigin: http://localhost\r\nContent-Length: 9999999\r\n\r\n'
+  expect(await write(`${head}{`).closed).toMatch(/^HTTP\/1.1 413 /)
+})
+
+test('bodies of unknown or large length share a budget; the answer comes before they are read', async () => {
+  const own = await prepared.start({ bodyBudgetBytes: 8 * 2 ** 20 })
+  own.customers.add({ trackingKey: 'OWNKEY12', origins: ['https://shop.example'] })
+  const id = '0190f3a2-7c41-7d11-9a3e-5f2b8c6d4e10'
+  const target = `/t/r?k=OWNKEY12&id=${id}`
+  const head = (headers: string) =>
+    `POST /t/batch?k=OWNKEY12 HTTP/1.1\r\nHost: a\r\nOrigin: https://shop.example\r\n${headers}\r\n\r\n{`
+  const held: Socket[] = []
+  // One address may hold a quarter.
+  for (let i = 0; i < 2; i++) {
+    const { socket } = write(head('Content-Length: 1000000'), own.port)
+    held.push(socket)
+  }
+  const refused = async () => {
+    const body = 'x'.repeat(100_000)
+    const { status, headers, text } = await send(own.url, target, { method: 'POST', body })
+    return status === 503 && headers['retry-after'] && JSON.parse(text).id === id
+  }
+  await expect.poll(refused).toBeTruthy()
+  const { said } = write(head('Transfer-Encoding: chunked'), own.port)
+  await expect.poll(said).toMatch(/^HTTP\/1.1 503 /)
+  // Small ones get through, and those of others.
+  const send1 = (peer: string, size: number) =>
+    send(own.url, target, {
+      method: 'POST',
+      peer,
+      headers: { origin: 'https://shop.example' },
+      body: JSON.stringify({ x: 'x'.repeat(size) }),
+    })
+  expect((await send1('127.0.0.1', 1_000)).status).toBe(422)
+  expect((await send1('127.0.0.2', 100_000)).status).toBe(422)
+  // What is given up is given back.
+  for (const socket of held) socket.destroy()
+  await expect.poll(async () => (await send1('127.0.0.1', 100_000)).status).toBe(422)
+})

@@ -9,9 +9,12 @@ afterEach(() => {
   server.close()
 })
 
-async function listen(answer: (response: ServerResponse, url: string) => void) {
+async function listen(
+  answer: (response: ServerResponse, url: string) => void,
+  maxWaiting?: number,
+) {
   server = createServer(
-    limitPipelining((request, response) => answer(response, request.url as string)),
+    limitPipelining((request, response) => answer(response, request.url as string), maxWaiting),
   )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return (server.address() as AddressInfo).port
@@ -81,17 +84,24 @@ test('eight are in progress, and the socket is not read meanwhile', async () => 
   expect(waiting).toHaveLength(8)
 })
 
-test('requests that wait are bounded over all connections', async () => {
-  const port = await listen(() => {})
-  let closed = 0
-  const open = () => {
-    const socket = connect(port, '127.0.0.1')
-    socket.on('error', () => {})
-    socket.on('close', () => closed++)
-    socket.write(pipeline(5_000))
-    return socket
-  }
-  const sockets = Array.from({ length: 200 }, open)
-  await expect.poll(() => closed).toBeGreaterThan(0)
-  for (const socket of sockets) socket.destroy()
+test('where too many wait in all, the connection that brings more is closed', async () => {
+  const port = await listen((response) => void setImmediate(() => response.end('x')), 20)
+  const closed = (requests: number) =>
+    new Promise<boolean>((resolve) => {
+      const socket = connect(port, '127.0.0.1')
+      let said = ''
+      socket.on('error', () => {})
+      socket.on('close', () => resolve(true))
+      socket.on('data', (chunk) => {
+        said += chunk
+        if (said.split('HTTP/1.1 200').length > requests) {
+          resolve(false)
+          socket.destroy()
+        }
+      })
+      socket.write(pipeline(requests))
+    })
+  expect(await closed(5_000)).toBe(true)
+  // Its places are given back.
+  for (let i = 0; i < 5; i++) expect(await closed(25)).toBe(false)
 })

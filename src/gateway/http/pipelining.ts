@@ -16,8 +16,13 @@ type Connection = { inProgress: number; readonly waiting: (() => void)[] }
  * answers (RFC 9112, 9.3.2): above the bound the socket is not read. What one read has brought already, up
  * to 64 KiB of requests, waits in order; where too many wait in all, the connection that brings more is
  * closed.
+ *
+ * @param maxWaiting Default 4,000.
  */
-export function limitPipelining(listener: RequestListener): RequestListener {
+export function limitPipelining(
+  listener: RequestListener,
+  maxWaiting = MAX_WAITING,
+): RequestListener {
   const connections = new WeakMap<Socket, Connection>()
   let waitingInAll = 0
 
@@ -54,7 +59,7 @@ export function limitPipelining(listener: RequestListener): RequestListener {
     }
 
     if (connection.inProgress < MAX_IN_PROGRESS) start()
-    else if (waitingInAll >= MAX_WAITING) socket.destroy()
+    else if (waitingInAll >= maxWaiting) socket.destroy()
     else {
       waitingInAll++
       connection.waiting.push(start)

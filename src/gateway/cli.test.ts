@@ -75,6 +75,14 @@ test('a customer that is added, changed and removed is seen by a running gateway
     status: 1,
     stderr: `There is no customer ${id}\n`,
   })
+  const again = run(['customer', 'add', '--origin', 'loopback', '--id', id])
+  expect(again.status).toBe(1)
+  expect(again.stderr).toContain(`${id} was the id of a customer that was removed`)
+  const sameKey = ['--tracking-key', trackingKey]
+  expect(run(['customer', 'add', '--origin', 'loopback', ...sameKey])).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining(`${trackingKey} was a tracking key of ${id}`),
+  })
 })
 
 test.each<[string, Record<string, string>, string]>([
@@ -96,14 +104,14 @@ test('an id of one’s own is taken once', () => {
 
 test('who moves here keeps its keys; the secret one is taken from the environment and not shown', () => {
   const args = ['customer', 'add', '--id', 'mover', '--tracking-key', 'OLD-KEY/1', '--origin']
-  const { status, stdout } = run([...args, 'loopback'], { REST_KEY: 'REST-KEY-1' })
+  const { status, stdout } = run([...args, 'loopback'], { REST_KEY: 'REST-KEY-00000001' })
   expect(status).toBe(0)
   expect(fieldOf('trackingKey', stdout)).toBe('OLD-KEY/1')
   expect(stdout).toContain('/t/j/OLD-KEY%2F1"')
-  expect(stdout).not.toContain('REST-KEY-1')
+  expect(stdout).not.toContain('REST-KEY-00000001')
   const customers = createCustomers(join(folder, 'data/customers.db'))
   const mover = customers.find('mover')
-  expect(mover && hasRestKey(mover, 'REST-KEY-1')).toBe(true)
+  expect(mover && hasRestKey(mover, 'REST-KEY-00000001')).toBe(true)
   customers.close()
   expect(run([...args.map((one) => one.replace('mover', 'other')), 'loopback'])).toMatchObject({
     status: 1,
@@ -111,16 +119,15 @@ test('who moves here keeps its keys; the secret one is taken from the environmen
   })
 })
 
-test.each(['', ' ', ' REST-KEY-1', 'REST-KEY-1\n', 'SECRET'.repeat(43)])(
-  '%j in REST_KEY is no key',
-  (REST_KEY) => {
-    const args = ['customer', 'add', '--origin', 'loopback', '--id', 'never']
-    const { status, stderr } = run(args, { REST_KEY })
-    expect(status).toBe(64)
-    expect(stderr).toContain('Expected in REST_KEY a key of 1 to 256 characters, without white')
-    expect(stderr).not.toContain('SECRET')
-  },
-)
+test.each([
+  ...['', ' ', 'SECRET-15-LONG-', ' REST-KEY-00000001', 'REST-KEY-00000001\n', 'SECRET'.repeat(43)],
+])('%j in REST_KEY is no key', (REST_KEY) => {
+  const args = ['customer', 'add', '--origin', 'loopback', '--id', 'never']
+  const { status, stderr } = run(args, { REST_KEY })
+  expect(status).toBe(64)
+  expect(stderr).toContain('Expected in REST_KEY a key of 16 to 256 characters, without white')
+  expect(stderr).not.toContain('SECRET')
+})
 
 test.each<[string[], string]>([
   [[], ''],

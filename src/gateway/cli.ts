@@ -16,7 +16,7 @@ const HELP = `shoptrail ${version}
   shoptrail customer list                     list the customers
   shoptrail customer set ID …                 change a customer
   shoptrail customer rotate ID --key KEY      make a new key; the old one ends at once
-  shoptrail customer remove ID --yes          remove a customer; its events stay
+  shoptrail customer remove ID --yes          remove a customer; its events stay, its id is not given again
 
   --origin ORIGIN   an origin whose pages may send events, https://shop.example; several are
                     several --origin, none has a *; "loopback" is every origin of the machine itself
@@ -30,8 +30,9 @@ const HELP = `shoptrail ${version}
   --yes             yes, remove it
   --demo            with the demo customer and the demo shop
 
-Who moves here keeps the keys that its clients have. The secret one comes in the environment variable
-REST_KEY, never as an option, since every user of a machine can read the command lines of all:
+Who moves here keeps the keys that its clients have. The secret one, 16 to 256 characters, comes in the
+environment variable REST_KEY, never as an option, since every user of a machine can read the command
+lines of all:
   REST_KEY="$(cat key.txt)" shoptrail customer add --id ID --tracking-key KEY --origin ORIGIN
 
 Settings are environment variables:

@@ -5,8 +5,8 @@ import {
   type CustomerChange,
   type Customers,
   createCustomers,
-  isKey,
-  MAX_KEY_LENGTH,
+  isRestKey,
+  REST_KEY_RULE,
 } from './customers.ts'
 import { prepareDataFolder } from './dataFolder.ts'
 import { readOrigin } from './origins.ts'
@@ -87,14 +87,8 @@ function add(
     return misused('Expected an --id of 1 to 64 letters, digits, dots, hyphens and underscores')
   if (trackingKey !== undefined && !isTrackingKey(trackingKey))
     return misused('Expected a --tracking-key of 6 to 20 characters, without spaces at its ends')
-  if (ownRestKey !== undefined && !isKey(ownRestKey))
-    return misused(
-      `Expected in REST_KEY a key of 1 to ${MAX_KEY_LENGTH} characters, without white space at its ends`,
-    )
-  if (customerId !== undefined && customers.find(customerId))
-    return failed(`The customer ${customerId} exists`)
-  if (trackingKey !== undefined && customers.findByTrackingKey(trackingKey))
-    return failed(`The tracking key ${trackingKey} is another customer’s`)
+  if (ownRestKey !== undefined && !isRestKey(ownRestKey))
+    return misused(`Expected in REST_KEY a key of ${REST_KEY_RULE}`)
   const change = toChange(asked, {})
   if (!change.ok) return change
   const { customer, restKey } = customers.add({
@@ -121,7 +115,7 @@ function add(
 }
 
 const isTrackingKey = (trackingKey: string): boolean =>
-  isKey(trackingKey) && validate('serveJavascript', { trackingKey }).ok
+  trackingKey === trackingKey.trim() && validate('serveJavascript', { trackingKey }).ok
 
 function changeOne(
   customers: Customers,
@@ -139,7 +133,7 @@ function changeOne(
   if (verb === 'remove') {
     if (!yes)
       return misused(
-        `Removed, ${id} has no keys any more and its pages send nothing; its events stay. Sure? customer remove ${id} --yes`,
+        `Removed, ${id} has no keys any more and its pages send nothing; its events stay, and nobody can have its id or its tracking key again. Sure? customer remove ${id} --yes`,
       )
     customers.remove(id)
     return told(`Removed ${id}`)

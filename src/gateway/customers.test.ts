@@ -4,6 +4,8 @@ import { afterAll, expect, test } from 'vitest'
 import { makeFolder } from '../test/gateway.ts'
 import { createCustomers, hasRestKey } from './customers.ts'
 import { addDemoCustomer, DEMO_CUSTOMER_ID } from './demo.ts'
+import { hashSecret } from './keys.ts'
+import { openDatabase } from './sqlite/database.ts'
 
 const folder = makeFolder()
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -57,28 +59,66 @@ test('the restKey is recognised, and not in the file', () => {
 test('a restKey that is brought along is recognised, kept as a hash, and ends with the next one', () => {
   const file = nextFile()
   const customers = createCustomers(file)
-  const { customer, restKey } = customers.add({ restKey: 'REST-KEY-1' })
-  expect(restKey).toBe('REST-KEY-1')
-  expect(hasRestKey(customer, 'REST-KEY-1')).toBe(true)
+  const { customer, restKey } = customers.add({ restKey: 'REST-KEY-00000001' })
+  expect(restKey).toBe('REST-KEY-00000001')
+  expect(hasRestKey(customer, 'REST-KEY-00000001')).toBe(true)
   customers.rotate(customer.customerId, 'rest')
-  expect(hasRestKey(customers.find(customer.customerId) ?? customer, 'REST-KEY-1')).toBe(false)
-  for (const none of ['', ' ', ' x', 'x\n', 'x'.repeat(257)])
+  expect(hasRestKey(customers.find(customer.customerId) ?? customer, 'REST-KEY-00000001')).toBe(
+    false,
+  )
+  const shortest = '0123456789abcdef'
+  for (const none of ['', ' ', shortest.slice(1), ` ${shortest}`, `${shortest}\n`, 'x'.repeat(257)])
     expect(() => customers.add({ restKey: none })).toThrow(
-      'Expected a restKey of 1 to 256 characters, without white space at its ends',
+      'Expected a restKey of 16 to 256 characters, without white space at its ends',
     )
+  expect(() => customers.add({ restKey: '😀'.repeat(15) })).toThrow('16 to 256 characters')
   expect(customers.list()).toHaveLength(1)
+  customers.add({ restKey: shortest })
   const longest = customers.add({ restKey: 'x'.repeat(256) })
   expect(hasRestKey(longest.customer, 'x'.repeat(256))).toBe(true)
   customers.close()
-  expect(readFileSync(file).includes('REST-KEY-1')).toBe(false)
+  expect(readFileSync(file).includes('REST-KEY-00000001')).toBe(false)
+})
+
+test('a shorter restKey of earlier days keeps working', () => {
+  const file = nextFile()
+  const customers = createCustomers(file)
+  const { customerId } = customers.add().customer
+  const database = openDatabase(file)
+  database.prepare('UPDATE customers SET rest_key_hash = ?').run(hashSecret('old'))
+  database.close()
+  const customer = customers.find(customerId)
+  expect(customer && hasRestKey(customer, 'old')).toBe(true)
+  customers.close()
 })
 
 test('an id or a tracking key is taken once', () => {
   const customers = createCustomers(nextFile())
   customers.add({ customerId: 'a', trackingKey: 'TAKEN123' })
   expect(() => customers.add({ customerId: 'a' })).toThrow('exists')
-  expect(() => customers.add({ trackingKey: 'TAKEN123' })).toThrow('taken')
+  expect(() => customers.add({ trackingKey: 'TAKEN123' })).toThrow('TAKEN123 is another customer’s')
   customers.close()
+})
+
+test('the id and the tracking keys of a removed customer are never given again', () => {
+  const file = nextFile()
+  const customers = createCustomers(file)
+  customers.add({ customerId: 'a', trackingKey: 'FIRST123' })
+  const second = customers.rotate('a', 'tracking') as string
+  expect(() => customers.add({ trackingKey: 'FIRST123' })).toThrow('was a tracking key of a')
+  expect(customers.isRetired('a')).toBe(false)
+  customers.remove('a')
+  expect(customers.isRetired('a')).toBe(true)
+  customers.close()
+
+  const again = createCustomers(file)
+  expect(() => again.add({ customerId: 'a' })).toThrow('a was the id of a customer')
+  for (const trackingKey of ['FIRST123', second])
+    expect(() => again.add({ trackingKey })).toThrow(`${trackingKey} was a tracking key of a`)
+  expect(again.list()).toEqual([])
+  // An id and a tracking key are different things.
+  again.add({ customerId: 'FIRST123' })
+  again.close()
 })
 
 test('a new key ends the old one at once', () => {

@@ -35,11 +35,11 @@ export type CustomerChange = {
 export type Customers = {
   /**
    * Adds a customer. Its id and its keys are made where they are not given; who moves here gives those
-   * that its clients already have. A restKey that is given is one that is not blank, without white space
-   * at its ends (clients cut that off), of at most 256 characters (our client takes no longer one).
+   * that its clients already have.
    *
    * @returns The customer, and its restKey: the only time that it can be read.
-   * @throws Error when the id or the tracking key is taken, or the restKey is none.
+   * @throws Error when the id or the tracking key is another customer's or was one's, or the restKey is not
+   * one (`isRestKey`).
    */
   add(
     given?: CustomerChange & {
@@ -51,10 +51,15 @@ export type Customers = {
   list(): readonly Customer[]
   find(customerId: string): Customer | undefined
   findByTrackingKey(trackingKey: string): Customer | undefined
-  /** False where there is no such customer. Its events stay in the log. */
+  /**
+   * False where there is no such customer. Its events and campaigns stay in the log, so its id and its
+   * tracking key are never given again: a new owner would see them, and old pages would send to it.
+   */
   remove(customerId: string): boolean
+  /** Whether this was the id of a customer that was removed. */
+  isRetired(customerId: string): boolean
   change(customerId: string, change: CustomerChange): Customer | undefined
-  /** Makes a new key; the old one is worth nothing at once. Answers the new one. */
+  /** Makes a new key; the old one is worth nothing at once, and never given again. Answers the new one. */
   rotate(customerId: string, key: 'rest' | 'tracking'): string | undefined
   close(): void
 }
@@ -63,12 +68,20 @@ export type Customers = {
 export const hasRestKey = (customer: Customer, restKey: string): boolean =>
   isSecret(restKey, customer.restKeyHash)
 
-/** The longest key that somebody may bring along, characters. */
-export const MAX_KEY_LENGTH = 256
+/** The shortest and the longest restKey that somebody may bring along, characters. */
+const REST_KEY_LENGTH = { min: 16, max: 256 }
+/** What a restKey must be, for people. */
+export const REST_KEY_RULE = `${REST_KEY_LENGTH.min} to ${REST_KEY_LENGTH.max} characters, without white space at its ends`
 
-/** Whether a text can be a key that somebody brings along. */
-export const isKey = (text: string): boolean =>
-  text !== '' && text === text.trim() && text.length <= MAX_KEY_LENGTH
+/**
+ * Whether a text can be a restKey that somebody brings along: 16 characters at least, since strangers may
+ * guess; 256 at most, since our client takes no longer one; no white space at its ends, since clients cut that
+ * off. Shorter ones that are stored already keep working.
+ */
+export function isRestKey(text: string): boolean {
+  const { length } = [...text]
+  return text === text.trim() && length >= REST_KEY_LENGTH.min && length <= REST_KEY_LENGTH.max
+}
 
 /** Changes made by another process (the command line) are seen after at most this, ms. */
 const RECHECK_MS = 500
@@ -84,7 +97,15 @@ const TABLE = `
     config TEXT NOT NULL,
     created_at INTEGER NOT NULL
   ) STRICT;
+  CREATE TABLE IF NOT EXISTS retired (
+    kind TEXT NOT NULL,
+    value TEXT NOT NULL,
+    customer_id TEXT NOT NULL,
+    PRIMARY KEY (kind, value)
+  ) STRICT, WITHOUT ROWID;
 `
+/** What is never given to another customer. */
+type Kind = 'customer_id' | 'tracking_key'
 
 type Row = {
   readonly customer_id: string
@@ -109,9 +130,15 @@ export function createCustomers(file: string, now: () => number = Date.now): Cus
   const selectAll = database.prepare<[], Row>('SELECT * FROM customers ORDER BY created_at, rowid')
   const insert = database.prepare(
     `INSERT INTO customers (customer_id, name, tracking_key, rest_key_hash, origins, config, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+     VALUES (@customer_id, @name, @tracking_key, @rest_key_hash, @origins, @config, @created_at)`,
   )
   const erase = database.prepare('DELETE FROM customers WHERE customer_id = ?')
+  const retire = database.prepare<[Kind, string, string]>(
+    'INSERT OR IGNORE INTO retired (kind, value, customer_id) VALUES (?, ?, ?)',
+  )
+  const selectRetired = database
+    .prepare<[Kind, string], string>('SELECT customer_id FROM retired WHERE kind = ? AND value = ?')
+    .pluck()
   const dataVersion = database.prepare<[], number>('PRAGMA data_version').pluck()
 
   // Every event asks for its customer, so the last answers are kept until the file changes.
@@ -136,6 +163,39 @@ export function createCustomers(file: string, now: () => number = Date.now): Cus
     byKey.clear()
   }
 
+  /** Why a new customer can not have this id or this tracking key. */
+  function findOwner(customerId: string, trackingKey: string): string | undefined {
+    if (select.get(customerId)) return `The customer ${customerId} exists`
+    if (selectByKey.get(trackingKey)) return `The tracking key ${trackingKey} is another customer’s`
+    if (selectRetired.get('customer_id', customerId))
+      return `${customerId} was the id of a customer that was removed, whose events stay. It is never given again`
+    const owner = selectRetired.get('tracking_key', trackingKey)
+    if (owner)
+      return `${trackingKey} was a tracking key of ${owner}, whose old pages may still send. It is never given again`
+    return undefined
+  }
+
+  const insertFree = database.transaction((row: Row) => {
+    const taken = findOwner(row.customer_id, row.tracking_key)
+    if (taken) throw new Error(taken)
+    insert.run(row)
+  })
+
+  const remove = database.transaction((customerId: string): boolean => {
+    const row = select.get(customerId)
+    if (!row) return false
+    retire.run('customer_id', customerId, customerId)
+    retire.run('tracking_key', row.tracking_key, customerId)
+    return erase.run(customerId).changes > 0
+  })
+
+  const replaceTrackingKey = database.transaction(
+    ({ customerId, trackingKey }: Customer, next: string) => {
+      retire.run('tracking_key', trackingKey, customerId)
+      update('tracking_key', next, customerId)
+    },
+  )
+
   return {
     add({
       name = '',
@@ -145,23 +205,16 @@ export function createCustomers(file: string, now: () => number = Date.now): Cus
       trackingKey = makeTrackingKey(),
       restKey = makeRestKey(),
     } = {}) {
-      if (!isKey(restKey))
-        throw new Error(
-          `Expected a restKey of 1 to ${MAX_KEY_LENGTH} characters, without white space at its ends`,
-        )
-      const taken = find(customerId)
-        ? `The customer ${customerId} exists`
-        : selectByKey.get(trackingKey) && 'The tracking key is taken'
-      if (taken) throw new Error(taken)
-      insert.run(
-        customerId,
+      if (!isRestKey(restKey)) throw new Error(`Expected a restKey of ${REST_KEY_RULE}`)
+      insertFree.immediate({
+        customer_id: customerId,
         name,
-        trackingKey,
-        hashSecret(restKey),
-        JSON.stringify(origins),
-        JSON.stringify(config),
-        now(),
-      )
+        tracking_key: trackingKey,
+        rest_key_hash: hashSecret(restKey),
+        origins: JSON.stringify(origins),
+        config: JSON.stringify(config),
+        created_at: now(),
+      })
       return { customer: find(customerId) as Customer, restKey }
     },
     list: () => selectAll.all().map((row) => toCustomer(row) as Customer),
@@ -178,8 +231,9 @@ export function createCustomers(file: string, now: () => number = Date.now): Cus
     },
     remove(customerId) {
       byKey.clear()
-      return erase.run(customerId).changes > 0
+      return remove.immediate(customerId)
     },
+    isRetired: (customerId) => selectRetired.get('customer_id', customerId) !== undefined,
     change(customerId, { name, origins, config }) {
       if (name !== undefined) update('name', name, customerId)
       if (origins !== undefined) update('origins', JSON.stringify(origins), customerId)
@@ -187,10 +241,11 @@ export function createCustomers(file: string, now: () => number = Date.now): Cus
       return find(customerId)
     },
     rotate(customerId, key) {
-      if (!find(customerId)) return undefined
+      const customer = find(customerId)
+      if (!customer) return undefined
       if (key === 'tracking') {
         const trackingKey = makeTrackingKey()
-        update('tracking_key', trackingKey, customerId)
+        replaceTrackingKey.immediate(customer, trackingKey)
         return trackingKey
       }
       const restKey = makeRestKey()

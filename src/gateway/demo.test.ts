@@ -47,6 +47,18 @@ test.each([
     expect(await statusOf(path)).toBe(401)
 })
 
+test('a demo customer that was removed does not come back, and the gateway runs without the demo', async () => {
+  const dataDir = `${prepared.folder}/removed`
+  const before = await prepared.start({ demo: true, dataDir })
+  before.customers.remove('demo')
+  await before.close()
+  const gateway = await prepared.start({ demo: true, dataDir })
+  expect(gateway).toMatchObject({ demo: false, demoRestKey: undefined })
+  expect(gateway.demoBlock).toContain('the customer demo was removed')
+  expect(gateway.customers.find('demo')).toBeUndefined()
+  expect((await send(gateway.url, '/shop/')).status).toBe(404)
+})
+
 test('a demo customer of an earlier start is not open without the demo', async () => {
   const dataDir = `${prepared.folder}/earlier`
   await (await prepared.start({ demo: true, dataDir })).close()

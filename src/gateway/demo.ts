@@ -25,6 +25,12 @@ export function findDemoBlock(options: {
   return undefined
 }
 
+/** Why the demo can not have its customer; undefined where it can. */
+export const findRetiredDemo = (customers: Customers): string | undefined =>
+  customers.isRetired(DEMO_CUSTOMER_ID)
+    ? `the customer ${DEMO_CUSTOMER_ID} was removed, and its id is not given again. With another DATA_DIR there is a new one`
+    : undefined
+
 /** Makes the demo customer where it is missing; answers its restKey if it did. */
 export function addDemoCustomer(customers: Customers): string | undefined {
   if (customers.find(DEMO_CUSTOMER_ID)) return undefined

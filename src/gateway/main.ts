@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import type { Customer } from './customers.ts'
-import { DEMO_CUSTOMER_ID, findDemoBlock } from './demo.ts'
+import { DEMO_CUSTOMER_ID } from './demo.ts'
 import { type Gateway, startGateway } from './server.ts'
 import type { Settings } from './settings.ts'
 import { version } from './version.ts'
@@ -40,8 +40,7 @@ export async function runGateway(settings: Settings): Promise<number> {
   }
   if (gateway.demo) console.log(welcome(gateway, settings))
   else {
-    if (settings.demo)
-      log.warn(`The demo is off: ${findDemoBlock(settings)}, and its pages ask nobody to sign in`)
+    if (settings.demo) log.warn(`The demo is off: ${gateway.demoBlock}`)
     log.info({ url: gateway.url, metricsUrl: gateway.metricsUrl, version }, 'Listening')
   }
 

@@ -4,7 +4,7 @@ import { completePayloads } from '../test/payloads.ts'
 import { openConnection } from '../test/rawRequest.ts'
 import type { Gateway } from './index.ts'
 
-const KEYS = 'k=REST-KEY-1&u=CUST-1'
+const KEYS = 'k=REST-KEY-00000001&u=CUST-1'
 const CREATE = '/api/v1/campaigns/create'
 const LIST = '/api/v1/campaigns/list'
 const LATEST = '/api/v1/get-latest-campaign'
@@ -22,8 +22,8 @@ beforeAll(async () => {
   prepared = await prepareGateway()
   gateway = await prepared.start({ metricsPort: 0 })
   const { customers } = gateway
-  customers.add({ customerId: 'CUST-1', restKey: 'REST-KEY-1', trackingKey: 'TRACKKEY1' })
-  customers.add({ customerId: 'CUST-2', restKey: 'REST-KEY-2', trackingKey: 'TRACKKEY2' })
+  customers.add({ customerId: 'CUST-1', restKey: 'REST-KEY-00000001', trackingKey: 'TRACKKEY1' })
+  customers.add({ customerId: 'CUST-2', restKey: 'REST-KEY-00000002', trackingKey: 'TRACKKEY2' })
 })
 afterAll(() => prepared.end())
 
@@ -73,15 +73,15 @@ test.each([
   ['', 401, 'The REST key (k) and the customer id (u) are missing'],
   ['u=CUST-1', 401, 'The REST key (k) is missing'],
   ['k=&u=CUST-1', 401, 'The REST key (k) is missing'],
-  ['k=REST-KEY-1', 401, 'The customer id (u) is missing'],
-  ['k=REST-KEY-1&u=NOBODY', 404, 'There is no customer with this id (u)'],
+  ['k=REST-KEY-00000001', 401, 'The customer id (u) is missing'],
+  ['k=REST-KEY-00000001&u=NOBODY', 404, 'There is no customer with this id (u)'],
   ['k=wrong&u=NOBODY', 404, 'There is no customer with this id (u)'],
-  ['k=REST-KEY-1&u=__proto__', 404, 'There is no customer with this id (u)'],
-  ['k=REST-KEY-1&u=cust-1', 404, 'There is no customer with this id (u)'],
+  ['k=REST-KEY-00000001&u=__proto__', 404, 'There is no customer with this id (u)'],
+  ['k=REST-KEY-00000001&u=cust-1', 404, 'There is no customer with this id (u)'],
   ['k=wrong&u=CUST-1', 401, 'The REST key (k) is wrong'],
-  ['k=REST-KEY-2&u=CUST-1', 401, 'The REST key (k) is wrong'],
+  ['k=REST-KEY-00000002&u=CUST-1', 401, 'The REST key (k) is wrong'],
   ['k=TRACKKEY1&u=CUST-1', 401, 'The REST key (k) is wrong'],
-  ['k=wrong&k=REST-KEY-1&u=CUST-1', 401, 'The REST key (k) is wrong'],
+  ['k=wrong&k=REST-KEY-00000001&u=CUST-1', 401, 'The REST key (k) is wrong'],
   ['k=%&u=CUST-1', 401, 'The REST key (k) is wrong'],
 ])('keys ?%s: %i', async (query, status, message) => {
   for (const path of POSTS) {
@@ -121,7 +121,7 @@ test.each([
     for (const [query, status] of [
       ['', 401],
       ['k=wrong&u=CUST-1', 401],
-      ['k=REST-KEY-1&u=NOBODY', 404],
+      ['k=REST-KEY-00000001&u=NOBODY', 404],
     ] as const)
       expect(await call(path, undefined, { ...sent, query })).toMatchObject({ status })
   },
@@ -182,13 +182,13 @@ test.each([
 })
 
 test.each([
-  [{ k: 'TRACKKEY1', r: 'REST-KEY-1', u: 'CUST-1' }, 200, undefined],
-  [{ k: 'NOTHING1', r: 'REST-KEY-1', u: 'CUST-1' }, 404, undefined],
-  [{ k: 'TRACKKEY2', r: 'REST-KEY-1', u: 'CUST-1' }, 401, undefined],
-  [{ k: 'TRACKKEY1', r: 'REST-KEY-2', u: 'CUST-1' }, 401, undefined],
-  [{ k: 'TRACKKEY1', r: 'REST-KEY-1', u: 'CUST-2' }, 401, undefined],
-  [{ k: 'TRACKKEY1', r: 'REST-KEY-1', u: 'NOBODY' }, 401, undefined],
-  [{ k: 'TRACKKEY1', r: 'REST-KEY-1' }, 422, ['u']],
+  [{ k: 'TRACKKEY1', r: 'REST-KEY-00000001', u: 'CUST-1' }, 200, undefined],
+  [{ k: 'NOTHING1', r: 'REST-KEY-00000001', u: 'CUST-1' }, 404, undefined],
+  [{ k: 'TRACKKEY2', r: 'REST-KEY-00000001', u: 'CUST-1' }, 401, undefined],
+  [{ k: 'TRACKKEY1', r: 'REST-KEY-00000002', u: 'CUST-1' }, 401, undefined],
+  [{ k: 'TRACKKEY1', r: 'REST-KEY-00000001', u: 'CUST-2' }, 401, undefined],
+  [{ k: 'TRACKKEY1', r: 'REST-KEY-00000001', u: 'NOBODY' }, 401, undefined],
+  [{ k: 'TRACKKEY1', r: 'REST-KEY-00000001' }, 422, ['u']],
   [{ k: ' ', r: 7, u: null }, 422, ['k', 'r', 'u']],
   [[], 422, ['k', 'r', 'u']],
   ['"SECRET-9"', 422, ['k', 'r', 'u']],
@@ -201,7 +201,10 @@ test.each([
 })
 
 test('credentials of a prototype are none', async () => {
-  const answer = await call(CHECK, '{"__proto__":{"k":"TRACKKEY1","r":"REST-KEY-1","u":"CUST-1"}}')
+  const answer = await call(
+    CHECK,
+    '{"__proto__":{"k":"TRACKKEY1","r":"REST-KEY-00000001","u":"CUST-1"}}',
+  )
   expect(pathsOf(answer.json)).toEqual(['k', 'r', 'u'])
 })
 
@@ -279,7 +282,7 @@ test.each([
 
 test('large campaigns are read a few at a time, of one customer half as many', async () => {
   const large = JSON.stringify({ ...CAMPAIGN, content: { html: 'x'.repeat(300_000) } })
-  const other = 'k=REST-KEY-2&u=CUST-2'
+  const other = 'k=REST-KEY-00000002&u=CUST-2'
   /** One that has its place, and sends nothing more. */
   const begin = async (request: string) => {
     const { socket } = await openConnection(gateway.port)

@@ -10,15 +10,15 @@ import { STALL_MS, weigh, writeList } from './restStream.ts'
 let prepared: Awaited<ReturnType<typeof prepareGateway>>
 let gateway: Gateway
 const COUNT = 12
-const LIST = '/api/v1/get-latest-campaign?k=KEY-1&u=c&limit=100'
+const LIST = '/api/v1/get-latest-campaign?k=REST-KEY-00000001&u=c&limit=100'
 const HEAD = `GET ${LIST} HTTP/1.1\r\nHost: a\r\n\r\n`
 
 beforeAll(async () => {
   prepared = await prepareGateway()
   gateway = await prepared.start()
-  gateway.customers.add({ customerId: 'c', restKey: 'KEY-1' })
-  gateway.customers.add({ customerId: 'other', restKey: 'KEY-2' })
-  gateway.customers.add({ customerId: 'small', restKey: 'KEY-3' })
+  gateway.customers.add({ customerId: 'c', restKey: 'REST-KEY-00000001' })
+  gateway.customers.add({ customerId: 'other', restKey: 'REST-KEY-00000002' })
+  gateway.customers.add({ customerId: 'small', restKey: 'REST-KEY-00000003' })
   for (let i = 0; i < COUNT; i++) await gateway.campaigns.create('c', makeRecord(`${i}`))
 })
 afterAll(() => prepared.end())
@@ -170,7 +170,7 @@ test('a slow reader gets the whole list, and others are answered meanwhile', asy
 test('readers that leave give their places back, also where their answers wait for their turn', async () => {
   const warned = vi.fn()
   process.on('warning', warned)
-  const statusOf = async (query = 'k=KEY-1&u=c') =>
+  const statusOf = async (query = 'k=REST-KEY-00000001&u=c') =>
     (await send(gateway.url, `/api/v1/get-latest-campaign?${query}`)).status
   // What one customer may hold is ten campaigns of this size; all together twice as much.
   for (const pipelined of [1, 2, 5]) {
@@ -181,7 +181,7 @@ test('readers that leave give their places back, also where their answers wait f
     expect(refused.status).toBe(429)
     expect(refused.headers['retry-after']).toBe('1')
     expect(JSON.parse(refused.text)).toEqual({ message: 'Too many large lists are being read' })
-    expect(await statusOf('k=KEY-2&u=other')).toBe(200)
+    expect(await statusOf('k=REST-KEY-00000002&u=other')).toBe(200)
     for (const socket of readers) socket.destroy()
     await expect.poll(() => statusOf()).toBe(200)
   }
@@ -196,8 +196,8 @@ test('readers that leave give their places back, also where their answers wait f
 test('who is answered little is answered at once, however many ask and whoever reads slowly', async () => {
   for (let i = 0; i < 12; i++) await gateway.campaigns.create('small', makeRecord(`${i}`))
   await gateway.campaigns.create('small', { ...makeRecord('small'), content: { html: 'x' } })
-  const target = '/api/v1/get-latest-campaign?k=KEY-3&u=small'
-  const large = HEAD.replace('k=KEY-1&u=c', 'k=KEY-3&u=small')
+  const target = '/api/v1/get-latest-campaign?k=REST-KEY-00000003&u=small'
+  const large = HEAD.replace('k=REST-KEY-00000001&u=c', 'k=REST-KEY-00000003&u=small')
   const readers = await Promise.all(
     Array.from({ length: 10 }, () => openStuck(gateway.port, large)),
   )

@@ -6,7 +6,7 @@ import { createAddresses } from './address.ts'
 import type { Campaigns } from './campaigns.ts'
 import { type Customers, createCustomers } from './customers.ts'
 import { prepareDataFolder } from './dataFolder.ts'
-import { addDemoCampaign, addDemoCustomer, findDemoBlock } from './demo.ts'
+import { addDemoCampaign, addDemoCustomer, findDemoBlock, findRetiredDemo } from './demo.ts'
 import type { EventLog } from './eventLog.ts'
 import { createGroupCommit, type QueueLimits } from './groupCommit.ts'
 import { createBodyBudget } from './http/bodyBudget.ts'
@@ -75,8 +75,10 @@ export type Gateway = {
   readonly campaigns: Campaigns
   /** Where GET /metrics is answered on a port of its own, if it is. */
   readonly metricsUrl: string | undefined
-  /** Whether the demo is open; see `findDemoBlock`. */
+  /** Whether the demo is open. */
   readonly demo: boolean
+  /** Why the demo can not be open here, if it can not; see `findDemoBlock`. */
+  readonly demoBlock: string | undefined
   /** The restKey of the demo customer, if this start made it. */
   readonly demoRestKey: string | undefined
   /** Takes no more requests, answers those that are there, stores what was accepted, lets go. */
@@ -101,7 +103,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     onError = () => {},
   } = options
   const { trustedProxies = [], publicUrl, metricsPort } = options
-  const demo = options.demo === true && !findDemoBlock({ host, trustedProxies, publicUrl })
   const script = readScriptFiles(scriptFolder)
   const addresses = createAddresses(trustedProxies, publicUrl)
   prepareDataFolder(dataDir)
@@ -109,6 +110,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const eventsFile = join(dataDir, 'events.db')
   let log: ReturnType<typeof createGroupCommit> | undefined
   try {
+    const demoBlock =
+      findDemoBlock({ host, trustedProxies, publicUrl }) ?? findRetiredDemo(customers)
+    const demo = options.demo === true && !demoBlock
     const demoRestKey = demo ? addDemoCustomer(customers) : undefined
     const thread = await startSqliteThread(eventsFile, workerFile)
     log = createGroupCommit(createSqliteLog(thread), options.queue, (events, seconds) =>
@@ -169,6 +173,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         metricsServer &&
         `http://127.0.0.1:${(metricsServer.address() as AddressInfo).port}/metrics`,
       demo,
+      demoBlock,
       demoRestKey,
       close: () => {
         stopped ??= stop()

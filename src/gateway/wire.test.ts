@@ -30,7 +30,7 @@ beforeAll(async () => {
   prepared = await prepareGateway()
   gateway = await prepared.start()
   const { campaigns, customers } = gateway
-  const CUSTOMER = { customerId: 'CUST-1', restKey: 'REST-KEY-1', trackingKey: 'TRACKKEY1' }
+  const CUSTOMER = { customerId: 'CUST-1', restKey: 'REST-KEY-00000001', trackingKey: 'TRACKKEY1' }
   customers.add(CUSTOMER)
   customers.add({ trackingKey: 'OTHERKEY99' })
   await campaigns.create('CUST-1', {

@@ -174,6 +174,53 @@ test.each<[string[], string]>([
   expect(stderr).toContain(message)
 })
 
+/** Colours, a line break, an override of the direction, a control sequence in one character. */
+const NASTY = '\u001b[31mred\nsecond\u202egnp\u009b2J'
+const SHOWN = '\\u{1b}[31mred\\nsecond\\u{202e}gnp\\u{9b}2J'
+
+test('what somebody typed is shown and not done, wherever it stands', () => {
+  const origin = ['--origin', 'loopback']
+  const name = ['--id', 'nasty', '--name', NASTY, '--tracking-key', `K${NASTY.slice(-9)}`]
+  const config = JSON.stringify({ source: NASTY })
+  const outputs = [
+    run(['customer', 'add', ...name, ...origin, '--config', config]),
+    run(['customer', 'list']),
+    run(['customer', 'set', 'nasty', '--name', NASTY]),
+    ...[[NASTY], ['customer', NASTY], ['customer', 'remove', NASTY], [`--${NASTY}`]].map((args) =>
+      run(args),
+    ),
+    run(['customer', 'add', '--origin', NASTY]),
+    run(['customer', 'add', ...origin, '--config', NASTY]),
+    run(['customer', 'add', ...origin, '--config', JSON.stringify({ [NASTY]: 1 })]),
+    run(['customer', 'list'], { DATA_DIR: join(folder, 'dist/shoptrail.js', NASTY) }),
+    run(['start'], { PORT: '0', HOST: NASTY }),
+  ]
+  for (const { stdout, stderr } of outputs) {
+    const said = stdout + stderr
+    expect(said).not.toMatch(/[^\P{C}\n]/u)
+    expect(said).not.toMatch(/^second/m)
+  }
+  expect(outputs[1]?.stdout).toContain(`nasty (${SHOWN})\n`)
+  run(['customer', 'remove', 'nasty', '--yes'])
+})
+
+test('a line of the log is printable too', async () => {
+  const publicUrl = 'https://t.example/\u202ex\u009b2J'
+  const own = spawn(process.execPath, [join(folder, 'dist/shoptrail.js'), 'start', '--demo'], {
+    env: { PORT: '0', PUBLIC_URL: publicUrl, DATA_DIR: join(folder, 'log') },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let said = ''
+  for await (const chunk of own.stdout) {
+    said += chunk
+    if (said.includes('Listening')) break
+  }
+  own.kill()
+  expect(said).not.toMatch(/[^\P{C}\n]/u)
+  const [warning] = said.split('\n')
+  expect(JSON.parse(warning ?? '').msg).toContain(publicUrl)
+})
+
 test('help and version', () => {
   expect(run(['--help'])).toMatchObject({ status: 0, stderr: '' })
   expect(run(['--help']).stdout).toContain('shoptrail customer add')

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { runCustomer, VERBS } from './customerCommand.ts'
 import { runGateway } from './main.ts'
+import { print, printError } from './printable.ts'
 import { readSettings } from './settings.ts'
 import { suggest } from './suggest.ts'
 import { version } from './version.ts'
@@ -50,26 +51,26 @@ async function run(args: readonly string[]): Promise<number> {
   try {
     given = parse(args)
   } catch (error) {
-    return fail(EX_USAGE, explainOption(error as Error))
+    return fail(EX_USAGE, [explainOption(error as Error)])
   }
   const { values, positionals } = given
   if (values.version) {
-    console.log(version)
+    print([version])
     return 0
   }
   if (values.help || positionals.length === 0) {
-    console.log(HELP)
+    print(HELP.split('\n'))
     return values.help ? 0 : EX_USAGE
   }
   const [command, ...rest] = positionals as [string, ...string[]]
   const fault = findFault(command, rest, Object.keys(values))
-  if (fault) return fail(EX_USAGE, fault)
+  if (fault) return fail(EX_USAGE, [fault])
   const read = readSettings(values.demo ? { ...process.env, DEMO: 'on' } : process.env)
-  if (!read.ok) return fail(EX_CONFIG, read.message)
+  if (!read.ok) return fail(EX_CONFIG, read.message.split('\n'))
   if (command === 'start') return runGateway(read.settings)
   const done = runCustomer(rest, values, read.settings, process.env.REST_KEY)
-  if (!done.ok) return fail(done.isUsage ? EX_USAGE : 1, done.message)
-  console.log(done.text)
+  if (!done.ok) return fail(done.isUsage ? EX_USAGE : 1, done.lines)
+  print(done.lines)
   return 0
 }
 
@@ -93,7 +94,8 @@ function explainOption({ message }: Error): string {
   const unknown = /^Unknown option '--?([\w-]+)/.exec(message)?.[1]
   return unknown
     ? `There is no option --${unknown}.${suggest(unknown, Object.keys(OPTIONS))}`
-    : message
+    : // What node adds to some of its messages is on further lines.
+      message.replaceAll('\n', ' ')
 }
 
 /** What is wrong with a command or with options beside it that are those of another. */
@@ -112,9 +114,8 @@ function findFault(command: string, rest: readonly string[], given: readonly str
   return foreign && `${isStart ? 'start' : `customer ${word}`} takes no --${foreign}.`
 }
 
-function fail(code: number, message: string): number {
-  console.error(message)
-  if (code === EX_USAGE) console.error('What can be said: shoptrail --help')
+function fail(code: number, lines: readonly string[]): number {
+  printError(code === EX_USAGE ? [...lines, 'What can be said: shoptrail --help'] : lines)
   return code
 }
 
@@ -122,5 +123,5 @@ try {
   process.exitCode = await run(process.argv.slice(2))
 } catch (error) {
   // A full disk, a database of somebody else's: what it is stands in the message, a stack helps nobody.
-  process.exitCode = fail(1, (error as Error).message)
+  process.exitCode = fail(1, [(error as Error).message])
 }

@@ -34,13 +34,13 @@ export const VERBS: ReadonlyMap<string, readonly string[]> = new Map([
 ])
 
 /** What went wrong: with what was typed, or with what it asks for. */
-type Fault = { readonly ok: false; readonly message: string; readonly isUsage: boolean }
-/** What to print, or what went wrong. */
-export type Done = { readonly ok: true; readonly text: string } | Fault
+type Fault = { readonly ok: false; readonly lines: readonly string[]; readonly isUsage: boolean }
+/** The lines to print, or what went wrong. */
+export type Done = { readonly ok: true; readonly lines: readonly string[] } | Fault
 
-const misused = (message: string): Fault => ({ ok: false, message, isUsage: true })
-const failed = (message: string): Fault => ({ ok: false, message, isUsage: false })
-const told = (text: string): Done => ({ ok: true, text })
+const misused = (...lines: readonly string[]): Fault => ({ ok: false, lines, isUsage: true })
+const failed = (...lines: readonly string[]): Fault => ({ ok: false, lines, isUsage: false })
+const told = (...lines: readonly string[]): Done => ({ ok: true, lines })
 
 /**
  * `customer add | list | set | rotate | remove`. A gateway that runs over the same data sees the change
@@ -68,7 +68,7 @@ export function runCustomer(
   const customers = createCustomers(join(settings.dataDir, 'customers.db'))
   try {
     if (verb === 'add') return add(customers, read.asked, options, settings, ownRestKey)
-    if (verb === 'list') return told(list(customers.list()))
+    if (verb === 'list') return told(...list(customers.list()))
     return changeOne(customers, verb as string, id as string, read.asked, options)
   } finally {
     customers.close()
@@ -100,7 +100,7 @@ function add(
   const base = settings.publicUrl ?? `http://localhost:${settings.port || 'PORT'}`
   const script = `${base}/t/j/${encodeURIComponent(customer.trackingKey)}`
   return told(
-    [
+    ...[
       `customerId   ${customer.customerId}`,
       `trackingKey  ${customer.trackingKey}`,
       `restKey      ${ownRestKey ? '(the one in REST_KEY)' : restKey}`,
@@ -110,7 +110,7 @@ function add(
       settings.publicUrl
         ? `(${base} is the PUBLIC_URL of the settings.)`
         : `(${base} is this machine alone; elsewhere the address of your gateway stands there. PUBLIC_URL sets it.)`,
-    ].join('\n'),
+    ],
   )
 }
 
@@ -141,13 +141,19 @@ function changeOne(
   if (verb === 'set') {
     const change = toChange(asked, customer.config)
     if (!change.ok) return change
-    return told(list([customers.change(id, change.change) as Customer]))
+    return told(...list([customers.change(id, change.change) as Customer]))
   }
   const made = customers.rotate(id, key as 'rest' | 'tracking')
   return key === 'rest'
-    ? told(`restKey  ${made}\n\nThe old one is worth nothing now. This one can not be shown again.`)
+    ? told(
+        `restKey  ${made}`,
+        '',
+        'The old one is worth nothing now. This one can not be shown again.',
+      )
     : told(
-        `trackingKey  ${made}\n\nPages with the old one send nothing until their tag is changed.`,
+        `trackingKey  ${made}`,
+        '',
+        'Pages with the old one send nothing until their tag is changed.',
       )
 }
 
@@ -176,11 +182,9 @@ function readChange({
   const settings = config === undefined ? undefined : readObject(config)
   if (config !== undefined && !settings)
     return misused(
-      [
-        `--config is not a JSON object: ${config}`,
-        `  Expected such as --config '{"ga4":true}', in single quotes, since the shell takes double ones away`,
-        `  (Windows: --config "{\\"ga4\\":true}")`,
-      ].join('\n'),
+      `--config is not a JSON object: ${config}`,
+      `  Expected such as --config '{"ga4":true}', in single quotes, since the shell takes double ones away`,
+      `  (Windows: --config "{\\"ga4\\":true}")`,
     )
   return {
     ok: true,
@@ -212,20 +216,17 @@ function toChange(
   const checked = readPublicConfig(Object.fromEntries(merged))
   if (checked.ok) return { ok: true, change: { ...rest, config: checked.config } }
   const faults = checked.issues.map(({ path, message }) => `  ${path}: ${message}`)
-  return misused(['--config is invalid:', ...faults].join('\n'))
+  return misused('--config is invalid:', ...faults)
 }
 
-function list(customers: readonly Customer[]): string {
+function list(customers: readonly Customer[]): string[] {
   if (customers.length === 0)
-    return 'There are no customers yet: shoptrail customer add --origin https://shop.example'
-  return customers
-    .map(({ customerId, name, trackingKey, origins, configText }) =>
-      [
-        `${customerId}${name && ` (${name})`}`,
-        `  trackingKey  ${trackingKey}`,
-        `  origins      ${origins.join(' ') || 'none'}`,
-        `  config       ${configText}`,
-      ].join('\n'),
-    )
-    .join('\n\n')
+    return ['There are no customers yet: shoptrail customer add --origin https://shop.example']
+  return customers.flatMap(({ customerId, name, trackingKey, origins, configText }, i) => [
+    ...(i > 0 ? [''] : []),
+    `${customerId}${name && ` (${name})`}`,
+    `  trackingKey  ${trackingKey}`,
+    `  origins      ${origins.join(' ') || 'none'}`,
+    `  config       ${configText}`,
+  ])
 }

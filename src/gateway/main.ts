@@ -1,6 +1,7 @@
-import { pino } from 'pino'
+import { type Logger, pino } from 'pino'
 import type { Customer } from './customers.ts'
 import { DEMO_CUSTOMER_ID } from './demo.ts'
+import { print, printableJson, printError } from './printable.ts'
 import { type Gateway, startGateway } from './server.ts'
 import type { Settings } from './settings.ts'
 import { version } from './version.ts'
@@ -16,7 +17,7 @@ const MAX_ERROR_LINES = 10
  * @returns Exit code: 0 after a clean stop, 1 where it could not start.
  */
 export async function runGateway(settings: Settings): Promise<number> {
-  const log = pino({ level: settings.logLevel })
+  const log = createLog(settings.logLevel)
   const mayLog = createLineLimit(MAX_ERROR_LINES)
   // Before the start, since a signal may come during it; `on`, not `once`, since a terminal and npm both
   // send Ctrl-C, and the second one must not cut the stop off.
@@ -35,10 +36,10 @@ export async function runGateway(settings: Settings): Promise<number> {
       },
     })
   } catch (error) {
-    console.error(explain(error, settings))
+    printError([explain(error, settings)])
     return 1
   }
-  if (gateway.demo) console.log(welcome(gateway, settings))
+  if (gateway.demo) print(welcome(gateway, settings))
   else {
     if (settings.demo) log.warn(`The demo is off: ${gateway.demoBlock}`)
     log.info({ url: gateway.url, metricsUrl: gateway.metricsUrl, version }, 'Listening')
@@ -54,6 +55,13 @@ export async function runGateway(settings: Settings): Promise<number> {
   return 0
 }
 
+/** Lines of JSON on stdout. pino escapes what JSON must; the rest that a terminal may act upon is escaped here. */
+function createLog(level: string): Logger {
+  const stdout = pino.destination(1)
+  const write = (line: string): void => void stdout.write(`${printableJson(line.slice(0, -1))}\n`)
+  return pino({ level }, { write })
+}
+
 function explain(error: unknown, { port, host, metricsPort }: Settings): string {
   const { code, message, port: taken } = error as NodeJS.ErrnoException & { port?: number }
   if (code === 'EADDRINUSE' && taken === metricsPort && taken !== port)
@@ -67,7 +75,7 @@ function explain(error: unknown, { port, host, metricsPort }: Settings): string 
   return `The gateway can not start. ${message}`
 }
 
-function welcome(gateway: Gateway, { dataDir, publicUrl }: Settings): string {
+function welcome(gateway: Gateway, { dataDir, publicUrl }: Settings): string[] {
   const base = publicUrl ?? gateway.url.replace('//127.0.0.1:', '//localhost:')
   // Not the one that it was made with: it may have been changed since.
   const { trackingKey } = gateway.customers.find(DEMO_CUSTOMER_ID) as Customer
@@ -85,7 +93,7 @@ function welcome(gateway: Gateway, { dataDir, publicUrl }: Settings): string {
     '',
     `Events are kept in ${dataDir}. Ctrl-C ends the gateway.`,
     '',
-  ].join('\n')
+  ]
 }
 
 function createLineLimit(maxInSecond: number): () => boolean {

@@ -42,6 +42,8 @@ Settings are environment variables:
   TRUSTED_PROXIES    addresses and networks whose X-Forwarded-For is believed
   METRICS_PORT       loopback port of GET /metrics; METRICS_TOKEN answers it on PORT as well
   MAX_CONNECTIONS 4096   BODY_BUDGET_BYTES 67108864
+  MAX_LIVE_VIEWS 100, MAX_LIVE_VIEWS_PER_CUSTOMER 10
+                     live views open at the same time
   DEMO off           only where HOST is a loopback address and no proxy is configured
 `
 

@@ -23,6 +23,10 @@ export type LogEvent = {
 /** A stored event and its position: the order of arrival, from 1, never used twice. */
 export type LogRecord = LogEvent & { readonly seq: number }
 
+/** What a record holds, bytes: its texts as UTF-8, and 256 for the rest of it. */
+export const weigh = ({ payload, event, did }: Pick<LogRecord, 'payload' | 'event' | 'did'>) =>
+  Buffer.byteLength(payload) + Buffer.byteLength(event) + Buffer.byteLength(did ?? '') + 256
+
 /** What became of an event: a row of its own, or its id had one before. */
 export type Outcome = 'stored' | 'duplicate'
 
@@ -32,12 +36,25 @@ export type Range = {
   readonly after?: number
   /** At most so many records, from 1. */
   readonly max: number
+  /** Ends with the record that reaches so many bytes, as `weigh` counts them. Default: no bound. */
+  readonly maxBytes?: number
   /** Only this customer's records. Default everyone's. */
   readonly customer?: string
 }
 
+/** Where the newest records of a customer are. */
+export type Tail = {
+  /** They are those behind this position. */
+  readonly after: number
+  /** Position of the newest, 0 where the customer has none. */
+  readonly newest: number
+}
+
 /** Whether the log can be written, and if not, why. */
 export type Health = { readonly writable: boolean; readonly reason?: string }
+
+/** @param customers Whose records were added; undefined where that is not known, so perhaps anyone's. */
+export type NewsListener = (customers?: ReadonlySet<string>) => void
 
 /**
  * The promise of the log: what it acknowledged is durable and is there once.
@@ -52,15 +69,15 @@ export type EventLog = {
    * sender repeats the same ids.
    */
   append(events: readonly LogEvent[]): Promise<readonly Outcome[]>
-  /** Records in order of arrival, from a position on. Fewer than `max` means: no more for now. */
-  read(range: Range): Promise<readonly LogRecord[]>
-  /** The newest `max` records of a customer, in order of arrival. */
-  last(customer: string, max: number): Promise<readonly LogRecord[]>
   /**
-   * Calls the listener after records were added, by this process or another; what they are is read.
-   * Answers its undo.
+   * Records in order of arrival, from a position on. Fewer than `max`, and less than `maxBytes`, means that
+   * there are no more for now.
    */
-  subscribe(listener: () => void): () => void
+  read(range: Range): Promise<readonly LogRecord[]>
+  /** Where the newest `max` records of a customer are; all of them where there are fewer. */
+  findTail(customer: string, max: number): Promise<Tail>
+  /** Calls the listener after records were added, by this process or another. Answers its undo. */
+  subscribe(listener: NewsListener): () => void
   health(): Health
   /** Resolves when something that is no event was written durably: whether appends work again. */
   probe(): Promise<void>

@@ -28,7 +28,7 @@ function createEngine() {
         })
       }),
     read: async () => [],
-    last: async () => [],
+    findTail: async () => ({ after: 0, newest: 0 }),
     subscribe: () => () => {},
     health: () => ({ writable: true }),
     probe: () => probe(),

@@ -1,9 +1,11 @@
-import type { EventLog, LogRecord } from './eventLog.ts'
+import type { EventLog } from './eventLog.ts'
+import type { LivePages } from './livePages.ts'
 import type { EndReason } from './operators.ts'
 
 /** What one live view watches. */
 export type Watch = {
-  readonly log: EventLog
+  readonly pages: LivePages
+  readonly subscribe: EventLog['subscribe']
   readonly customer: string
   /** Position of the last event the browser has; 0 for none. */
   readonly lastEventId: number
@@ -11,17 +13,13 @@ export type Watch = {
   readonly findEnd: () => EndReason | undefined
   /** Ends the stream when the gateway stops. */
   readonly closing: AbortSignal
-  /** Told once, when the stream has ended for whatever reason. */
+  /** Told once, when the stream has ended for whatever reason and reads nothing any more. */
   readonly onEnd: () => void
 }
 
-/** What a new viewer sees of the past. */
-const FIRST_EVENTS = 200
-/** Read at once; more is read when the browser has taken these. */
-const PAGE_EVENTS = 200
-/** An empty comment tells both ends and what is between that the stream lives, ms. */
+/** An empty comment tells both ends and what is between that the stream lives, ms; the server waits for 30 s. */
 const HEARTBEAT_MS = 15_000
-/** A busy log has news hundreds of times a second; a viewer reads at most every so many ms. */
+/** A busy log has news hundreds of times a second; a viewer that has all of it reads at most every so many ms. */
 const READ_PAUSE_MS = 100
 /** How long somebody who may not look any more goes on seeing events at most, ms: a look-up is a SELECT. */
 const ASK_MS = 1_000
@@ -31,19 +29,24 @@ const RECONNECT_MS = 1_000
 /**
  * Server-sent events (HTML standard, 9.2): the last 200 events of a customer or those behind
  * `lastEventId`, then each new one, in order of arrival. The browser pulls: a slow one reads the log later
- * and holds up nobody, so nothing gathers in memory.
+ * and holds up nobody, so one page is all that it holds in memory. The server closes the connection of one
+ * that takes nothing; its browser connects again and goes on behind the last event that it has.
  */
 export function streamEvents(watch: Watch): ReadableStream<Uint8Array> {
-  const { log, customer, closing } = watch
-  const encoder = new TextEncoder()
+  const { pages, customer, closing } = watch
   let position: number | undefined
   let lastRead = 0
   let lastAsked = performance.now()
+  let isReading = false
   let ended = false
+  let told = false
   let isOver = false
   let news = false
+  /** More is there than the last page could hold. */
+  let isBehind = false
   let wake = () => {}
-  const unsubscribe = log.subscribe(() => {
+  const unsubscribe = watch.subscribe((customers) => {
+    if (customers && !customers.has(customer)) return
     news = true
     wake()
   })
@@ -51,11 +54,14 @@ export function streamEvents(watch: Watch): ReadableStream<Uint8Array> {
   closing.addEventListener('abort', stop)
 
   function end(): void {
-    if (ended) return
-    ended = true
-    unsubscribe()
-    closing.removeEventListener('abort', stop)
-    wake()
+    if (!ended) {
+      ended = true
+      unsubscribe()
+      closing.removeEventListener('abort', stop)
+      wake()
+    }
+    if (isReading || told) return
+    told = true
     watch.onEnd()
   }
 
@@ -69,13 +75,12 @@ export function streamEvents(watch: Watch): ReadableStream<Uint8Array> {
       }
     })
 
-  /** The text of the next piece of the stream; undefined when there is none any more. */
-  async function next(): Promise<string | undefined> {
+  /** The next piece of the stream; undefined when there is none any more. */
+  async function next(): Promise<Uint8Array | undefined> {
     if (position === undefined) {
-      const records = await firstRecords()
-      position = records.at(-1)?.seq ?? 0
+      position = await pages.findStart(customer, watch.lastEventId)
       news = true
-      return `retry: ${RECONNECT_MS}\n\n${records.map(toMessage).join('')}`
+      return Buffer.from(`retry: ${RECONNECT_MS}\n\n`)
     }
     const heartbeatAt = performance.now() + HEARTBEAT_MS
     while (!ended && !closing.aborted) {
@@ -85,17 +90,19 @@ export function streamEvents(watch: Watch): ReadableStream<Uint8Array> {
         if (reason) return endWith(reason)
       }
       const sinceRead = performance.now() - lastRead
-      if (news && sinceRead >= READ_PAUSE_MS) {
+      if (news && (isBehind || sinceRead >= READ_PAUSE_MS)) {
         news = false
         lastRead = performance.now()
-        const records = await log.read({ after: position, max: PAGE_EVENTS, customer })
-        position = records.at(-1)?.seq ?? position
-        if (records.length === PAGE_EVENTS) news = true
-        if (records.length > 0) return records.map(toMessage).join('')
-        continue
+        const { bytes, last, isFull } = await pages.read(customer, position)
+        position = last
+        isBehind = isFull
+        if (bytes.length === 0) continue
+        // Only an empty page says that there is no more.
+        news = true
+        return bytes
       }
       const left = heartbeatAt - performance.now()
-      if (left <= 0) return ':\n\n'
+      if (left <= 0) return HEARTBEAT
       const untilAsked = ASK_MS - (performance.now() - lastAsked)
       await pause(Math.max(1, Math.min(news ? READ_PAUSE_MS - sinceRead : left, untilAsked)))
     }
@@ -103,26 +110,22 @@ export function streamEvents(watch: Watch): ReadableStream<Uint8Array> {
   }
 
   /** The last message, `event: end` with `{"reason"}`; after it the stream is closed. */
-  function endWith(reason: EndReason): string {
+  function endWith(reason: EndReason): Uint8Array {
     isOver = true
-    return `event: end\ndata: ${JSON.stringify({ reason })}\n\n`
-  }
-
-  async function firstRecords(): Promise<readonly LogRecord[]> {
-    const newest = await log.last(customer, FIRST_EVENTS)
-    const { lastEventId } = watch
-    // A position ahead of the log is of another log: its data was moved away.
-    if (!lastEventId || lastEventId > (newest.at(-1)?.seq ?? 0)) return newest
-    return log.read({ after: lastEventId, max: PAGE_EVENTS, customer })
+    return Buffer.from(`event: end\ndata: ${JSON.stringify({ reason })}\n\n`)
   }
 
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
+        isReading = true
         // A log that is closing can not be read: the browser connects again to whoever comes next.
-        const text = await next().catch(() => undefined)
-        if (text !== undefined && !ended) controller.enqueue(encoder.encode(text))
-        if (text !== undefined && !isOver && !ended) return
+        const piece = await next().catch(() => undefined)
+        isReading = false
+        if (piece && !ended) {
+          controller.enqueue(piece)
+          if (!isOver) return
+        }
         if (!ended) controller.close()
         end()
       },
@@ -132,5 +135,4 @@ export function streamEvents(watch: Watch): ReadableStream<Uint8Array> {
   )
 }
 
-const toMessage = ({ customer: _, payload, ...rest }: LogRecord): string =>
-  `event: event\nid: ${rest.seq}\ndata: ${JSON.stringify(rest).slice(0, -1)},"payload":${payload}}\n\n`
+const HEARTBEAT = Buffer.from(':\n\n')

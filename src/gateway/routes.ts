@@ -8,7 +8,7 @@ import { createCampaignPages, PREVIEW_POLICY } from './campaignPages.ts'
 import type { Campaigns } from './campaigns.ts'
 import { type CollectParts, createCollect } from './collect.ts'
 import { Unavailable } from './eventLog.ts'
-import { createLive } from './live.ts'
+import { createLive, type LiveLimits } from './live.ts'
 import { createShowMetrics } from './metricsServer.ts'
 import { createOperators, pageHeaders } from './operators.ts'
 import { TooMany } from './places.ts'
@@ -29,6 +29,8 @@ export type RouteParts = CollectParts & {
   readonly publicFolder: string
   /** Secret with which /metrics is answered; without one there is no such path. */
   readonly metricsToken: string | undefined
+  /** Bounds of the live views. */
+  readonly live?: LiveLimits | undefined
   /** Whether the demo shop is served. */
   readonly demo: boolean
   /** False from the moment the gateway stops. */
@@ -83,7 +85,7 @@ export function createRoutes(parts: RouteParts) {
   const operations = createCampaignOperations(parts)
   const rest = createRest({ ...parts, operations })
   const operators = createOperators(parts)
-  const live = createLive({ log: parts.log, operators })
+  const live = createLive({ log: parts.log, live: parts.live, operators })
   const campaignPages = createCampaignPages({ operations, operators })
   const app = new Hono<Env>()
 

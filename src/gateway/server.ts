@@ -12,6 +12,7 @@ import { createGroupCommit, type QueueLimits } from './groupCommit.ts'
 import { createBodyBudget } from './http/bodyBudget.ts'
 import { readMaxConnections } from './http/connections.ts'
 import { closeServer, createHttpServer } from './http/httpServer.ts'
+import type { LiveLimits } from './live.ts'
 import { createMetrics } from './metrics.ts'
 import { startMetricsServer } from './metricsServer.ts'
 import { createRoutes } from './routes.ts'
@@ -57,8 +58,12 @@ export type GatewayOptions = {
   readonly bodyBudgetBytes?: number | undefined
   /** Bounds of the queue in front of the log. */
   readonly queue?: QueueLimits
+  /** Bounds of the live views. */
+  readonly live?: LiveLimits
   /** A request must have arrived whole within this, ms. Default 10,000. */
   readonly requestTimeoutMs?: number
+  /** A connection on which nothing moves for so long while it has a request is closed, ms. Default 30,000. */
+  readonly stalledMs?: number
   /** The clock, ms since 1970. Default Date.now. */
   readonly now?: () => number
   /** Told of each error that nobody expected. Default: nobody. */
@@ -130,7 +135,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     let isReady = true
     const routes = createRoutes({
       ...{ customers, log, campaigns, reports, addresses, metrics, script, publicFolder },
-      ...{ demo, now, publicUrl, metricsToken: options.metricsToken },
+      ...{ demo, now, publicUrl, metricsToken: options.metricsToken, live: options.live },
       onError,
       isReady: () => isReady,
     })
@@ -140,6 +145,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       bodies: createBodyBudget(options.bodyBudgetBytes),
       maxConnections: readMaxConnections(options.maxConnections),
       requestTimeoutMs: options.requestTimeoutMs,
+      stalledMs: options.stalledMs,
       onRefusedConnection: metrics.refusedConnection,
       onRefused: metrics.refused,
     })

@@ -12,6 +12,7 @@ const DEFAULTS = {
   demo: false,
   maxConnections: undefined,
   bodyBudgetBytes: undefined,
+  live: { maxViews: undefined, maxViewsOfCustomer: undefined },
   logLevel: 'info',
 }
 
@@ -28,6 +29,11 @@ test.each([
   [{ TRUSTED_PROXIES: '10.0.0.2, fd00::/8,' }, { trustedProxies: ['10.0.0.2', 'fd00::/8'] }],
   [{ METRICS_PORT: '9464' }, { metricsPort: 9464 }],
   [{ METRICS_TOKEN: 'x'.repeat(16) }, { metricsToken: 'x'.repeat(16) }],
+  [{ MAX_LIVE_VIEWS: '7' }, { live: { maxViews: 7, maxViewsOfCustomer: undefined } }],
+  [
+    { MAX_LIVE_VIEWS_PER_CUSTOMER: '30' },
+    { live: { maxViews: undefined, maxViewsOfCustomer: 30 } },
+  ],
   [{ DEMO: '1' }, { demo: true }],
   [{ DEMO: 'off' }, {}],
   [{ LOG_LEVEL: 'warn', SOMETHING_ELSE: 'x' }, { logLevel: 'warn' }],
@@ -51,6 +57,8 @@ test('every fault is in one message', () => {
     PUBLIC_URL: 't.shop.example',
     TRUSTED_PROXIES: 'nginx',
     DEMO: 'yes',
+    MAX_LIVE_VIEWS: '0',
+    MAX_LIVE_VIEWS_PER_CUSTOMER: '1e3',
     LOG_LEVEL: 'loud',
   })
   expect(read.ok).toBe(false)
@@ -60,6 +68,8 @@ test('every fault is in one message', () => {
       '  PUBLIC_URL: Expected an http or https address, without user and password',
       '  TRUSTED_PROXIES: Expected addresses or networks, separated by commas',
       '  DEMO: Expected on or off',
+      '  MAX_LIVE_VIEWS: Expected a whole number from 1 to 10000',
+      '  MAX_LIVE_VIEWS_PER_CUSTOMER: Expected a whole number from 1 to 10000',
       '  LOG_LEVEL: Expected fatal, error, warn, info, debug, trace or silent',
     ])
 })

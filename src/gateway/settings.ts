@@ -1,5 +1,6 @@
 import proxyAddr from 'proxy-addr'
 import { check, object, optional, picklist, pipe, safeParse, string, transform } from 'valibot'
+import type { LiveLimits } from './live.ts'
 import { MIN_METRICS_TOKEN_LENGTH } from './metricsServer.ts'
 
 const whole = (from: number, to: number) =>
@@ -100,6 +101,10 @@ const schema = object({
    * they are answered 503. Default 64 MiB.
    */
   BODY_BUDGET_BYTES: optional(whole(8 * 2 ** 20, 2 ** 40)),
+  /** Live views open at a time, 1 to 10,000, all customers together; above it 503. Default 100. */
+  MAX_LIVE_VIEWS: optional(whole(1, 10_000)),
+  /** The same of one customer; above it 429. Default 10. */
+  MAX_LIVE_VIEWS_PER_CUSTOMER: optional(whole(1, 10_000)),
   /** Least important lines that are logged. Default info. */
   LOG_LEVEL: optional(
     picklist(
@@ -122,6 +127,7 @@ export type Settings = {
   readonly demo: boolean
   readonly maxConnections: number | undefined
   readonly bodyBudgetBytes: number | undefined
+  readonly live: LiveLimits
   readonly logLevel: string
 }
 
@@ -151,6 +157,10 @@ export function readSettings(
       demo: output.DEMO,
       maxConnections: output.MAX_CONNECTIONS,
       bodyBudgetBytes: output.BODY_BUDGET_BYTES,
+      live: {
+        maxViews: output.MAX_LIVE_VIEWS,
+        maxViewsOfCustomer: output.MAX_LIVE_VIEWS_PER_CUSTOMER,
+      },
       logLevel: output.LOG_LEVEL,
     },
   }

@@ -24,6 +24,8 @@ export type HttpServerOptions = {
   readonly maxConnections: number
   /** A request must have arrived whole within this, ms. Default 10,000. */
   readonly requestTimeoutMs?: number | undefined
+  /** A connection on which nothing moves for so long while it has a request is closed, ms. Default 30,000. */
+  readonly stalledMs?: number | undefined
   /** Told of each connection that is closed to make room or refused. */
   readonly onRefusedConnection: (how: 'evicted' | 'refused') => void
   /** Told of each request that is refused before the routes see it, by status. */
@@ -35,10 +37,7 @@ const KEEP_ALIVE_MS = 72_000
 const REQUEST_TIMEOUT_MS = 10_000
 /** How often node looks for senders that are too slow, ms (its default is 30 s). */
 const SLOW_SENDER_CHECK_MS = 1_000
-/**
- * A connection on which nothing moves for so long while it has a request is closed, ms: the other end does
- * not read its answer, which takes memory. The live view's stream sends something every 15 s.
- */
+/** Who takes nothing of an answer makes it take memory. The live view's stream sends something every 15 s. */
 const STALLED_MS = 30_000
 
 /** A server that turns sockets into requests for `fetch`, within bounds. */
@@ -78,7 +77,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
     },
     refuseHosts(limitPipelining(listener)),
   )
-  server.setTimeout(STALLED_MS)
+  server.setTimeout(options.stalledMs ?? STALLED_MS)
   limitConnections(server, options.maxConnections, options.onRefusedConnection)
   server.on('clientError', refuseMalformed)
   // A client that waits before it sends its body is told to go on when the body is read: one that is

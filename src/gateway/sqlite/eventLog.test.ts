@@ -92,23 +92,48 @@ test.each(open)('%s: reads go on behind a position, of all or of one customer', 
   expect(await names(log.read({ after: 2, max: 2 }))).toEqual(['e2', 'e3'])
   expect(await names(log.read({ after: 1, max: 9, customer: 'a' }))).toEqual(['e2', 'e4'])
   expect(await names(log.read({ after: 5, max: 9 }))).toEqual([])
-  expect(await names(log.last('a', 2))).toEqual(['e2', 'e4'])
-  expect(await names(log.last('nobody', 2))).toEqual([])
+  const tailOf = async (customer: string, max: number) =>
+    names(log.read({ customer, max: 9, ...(await log.findTail(customer, max)) }))
+  expect(await tailOf('a', 2)).toEqual(['e2', 'e4'])
+  expect(await tailOf('a', 3)).toEqual(['e0', 'e2', 'e4'])
+  expect(await tailOf('a', 9)).toEqual(['e0', 'e2', 'e4'])
+  expect(await log.findTail('b', 1)).toEqual({ after: 3, newest: 4 })
+  expect(await log.findTail('nobody', 2)).toEqual({ after: 0, newest: 0 })
+  await log.close()
+})
+
+test.each(open)('%s: a read ends with the record that reaches a sum of bytes', async (_, open) => {
+  const log = await open()
+  const sizes = [400, 50_000, 400, 400]
+  await log.append(sizes.map((size) => makeEvent({ did: null, payload: 'é'.repeat(size) })))
+  const read = async (after: number, maxBytes: number) =>
+    (await log.read({ after, max: 3, maxBytes })).map(({ seq }) => seq)
+  expect(await read(0, 1)).toEqual([1])
+  expect(await read(0, 4_000)).toEqual([1, 2])
+  expect(await read(1, 4_000)).toEqual([2])
+  expect(await read(2, 4_000)).toEqual([3, 4])
+  // 800 bytes of payload, 6 of the name, 256.
+  expect(await read(2, 1_062)).toEqual([3])
+  expect(await read(2, 1_063)).toEqual([3, 4])
+  expect(await read(0, 1_000_000)).toEqual([1, 2, 3])
+  expect(await read(4, 1)).toEqual([])
+  // An unfinished read leaves the file free for what comes next.
+  expect(await log.append([makeEvent()])).toEqual(['stored'])
   await log.close()
 })
 
 test.each(open)('%s: news is told until it is not wanted any more', async (_, open) => {
   const log = await open()
-  let told = 0
+  const told: (readonly string[])[] = []
   const event = makeEvent()
-  const undo = log.subscribe(() => told++)
+  const undo = log.subscribe((customers) => told.push([...(customers ?? [])]))
+  await log.append([event, makeEvent({ customer: 'b' })])
+  expect(told).toEqual([['demo', 'b']])
   await log.append([event])
-  expect(told).toBe(1)
-  await log.append([event])
-  expect(told).toBe(1)
+  expect(told).toHaveLength(1)
   undo()
   await log.append([makeEvent()])
-  expect(told).toBe(1)
+  expect(told).toHaveLength(1)
   await log.close()
 })
 
@@ -116,7 +141,7 @@ test('what another process stores is news too', async () => {
   const file = nextFile()
   const [reader, writer] = [await engine(file), await engine(file)]
   const told = new Promise<void>((resolve) => {
-    reader.subscribe(resolve)
+    reader.subscribe(() => resolve())
   })
   // Behind the reader's first look.
   await reader.read({ max: 1 })

@@ -1,4 +1,4 @@
-import type { EventLog, LogRecord } from '../eventLog.ts'
+import type { EventLog, LogRecord, NewsListener, Tail } from '../eventLog.ts'
 import { toCells } from './cells.ts'
 import type { SqliteThread } from './thread.ts'
 
@@ -13,10 +13,10 @@ const LOOK_MS = 500
  * @param thread Closed with the log.
  */
 export function createSqliteLog({ ask, lost, close }: SqliteThread): EventLog {
-  const listeners = new Set<() => void>()
+  const listeners = new Set<NewsListener>()
 
-  function tellListeners(): void {
-    for (const listener of listeners) listener()
+  function tellListeners(customers?: ReadonlySet<string>): void {
+    for (const listener of listeners) listener(customers)
   }
 
   let looking: NodeJS.Timeout | undefined
@@ -36,11 +36,12 @@ export function createSqliteLog({ ask, lost, close }: SqliteThread): EventLog {
   return {
     async append(events) {
       const positions = (await ask({ kind: 'append', cells: toCells(events) })) as readonly number[]
-      if (positions.some((seq) => seq > 0)) tellListeners()
+      if (listeners.size > 0 && positions.some((seq) => seq > 0))
+        tellListeners(new Set(events.map(({ customer }) => customer)))
       return positions.map((seq) => (seq > 0 ? 'stored' : 'duplicate'))
     },
     read: (range) => ask({ kind: 'read', range }) as Promise<readonly LogRecord[]>,
-    last: (customer, max) => ask({ kind: 'last', customer, max }) as Promise<readonly LogRecord[]>,
+    findTail: (customer, max) => ask({ kind: 'findTail', customer, max }) as Promise<Tail>,
     subscribe(listener) {
       listeners.add(listener)
       if (listeners.size === 1) {

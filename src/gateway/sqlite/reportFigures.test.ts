@@ -72,7 +72,7 @@ function openReports(
   return {
     append,
     read: (utm: Utm, customer = 'demo') =>
-      storeInTurn().read(customer, utm, log.last(customer, 1)[0]?.seq ?? 0) as ReportFigures,
+      storeInTurn().read(customer, utm, log.findTail(customer, 1).newest) as ReportFigures,
     reopen() {
       for (const store of stores) store.close()
       stores = open()

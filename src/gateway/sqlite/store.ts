@@ -1,4 +1,4 @@
-import type { LogRecord, Range } from '../eventLog.ts'
+import { type LogRecord, type Range, type Tail, weigh } from '../eventLog.ts'
 import { CAMPAIGN_TABLES, type CampaignRows, createCampaignRows } from './campaignRows.ts'
 import { CELLS_PER_EVENT, type Cell } from './cells.ts'
 import { openDatabase } from './database.ts'
@@ -12,7 +12,7 @@ export type Store = {
    */
   append(cells: readonly Cell[]): number[]
   read(range: Range): LogRecord[]
-  last(customer: string, max: number): LogRecord[]
+  findTail(customer: string, max: number): Tail
   readonly campaigns: CampaignRows
   /** Rewrites the first page: fails where a commit would, and changes nothing. */
   probe(): void
@@ -60,10 +60,12 @@ export function openStore(file: string): Store {
     `SELECT ${columns} FROM events INDEXED BY events_by_customer
      WHERE customer = ? AND seq > ? ORDER BY seq LIMIT ?`,
   )
-  const newest = database.prepare<[string, number], Row>(
-    `SELECT ${columns} FROM events INDEXED BY events_by_customer
-     WHERE customer = ? ORDER BY seq DESC LIMIT ?`,
-  )
+  const fromNewest = database
+    .prepare<[string, number], number>(
+      `SELECT seq FROM events INDEXED BY events_by_customer
+       WHERE customer = ? ORDER BY seq DESC LIMIT 1 OFFSET ?`,
+    )
+    .pluck()
   const dataVersion = database.prepare<[], number>('PRAGMA data_version').pluck()
   const append = database.transaction((cells: readonly Cell[]) => {
     const positions: number[] = []
@@ -78,16 +80,32 @@ export function openStore(file: string): Store {
 
   return {
     append: (cells) => append.immediate(cells),
-    read: ({ after = 0, max, customer }) =>
-      (customer === undefined ? all.all(after, max) : ofCustomer.all(customer, after, max)).map(
-        toRecord,
+    read: ({ after = 0, max, maxBytes, customer }) =>
+      takeRecords(
+        customer === undefined ? all.iterate(after, max) : ofCustomer.iterate(customer, after, max),
+        maxBytes,
       ),
-    last: (customer, max) => newest.all(customer, max).reverse().map(toRecord),
+    findTail: (customer, max) => ({
+      after: (fromNewest.get(customer, max - 1) ?? 1) - 1,
+      newest: fromNewest.get(customer, 0) ?? 0,
+    }),
     campaigns: createCampaignRows(database),
     probe: () => void database.pragma('user_version = 0'),
     version: () => dataVersion.get() as number,
     close: () => database.close(),
   }
+}
+
+/** Records up to the one that reaches a sum of bytes. A row is read from the file when its turn comes. */
+function takeRecords(rows: Iterable<Row>, maxBytes = Number.POSITIVE_INFINITY): LogRecord[] {
+  const records: LogRecord[] = []
+  let bytes = 0
+  for (const row of rows) {
+    records.push(toRecord(row))
+    bytes += weigh(row)
+    if (bytes >= maxBytes) break
+  }
+  return records
 }
 
 const toRecord = (row: Row): LogRecord => ({ ...row, id: uuidOf(row.id), bot: row.bot === 1 })

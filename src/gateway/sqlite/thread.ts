@@ -8,7 +8,7 @@ import type { Cell } from './cells.ts'
 export type Asked =
   | { readonly kind: 'append'; readonly cells: readonly Cell[] }
   | { readonly kind: 'read'; readonly range: Range }
-  | { readonly kind: 'last'; readonly customer: string; readonly max: number }
+  | { readonly kind: 'findTail'; readonly customer: string; readonly max: number }
   | { readonly kind: 'createCampaign'; readonly customer: string; readonly row: CampaignRow }
   | { readonly kind: 'findCampaigns'; readonly customer: string; readonly ids: readonly string[] }
   | { readonly kind: 'findHead'; readonly customer: string; readonly id: string }

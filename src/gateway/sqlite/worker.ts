@@ -13,7 +13,7 @@ const { campaigns } = store
 const answer = (question: Question): unknown => {
   if (question.kind === 'append') return store.append(question.cells)
   if (question.kind === 'read') return store.read(question.range)
-  if (question.kind === 'last') return store.last(question.customer, question.max)
+  if (question.kind === 'findTail') return store.findTail(question.customer, question.max)
   if (question.kind === 'createCampaign') return campaigns.create(question.row)
   if (question.kind === 'findCampaigns') return campaigns.find(question.customer, question.ids)
   if (question.kind === 'findHead') return campaigns.findHead(question.customer, question.id)

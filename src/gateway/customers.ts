@@ -1,7 +1,7 @@
 import type { TrackingOperation } from '../contract/index.ts'
 import { hashSecret, isSecret, makeCustomerId, makeRestKey, makeTrackingKey } from './keys.ts'
 import type { PublicConfig } from './publicConfig.ts'
-import { openDatabase } from './sqlite/database.ts'
+import { openDatabase, type Schema } from './sqlite/database.ts'
 
 /** A shop that uses the gateway. Its restKey is not here: only its hash is kept, in the store. */
 export type Customer = {
@@ -87,7 +87,7 @@ export function isRestKey(text: string): boolean {
 const RECHECK_MS = 500
 const MAX_CACHED = 10_000
 
-const TABLE = `
+const TABLES = `
   CREATE TABLE IF NOT EXISTS customers (
     customer_id TEXT PRIMARY KEY,
     name TEXT NOT NULL,
@@ -104,6 +104,13 @@ const TABLE = `
     PRIMARY KEY (kind, value)
   ) STRICT, WITHOUT ROWID;
 `
+const SCHEMA: Schema = {
+  tables: TABLES,
+  probe:
+    'SELECT customer_id, name, tracking_key, rest_key_hash, origins, config, created_at FROM customers',
+  isSmall: true,
+}
+
 /** What is never given to another customer. */
 type Kind = 'customer_id' | 'tracking_key'
 
@@ -122,7 +129,7 @@ type Row = {
  * @param now The clock, ms since 1970.
  */
 export function createCustomers(file: string, now: () => number = Date.now): Customers {
-  const database = openDatabase(file, TABLE)
+  const database = openDatabase(file, SCHEMA)
   const select = database.prepare<[string], Row>('SELECT * FROM customers WHERE customer_id = ?')
   const selectByKey = database.prepare<[string], Row>(
     'SELECT * FROM customers WHERE tracking_key = ?',

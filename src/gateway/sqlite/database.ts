@@ -1,26 +1,66 @@
 import Database from 'better-sqlite3'
+import { makeFile, makePrivate } from './files.ts'
+
+/** What is in a database. */
+export type Schema = {
+  /** SQL that makes what is missing. */
+  readonly tables: string
+  /** A SELECT that only a database with our tables can compile: another application's is left as it is. */
+  readonly probe: string
+  /** Whether it is small enough to be checked for damage as a whole at each open. Default false. */
+  readonly isSmall?: boolean
+}
 
 /**
- * Opens a SQLite file so that a commit is on the disk when it returns.
+ * Opens a SQLite file so that a commit is on the disk when it returns. Its owner alone can read it.
  *
  * better-sqlite3 is built with `DEFAULT_WAL_SYNCHRONOUS=1`: a WAL database opens with NORMAL, which
  * loses the last commits in a power cut. So FULL is set on every open and read back; `fullfsync` is what
  * makes an fsync reach the disk on macOS and does nothing elsewhere.
  *
- * @param tables SQL that makes what is missing. Default none.
- * @throws Error that names the file, when it can not be opened or does not take these settings.
+ * @param schema Default none: the tables are what they are.
+ * @throws Error that names the file, when it can not be opened, is not ours, or does not take these settings.
  */
-export function openDatabase(file: string, tables = ''): Database.Database {
+export function openDatabase(file: string, schema?: Schema): Database.Database {
   let database: Database.Database | undefined
   try {
+    makeFile(file)
     database = new Database(file, { timeout: 5_000 })
+    if (schema) refuseForeign(database, schema.probe)
+    if (schema?.isSmall) refuseDamaged(database)
     keepDurable(database, file)
-    database.exec(tables)
+    if (schema) database.exec(schema.tables)
+    makePrivate(file)
     return database
   } catch (error) {
     database?.close()
     throw new Error(explain(file, error), { cause: error })
   }
+}
+
+/**
+ * Before anything is written: a database without a table is new, any other one has ours or is not ours.
+ *
+ * @param probe See Schema.
+ * @throws Error that names the file, where it is not ours.
+ */
+export function refuseForeign(database: Database.Database, probe: string): void {
+  const tables = database.prepare<[], number>('SELECT count(*) FROM sqlite_schema').pluck().get()
+  if (tables === 0) return
+  try {
+    database.prepare(probe)
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'SQLITE_ERROR') throw error
+    throw new Error(
+      `${database.name} is a database of another application (${(error as Error).message}). Move it away, or choose another folder: DATA_DIR=./data`,
+      { cause: error },
+    )
+  }
+}
+
+function refuseDamaged(database: Database.Database): void {
+  const found = database.pragma('integrity_check(1)', { simple: true })
+  if (found !== 'ok') throw Object.assign(new Error(String(found)), { code: 'SQLITE_CORRUPT' })
 }
 
 function keepDurable(database: Database.Database, file: string): void {
@@ -34,9 +74,14 @@ function keepDurable(database: Database.Database, file: string): void {
     throw new Error(`${file}: SQLite keeps journal_mode ${mode} and synchronous ${synchronous}`)
 }
 
-function explain(file: string, error: unknown): string {
+/** Whether an error of SQLite says that the file itself is no good. */
+export const isDamaged = (error: unknown): boolean =>
+  /^SQLITE_(NOTADB|CORRUPT)/.test((error as { code?: string }).code ?? '')
+
+/** An error of a database for whoever runs the gateway: which file, and what to do. */
+export function explain(file: string, error: unknown): string {
   const { code = '', message } = error as { code?: string; message: string }
-  if (/^SQLITE_(NOTADB|CORRUPT)/.test(code))
+  if (isDamaged(error))
     return `${file} is no database of ours, or is damaged (${message}). Put its backup in its place, or move it and its -wal and -shm away: the next start makes a new one`
   if (/^SQLITE_(CANTOPEN|READONLY|PERM|AUTH)/.test(code))
     return `${file} can not be opened for writing (${message}). Look at who owns it and its folder`

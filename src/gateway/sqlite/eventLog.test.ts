@@ -5,7 +5,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bundleWorker, makeFolder } from '../../test/gateway.ts'
 import { type EventLog, type LogEvent, Unavailable } from '../eventLog.ts'
 import { createGroupCommit } from '../groupCommit.ts'
-import { openDatabase } from './database.ts'
 import { createSqliteLog } from './eventLog.ts'
 import { startSqliteThread } from './thread.ts'
 
@@ -184,15 +183,4 @@ test('a commit that fails is Unavailable, stores no part, and the next one works
 
 test('a file that is no database is refused at the start', async () => {
   await expect(startSqliteThread(folder, worker.workerFile)).rejects.toThrow()
-})
-
-test('a database opens with synchronous FULL in WAL mode', () => {
-  const database = openDatabase(nextFile())
-  expect(database.pragma('synchronous', { simple: true })).toBe(2)
-  expect(database.pragma('journal_mode', { simple: true })).toBe('wal')
-  database.close()
-})
-
-test('a database that can not be written ahead is refused', () => {
-  expect(() => openDatabase(':memory:')).toThrow(/journal_mode memory/)
 })

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import Database from 'better-sqlite3'
+import { refuseForeign } from './database.ts'
+import { makeFile, makePrivate } from './files.ts'
 
 /** Changes with every change of the tables or of what is counted in them: then all is counted again. */
 const VERSION = 2
@@ -72,11 +74,13 @@ export const isDamage = (error: unknown): boolean =>
  * Opens the file, with the tables of this version in it; those of another version are dropped. All in it
  * can be counted again, so a power cut may take the last commits (`synchronous = NORMAL`), not its sense.
  *
- * @throws SqliteError; see isDamage.
+ * @throws SqliteError, see isDamage; Error where it is a folder, or another application's.
  */
 export function openReports(file: string): Database.Database {
+  makeFile(file)
   const database = new Database(file, { timeout: 5_000 })
   try {
+    refuseForeign(database, 'SELECT seq FROM position')
     database.pragma('journal_mode = WAL')
     database.pragma('synchronous = NORMAL')
     // Pages change at random places: while a long log is counted, few large checkpoints write a page
@@ -86,6 +90,7 @@ export function openReports(file: string): Database.Database {
     database.pragma('cache_size = -8000')
     if (!isThisVersion(database))
       database.transaction(() => isThisVersion(database) || clear(database)).immediate()
+    makePrivate(file)
     return database
   } catch (error) {
     database.close()

@@ -1,7 +1,7 @@
 import { type LogRecord, type Range, type Tail, weigh } from '../eventLog.ts'
 import { CAMPAIGN_TABLES, type CampaignRows, createCampaignRows } from './campaignRows.ts'
 import { CELLS_PER_EVENT, type Cell } from './cells.ts'
-import { openDatabase } from './database.ts'
+import { openDatabase, type Schema } from './database.ts'
 
 /** Rows of one SQLite file. Everything here is synchronous; the worker is where that hurts nobody. */
 export type Store = {
@@ -41,12 +41,17 @@ const TABLES = `
   ) STRICT;
   CREATE INDEX IF NOT EXISTS events_by_customer ON events (customer);
 `
+const SCHEMA: Schema = {
+  tables: TABLES + CAMPAIGN_TABLES,
+  probe:
+    'SELECT seq, customer, id, received_at, at, operation, event, did, bot, payload FROM events',
+}
 
 type Row = Omit<LogRecord, 'id' | 'bot'> & { readonly id: Buffer; readonly bot: number }
 
 /** @param file Path of the database, made where it is missing; its folder must be there. */
 export function openStore(file: string): Store {
-  const database = openDatabase(file, TABLES + CAMPAIGN_TABLES)
+  const database = openDatabase(file, SCHEMA)
   const insert = database.prepare(
     `INSERT INTO events (customer, id, received_at, at, operation, event, did, bot, payload)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (customer, id) DO NOTHING`,

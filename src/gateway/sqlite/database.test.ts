@@ -1,0 +1,184 @@
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { afterAll, expect, test } from 'vitest'
+import { makeFolder } from '../../test/gateway.ts'
+import { createCustomers } from '../customers.ts'
+import { openDatabase } from './database.ts'
+import { openReportStore } from './reportStore.ts'
+import { openStore } from './store.ts'
+
+/** Both of our databases, and the reports, opened as the gateway opens them. */
+const OPENERS: [string, (file: string) => { close(): void }][] = [
+  ['events.db', openStore],
+  ['customers.db', createCustomers],
+]
+
+const folder = makeFolder()
+let folders = 0
+const nextFile = (name = 'x.db') => {
+  const own = join(folder, String(++folders))
+  mkdirSync(own)
+  return join(own, name)
+}
+afterAll(() => rmSync(folder, { recursive: true }))
+
+test('a database opens with synchronous FULL in WAL mode', () => {
+  const database = openDatabase(nextFile())
+  expect(database.pragma('synchronous', { simple: true })).toBe(2)
+  expect(database.pragma('journal_mode', { simple: true })).toBe('wal')
+  database.close()
+})
+
+test('a database that can not be written ahead is refused', () => {
+  const before = process.cwd()
+  process.chdir(folder)
+  expect(() => openDatabase(':memory:')).toThrow(/journal_mode memory/)
+  process.chdir(before)
+})
+
+const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
+const modesOf = (file: string) =>
+  ['', '-wal', '-shm'].flatMap((end) => (existsSync(file + end) ? [modeOf(file + end)] : []))
+
+test.each([0o000, 0o022, 0o277])('files are their owner’s alone under umask %o', (umask) => {
+  const eventsFile = nextFile('events.db')
+  const reportsFile = eventsFile.replace('events', 'reports')
+  chmodSync(join(eventsFile, '..'), 0o777)
+  const before = process.umask(umask)
+  try {
+    const store = openStore(eventsFile)
+    const reports = openReportStore({ eventsFile, reportsFile })
+    store.probe()
+    expect(modesOf(eventsFile)).toEqual(['600', '600', '600'])
+    expect(modesOf(reportsFile)).toEqual(['600', '600', '600'])
+    reports.close()
+    store.close()
+  } finally {
+    process.umask(before)
+  }
+})
+
+test('files that others could read are narrowed, those beside them too', () => {
+  const file = nextFile()
+  const reportsFile = file.replace('x.db', 'reports.db')
+  const open = openStore(file)
+  const reports = openReportStore({ eventsFile: file, reportsFile })
+  for (const path of [file, reportsFile])
+    for (const end of ['', '-wal', '-shm']) chmodSync(path + end, 0o666)
+  const store = openStore(file)
+  const again = openReportStore({ eventsFile: file, reportsFile })
+  expect(modesOf(file)).toEqual(['600', '600', '600'])
+  expect(modesOf(reportsFile)).toEqual(['600', '600', '600'])
+  for (const one of [again, reports, store, open]) one.close()
+})
+
+test('what a symbolic link points to is private, and made where it is missing', () => {
+  const file = nextFile('link.db')
+  const target = join(folder, `target-${folders}.db`)
+  symlinkSync(target, file)
+  const store = openStore(file)
+  expect(modesOf(target)).toEqual(['600', '600', '600'])
+  store.close()
+})
+
+const garbage: [string, (file: string) => void, RegExp][] = [
+  [
+    'text',
+    (file) => writeFileSync(file, 'garbage '.repeat(1_000)),
+    /is no database of ours, or is damaged/,
+  ],
+  [
+    'a few bytes',
+    (file) => writeFileSync(file, 'garbage'),
+    /is no database of ours, or is damaged/,
+  ],
+  ['a folder', (file) => mkdirSync(file), /is a folder/],
+  [
+    'a folder behind a link',
+    (file) => {
+      mkdirSync(`${file}-folder`)
+      symlinkSync(`${file}-folder`, file)
+    },
+    /is a folder/,
+  ],
+  ['a device', (file) => symlinkSync('/dev/null', file), /is not a regular file/],
+  [
+    'a database of another application',
+    (file) => new Database(file).exec('CREATE TABLE notes (text)').close(),
+    /is a database of another application/,
+  ],
+  [
+    'another application’s with tables of the same names',
+    (file) =>
+      new Database(file).exec('CREATE TABLE events (a); CREATE TABLE customers (a)').close(),
+    /is a database of another application/,
+  ],
+]
+test.each(OPENERS.flatMap(([name, open]) => garbage.map((rest) => [name, open, ...rest] as const)))(
+  'a %s that is none is named, with what to do, and left as it is: %#',
+  (name, open, _, make, message) => {
+    const file = nextFile(name)
+    make(file)
+    const before = statSync(file).isFile() && readFileSync(file)
+    const opened = () => open(file).close()
+    expect(opened).toThrow(message)
+    expect(opened).toThrow(file)
+    expect(opened).toThrow(/[Mm]ove/)
+    if (before) expect(readFileSync(file).equals(before)).toBe(true)
+  },
+)
+
+test.each(OPENERS)('a %s that was cut off is named, wherever it was', (name, open) => {
+  const whole = nextFile(name)
+  open(whole).close()
+  const { size } = statSync(whole)
+  for (const bytes of [100, 1_000, 4_096, size - 4_096]) {
+    const file = nextFile(name)
+    copyFileSync(whole, file)
+    truncateSync(file, bytes)
+    expect(() => open(file).close()).toThrow(`${file} is no database of ours, or is damaged`)
+  }
+})
+
+test('damage anywhere in the customers is found when they are opened', () => {
+  const file = nextFile()
+  const customers = createCustomers(file)
+  for (let i = 0; i < 50; i++) customers.add({ origins: ['https://shop.example'] })
+  customers.close()
+  const bytes = readFileSync(file)
+  for (let page = 1; page < bytes.length / 4_096; page++) {
+    const damaged = nextFile()
+    writeFileSync(damaged, Buffer.from(bytes).fill('x', page * 4_096, (page + 1) * 4_096))
+    expect(() => createCustomers(damaged).close()).toThrow(`${damaged} is no database of ours`)
+  }
+})
+
+test('another application’s database in the place of the reports is left as it is', () => {
+  const eventsFile = nextFile()
+  const reportsFile = eventsFile.replace('x.db', 'reports.db')
+  openStore(eventsFile).close()
+  new Database(reportsFile).exec('CREATE TABLE notes (text)').close()
+  const before = readFileSync(reportsFile)
+  expect(() => openReportStore({ eventsFile, reportsFile })).toThrow('of another application')
+  expect(readFileSync(reportsFile).equals(before)).toBe(true)
+})
+
+test('an empty file is a database that is to be made', () => {
+  const file = nextFile()
+  writeFileSync(file, '')
+  chmodSync(file, 0o644)
+  openStore(file).close()
+  expect(modeOf(file)).toBe('600')
+})

@@ -164,6 +164,49 @@ test('two keys on a page: one id, each with its own settings @both', async ({
   )
 })
 
+/** A product seen by its attributes, then pushed as GA4 does. */
+const product = (id: number) =>
+  `<button data-track="viewProduct" data-track-product-id="${id}">attribute</button>
+  <a onclick="dataLayer.push({event:'view_item',ecommerce:{items:[{item_id:'${id}'}]}})">push</a>`
+const view = (id: number) => ({ event: 'view_product', payload: { product_id: `${id}` } })
+
+test.describe('two keys with different parts on a page', () => {
+  test.use({ config: { attributes: false, dataLayer: false } })
+
+  test('those that the second brings work on what the first keeps @both', async ({
+    page,
+    shop,
+    customer,
+    expectStored,
+  }) => {
+    const second = customer.another({ pageViews: 'all', ga4: true })
+    const head = shop.tag() + shop.tag('', second.trackingKey)
+    await page.goto(shop.page('/a', { head, body: product(12) }))
+    await page.click('button')
+    // The same product in another way is the same action.
+    await page.click('a')
+    await search(page, 'end')
+    await expectStored([{ event: 'view_page' }, view(12), 'end'], { customer: second })
+    await expectStored(['end'])
+  })
+
+  test('the second takes nothing from the first, and starts nothing again @both', async ({
+    page,
+    shop,
+    customer,
+    expectStored,
+  }) => {
+    const first = customer.another({ pageViews: 'all', ga4: true })
+    const head = shop.tag('', first.trackingKey) + shop.tag()
+    await page.goto(shop.page('/a', { head, body: product(12) }))
+    await page.click('button')
+    await page.click('a')
+    await search(page, 'end')
+    await expectStored([{ event: 'view_page' }, view(12), 'end'], { customer: first })
+    await expectStored(['end'])
+  })
+})
+
 test('attributes of the tag override the settings', async ({ page, shop, expectStored }) => {
   const attributes = 'data-event-prefix="x_" data-source="tag" data-remote-addr="198.51.100.9"'
   await page.goto(shop.page('/a', { head: shop.tag(attributes) }))

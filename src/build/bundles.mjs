@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
-  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -14,6 +13,7 @@ import { runInNewContext } from 'node:vm'
 import { build } from 'esbuild'
 import { minify } from 'terser'
 import { root } from './install.mjs'
+import { PART_SETS, scriptFile } from './partSets.mjs'
 
 const dist = join(root, 'dist')
 
@@ -33,54 +33,32 @@ const GATEWAY_BUNDLES = {
  * Builds every bundle into dist.
  *
  * @param version Version of the package; the sources see it as `__version__`.
- * @returns Names of the written browser files, such as `track.js` and `parts/ga4.js`.
  */
 export async function buildBundles(version) {
-  const browserFiles = ['track.js']
-  write('track.js', (await bundleTracker(version)).code)
-  for (const name of partNames()) {
-    write(`parts/${name}.js`, await bundlePart(name, version))
-    browserFiles.push(`parts/${name}.js`)
-  }
-  if (existsSync(join(root, 'src/tracker/inspector/main.ts'))) {
-    write('inspector.js', await bundleInspector(version))
-    browserFiles.push('inspector.js')
-  }
+  for (const set of PART_SETS) write(scriptFile(set), (await bundleTracker(version, set)).code)
+  write('inspector.js', await bundleInspector(version))
   await bundleClient(version)
   await Promise.all(
     Object.entries(GATEWAY_BUNDLES).map(([file, entry]) => bundleGateway(file, entry, version)),
   )
-  return browserFiles
 }
 
 /**
- * The script: one expression, a function of the configuration and the parts, to which the gateway
- * appends the call.
+ * The script with a set of parts, in one scope: one expression, a function of the configuration, to
+ * which the gateway appends the call.
  *
+ * @param set Names of parts, in the order in which they start.
  * @param plugins esbuild plugins, for measuring what a module weighs.
  * @returns The code, and the modules that went into it, as paths from the root.
  */
-export async function bundleTracker(version, plugins = []) {
-  const { code, inputs } = await bundleBrowser(
-    `import './main.ts'`,
-    'src/tracker',
-    version,
-    plugins,
-  )
-  const wrapped = `function(__config__,__parts__){"use strict";${code}}`
-  return { code: await minifyExpression(wrapped), inputs }
-}
-
-/** A part of the script: one expression that gives the function which the file exports. */
-async function bundlePart(name, version) {
-  const file = `src/tracker/parts/${name}.ts`
-  const exports = await exportsOf(file)
-  if (exports.length !== 1) {
-    throw new Error(`${file} must export one function, but exports ${exports.join(', ') || 'none'}`)
-  }
-  const entry = `import { ${exports[0]} } from './${name}.ts'; part = ${exports[0]}`
-  const { code } = await bundleBrowser(entry, 'src/tracker/parts', version)
-  return minifyExpression(`function(){"use strict";var part;${code};return part}()`)
+export async function bundleTracker(version, set, plugins = []) {
+  const entry = [
+    ...set.map((part) => `import { ${part} } from './parts/${part}.ts'`),
+    `import { main } from './main.ts'`,
+    `main(__config__, { ${set} })`,
+  ].join('\n')
+  const { code, inputs } = await bundleBrowser(entry, 'src/tracker', version, plugins)
+  return { code: await minifyExpression(`function(__config__){"use strict";${code}}`), inputs }
 }
 
 /** Loaded by the script when a developer asks for it: a script of its own. */
@@ -229,14 +207,6 @@ export async function exportsOf(path) {
     logLevel: 'error',
   })
   return metafile.outputs['exports.js'].exports
-}
-
-function partNames() {
-  const folder = join(root, 'src/tracker/parts')
-  if (!existsSync(folder)) return []
-  return readdirSync(folder)
-    .filter((file) => /^\w+\.ts$/.test(file))
-    .map((file) => file.slice(0, -'.ts'.length))
 }
 
 /** Refuses a bundle with a module of another part in it, and names the module. */

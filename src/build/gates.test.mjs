@@ -1,5 +1,8 @@
+import { readdirSync } from 'node:fs'
+import { basename } from 'node:path'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
+import { scriptName } from '../gateway/serveScript.ts'
 import {
   BROWSER_INPUTS,
   bundleTracker,
@@ -7,13 +10,47 @@ import {
   GATEWAY_INPUTS,
   refuseForeign,
 } from './bundles.mjs'
+import { PART_SETS, PARTS, scriptFile } from './partSets.mjs'
 import { findFaults } from './sizes.mjs'
 
-test('the script is one expression: a function of the configuration and the parts', async () => {
-  const { code } = await bundleTracker('1.2.3')
+test('the script is one expression: a function of the configuration', async () => {
+  const { code } = await bundleTracker('1.2.3', ['pageViews', 'schemaOrg'])
 
-  expect(code).toMatch(/^\(function\(\w+,\w+\)\{"use strict";.*\}\)$/s)
+  expect(code).toMatch(/^\(function\(\w+\)\{"use strict";.*\}\)$/s)
   expect(runInNewContext(`typeof ${code}`)).toBe('function')
+})
+
+test('a script holds its own parts and no others', async () => {
+  const partsIn = async (set) =>
+    (await bundleTracker('1.2.3', set)).inputs.filter((path) => path.includes('/parts/'))
+
+  expect(await partsIn([])).toEqual([])
+  expect(await partsIn(['ga4', 'dataLayer'])).toEqual([
+    'src/tracker/parts/ga4.ts',
+    'src/tracker/parts/dataLayer.ts',
+  ])
+})
+
+test('every part in the folder is one of those that a script is built with', () => {
+  const files = readdirSync(new URL('../tracker/parts', import.meta.url))
+  const parts = files.filter((file) => /^\w+\.ts$/.test(file)).map((file) => basename(file, '.ts'))
+
+  expect(parts.sort()).toEqual([...PARTS].sort())
+})
+
+test('the scripts that are built are those that the gateway asks for', () => {
+  const onOff = [true, false]
+  const asked = new Set()
+  for (const pageViews of ['all', 'off'])
+    for (const attributes of onOff)
+      for (const dataLayer of onOff)
+        for (const ga4 of onOff)
+          for (const schemaOrg of onOff)
+            asked.add(scriptName({ pageViews, attributes, dataLayer, ga4, schemaOrg }))
+
+  expect([...asked].map((name) => `track/${name}.js`).sort()).toEqual(
+    PART_SETS.map(scriptFile).sort(),
+  )
 })
 
 const imports = [

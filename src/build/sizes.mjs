@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { brotliCompressSync, gzipSync, constants as zlib } from 'node:zlib'
 import { bundleTracker, exportsOf } from './bundles.mjs'
 import { root } from './install.mjs'
+import { PART_SETS, PARTS, scriptFile } from './partSets.mjs'
 
 /** Bytes of a text by brotli at quality 11, which is how the gateway serves the script. */
 export function brotliSize(text) {
@@ -13,26 +14,57 @@ export function brotliSize(text) {
 }
 
 /**
- * Prints the bytes of the browser files, and holds them against their budgets.
+ * Prints the bytes of the browser files in dist, and holds them against their budgets.
  *
- * @param files Names below dist.
- * @param budgets Brotli bytes by name, from package.json; a file without one is only printed. A name may
- * be several files with ` + ` between them: what a page gets when the gateway puts them together.
+ * @param budgets Brotli bytes by name of a file below dist, from package.json.
  * @returns A sentence for each fault; none when all is well.
  */
-export function checkSizes(files, budgets) {
-  const together = Object.keys(budgets).filter(
-    (name) => name.includes(' + ') && name.split(' + ').every((file) => files.includes(file)),
+export function checkSizes(budgets) {
+  const sizes = [...PART_SETS.map(scriptFile), 'inspector.js'].map((file) =>
+    measure(file, readFileSync(join(root, 'dist', file), 'utf8')),
   )
-  const read = (file) => readFileSync(join(root, 'dist', file), 'utf8')
-  const sizes = [...files, ...together].map((name) =>
-    measure(name, name.split(' + ').map(read).join('')),
-  )
+  const brotliOf = (set) => sizes.find(({ file }) => file === scriptFile(set)).brotli
   printTable(
     ['bytes', 'raw', 'gzip', 'brotli', 'budget'],
-    sizes.map(({ file, raw, gzip, brotli }) => [file, raw, gzip, brotli, budgets[file]]),
+    sizes
+      .filter(({ file }) => file in budgets || file === 'inspector.js')
+      .map(({ file, raw, gzip, brotli }) => [file, raw, gzip, brotli, budgets[file]]),
+  )
+  printTable(...tableOfSets(brotliOf))
+  printTable(
+    ['a part of the script, brotli', 'adds'],
+    PARTS.map((part) => [part, marginOf(part, brotliOf)]),
   )
   return findFaults(sizes, budgets)
+}
+
+/** Every set: what stands in a row and in its column together. */
+function tableOfSets(brotliOf) {
+  const columns = PART_SETS.filter((set) => set.every((part) => BRIDGE.includes(part)))
+  const rows = PART_SETS.filter((set) => !set.some((part) => BRIDGE.includes(part)))
+  const nameOf = (set) => set.join(' ') || 'core'
+  return [
+    ['the script with, brotli', ...columns.map(nameOf)],
+    rows.map((row) => [
+      nameOf(row),
+      ...columns.map((column) =>
+        brotliOf(PARTS.filter((part) => row.includes(part) || column.includes(part))),
+      ),
+    ]),
+  ]
+}
+
+/** What the dataLayer brings, the two that do not combine freely. */
+const BRIDGE = ['ga4', 'dataLayer']
+/** What a key gets that sets nothing. */
+const DEFAULT_SET = ['pageViews', 'attributes', 'dataLayer']
+
+/** What a part adds to what a key gets anyway. */
+function marginOf(part, brotliOf) {
+  const others = PARTS.filter((other) => other !== part && DEFAULT_SET.includes(other))
+  return (
+    brotliOf(PARTS.filter((other) => other === part || others.includes(other))) - brotliOf(others)
+  )
 }
 
 function measure(file, text) {
@@ -53,12 +85,12 @@ export function findFaults(sizes, budgets) {
 }
 
 /**
- * Prints what each feature of the script weighs: how much smaller the script is without the inside of
- * that module. The calls of it stay. What only this module uses goes with it (the contract is used by
+ * Prints what each feature of the script weighs: how much smaller what a key gets by default is without
+ * the inside of that module. The calls of it stay. What only this module uses goes with it (the contract is used by
  * track.ts alone, so it is in both); what two features share is in neither's figure.
  */
 export async function printFeatureSizes(version) {
-  const whole = await bundleTracker(version)
+  const whole = await bundleTracker(version, DEFAULT_SET)
   const total = brotliSize(whole.code)
   const features = whole.inputs.filter(
     (path) => path.startsWith('src/tracker/') && path !== 'src/tracker/main.ts',
@@ -86,7 +118,7 @@ async function sizeWithout(feature, version) {
       })
     },
   }
-  return brotliSize((await bundleTracker(version, [replace])).code)
+  return brotliSize((await bundleTracker(version, DEFAULT_SET, [replace])).code)
 }
 
 /** Of a function known to do nothing the minifier would drop the calls, and all that only they reach. */

@@ -4,6 +4,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Answer, makeFolder, prepareGateway, send } from '../test/gateway.ts'
 import type { Gateway } from './index.ts'
+import type { PublicConfig } from './publicConfig.ts'
 import { readScriptFiles, toSource } from './serveScript.ts'
 
 let prepared: Awaited<ReturnType<typeof prepareGateway>>
@@ -23,8 +24,8 @@ afterAll(() => prepared.end())
 const get = (key: string, headers: Record<string, string> = {}, method = 'GET') =>
   send(gateway.url, `/t/j/${key}`, { headers, method })
 
-/** What the stand-in of the script was called with. */
-function run(script: string): [Record<string, unknown>, unknown[]] {
+/** What the stand-in of a script was called with, and the parts that the script would have. */
+function run(script: string): [config: Record<string, unknown>, parts: unknown[]] {
   const page: { served?: [Record<string, unknown>, unknown[]] } = {}
   runInContext(script, createContext(page))
   return page.served ?? [{}, []]
@@ -40,23 +41,24 @@ const decoded = ({ headers, bytes }: Answer) =>
 test('the script carries its configuration', async () => {
   const [config, parts] = run((await get('PLAIN123')).text)
   expect(config).toEqual({ key: 'PLAIN123', batch: true })
-  expect(parts).toEqual(['attributes is here', 'dataLayer is here'])
+  expect(parts).toEqual(['pageViews', 'attributes', 'dataLayer'])
 })
 
-test('settings switch parts on; a part that was not built is left out', async () => {
+test('settings switch parts on', async () => {
   const { text } = await get('PARTS123')
   const [config, parts] = run(text)
   expect(config).toMatchObject({ ga4: { list: '</script>\u2028' }, eventPrefix: 'x_' })
-  expect(parts).toEqual(['attributes is here', 'ga4 is here', 'dataLayer is here'])
+  expect(parts).toEqual(['pageViews', 'attributes', 'ga4', 'schemaOrg', 'dataLayer'])
   expect(text).not.toContain('</script>')
 })
 
-test.each([
-  [{ attributes: false }, ['dataLayer is here']],
-  [{ dataLayer: false }, ['attributes is here']],
-  [{ attributes: false, dataLayer: false, schemaOrg: true }, []],
-  [{ attributes: false, dataLayer: false, ga4: true }, ['ga4 is here', 'dataLayer is here']],
-])('%j: the parts', async (config, expected) => {
+test.each<[PublicConfig, string[]]>([
+  [{ attributes: false }, ['pageViews', 'dataLayer']],
+  [{ dataLayer: false }, ['pageViews', 'attributes']],
+  [{ pageViews: 'off' }, ['attributes', 'dataLayer']],
+  [{ pageViews: 'off', attributes: false, dataLayer: false }, []],
+  [{ attributes: false, dataLayer: false, ga4: true }, ['pageViews', 'ga4', 'dataLayer']],
+])('%j: the script with its parts', async (config, expected) => {
   const { customer } = gateway.customers.add({ config })
   expect(run((await get(customer.trackingKey)).text)[1]).toEqual(expected)
 })

@@ -10,10 +10,8 @@ import type { PublicConfig } from './publicConfig.ts'
 
 /** What the build wrote for pages. */
 export type ScriptFiles = {
-  /** One expression: a function of the configuration and the parts. */
-  readonly track: string
-  /** The optional parts by name, one expression each. */
-  readonly parts: ReadonlyMap<string, string>
+  /** By the name of its set of parts (`scriptName`), one expression each: a function of the configuration. */
+  readonly scripts: ReadonlyMap<string, string>
   /** The script that debug mode loads; empty where it was not built. */
   readonly inspector: string
 }
@@ -21,42 +19,41 @@ export type ScriptFiles = {
 /**
  * Reads the bundles once.
  *
- * @param folder Where the build wrote them: `track.js`, `parts/{name}.js` and `inspector.js`.
+ * @param folder Where the build wrote them: `track/{set of parts}.js` and `inspector.js`.
  * @throws Error where the script has not been built.
  */
 export function readScriptFiles(folder: string): ScriptFiles {
-  const file = join(folder, 'track.js')
-  if (!existsSync(file))
-    throw new Error(`The script is missing: ${file}. Build it first: npm run build`)
-  const partsFolder = join(folder, 'parts')
+  const scriptFolder = join(folder, 'track')
   const inspector = join(folder, 'inspector.js')
-  const names = existsSync(partsFolder) ? readdirSync(partsFolder) : []
+  const names = existsSync(scriptFolder) ? readdirSync(scriptFolder) : []
+  if (!names.includes('core.js'))
+    throw new Error(`The script is missing: ${scriptFolder}/core.js. Build it first: npm run build`)
   return {
-    track: readFileSync(file, 'utf8').trim(),
-    inspector: existsSync(inspector) ? readFileSync(inspector, 'utf8') : '',
-    parts: new Map(
+    scripts: new Map(
       names
         .filter((name) => name.endsWith('.js'))
         .map((name) => [
           name.slice(0, -'.js'.length),
-          readFileSync(join(partsFolder, name), 'utf8').trim(),
+          readFileSync(join(scriptFolder, name), 'utf8').trim(),
         ]),
     ),
+    inspector: existsSync(inspector) ? readFileSync(inspector, 'utf8') : '',
   }
 }
 
-/** Which parts a key's configuration adds to the script, in the order in which they start. */
-function partsOf(config: PublicConfig): string[] {
+/** The script that has the parts a configuration switches on: `core`, `pageViews-attributes-dataLayer`. */
+export function scriptName(config: PublicConfig): string {
   const { pageViews, attributes = true, dataLayer = true, ga4, schemaOrg } = config
   const wanted = {
     pageViews: pageViews !== 'off',
     attributes,
     ga4,
     schemaOrg,
-    // The last, since the others read what it reads.
+    // What ga4 reads it has from there.
     dataLayer: dataLayer || ga4,
   }
-  return Object.entries(wanted).flatMap(([name, isWanted]) => (isWanted ? [name] : []))
+  const parts = Object.entries(wanted).flatMap(([name, isWanted]) => (isWanted ? [name] : []))
+  return parts.join('-') || 'core'
 }
 
 /** Keys whose scripts are kept ready, some 50 kB each; the one unused for longest goes first. */
@@ -158,11 +155,10 @@ export function createServeScript(
       ...customer.config,
       key: customer.trackingKey,
     }
-    const parts = partsOf(customer.config).flatMap((name) => {
-      const part = files.parts.get(name)
-      return part ? [`${name}:${part}`] : []
-    })
-    return { config, script: `${files.track}(${toSource(config)},{${parts.join()}});` }
+    const name = scriptName(customer.config)
+    const script = files.scripts.get(name)
+    if (!script) throw new Error(`The script ${name} is not built`)
+    return { config, script: `${script}(${toSource(config)});` }
   }
 
   /** The JSON form. */

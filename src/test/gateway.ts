@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
+import { PART_SETS, scriptFile } from '../build/partSets.mjs'
 import type { LogRecord } from '../gateway/eventLog.ts'
 import { type Gateway, type GatewayOptions, startGateway } from '../gateway/index.ts'
 
@@ -47,15 +48,14 @@ const WORKER = {
 }
 export const COMMAND = { ...WORKER, shoptrail: 'src/gateway/cli.ts' }
 
-/** A stand-in for the script: real code, of which the gateway knows only that it is an expression. */
+/** Stand-ins for the scripts: real code, of which the gateway knows only that it is an expression. */
 function writeScript(folder: string): void {
-  mkdirSync(join(folder, 'parts'), { recursive: true })
-  writeFileSync(
-    join(folder, 'track.js'),
-    '(function(config,parts){globalThis.served=[config,Object.entries(parts).map(([name,part])=>name+part())];/* ăé漢 */})\n',
-  )
-  for (const name of ['attributes', 'dataLayer', 'ga4'])
-    writeFileSync(join(folder, `parts/${name}.js`), "(function(){return ' is here'})\n")
+  mkdirSync(join(folder, 'track'), { recursive: true })
+  for (const set of PART_SETS)
+    writeFileSync(
+      join(folder, scriptFile(set)),
+      `(function(config){globalThis.served=[config,${JSON.stringify(set)}];/* ăé漢 */})\n`,
+    )
   writeFileSync(join(folder, 'inspector.js'), '(function(){})();')
 }
 

@@ -2,13 +2,12 @@ import type { Config } from '../tracker/config.ts'
 import { createDeviceId } from '../tracker/deviceId.ts'
 import { createIsDuplicate, type Reports } from '../tracker/duplicates.ts'
 import { createFlush } from '../tracker/flush.ts'
-import { listen } from '../tracker/lib/listen.ts'
 import { createStore } from '../tracker/lib/storage.ts'
 import { createNotices, type Notice } from '../tracker/notices.ts'
 import { createOutbox } from '../tracker/outbox.ts'
 import { dataLayer } from '../tracker/parts/dataLayer.ts'
 import type { PartApi } from '../tracker/parts.ts'
-import { createTrack, schemas } from '../tracker/track.ts'
+import { createTrack } from '../tracker/track.ts'
 
 export type Payload = { readonly [name: string]: unknown }
 
@@ -50,8 +49,6 @@ export function watchTrack(...settings: Partial<Config>[]) {
     notices,
     configs,
     reports,
-    listen,
-    schemas,
     readers: new Map(),
   }
   const follow = dataLayer(api)

@@ -33,6 +33,8 @@ export type Config = {
   readonly pageViewQuery?: boolean | string
   /** Whether a change of the fragment alone is a new page, for hash routers. Default false. */
   readonly pageViewHash?: boolean | string
+  /** Whether `data-track` attributes are read. Default true. */
+  readonly attributes?: boolean | string
   /** Whether pushes of shop plugins are read. Default true. */
   readonly dataLayer?: boolean | string
   /** Name of the global array that plugins push to; the page's first key says it. Default `dataLayer`. */

@@ -6,6 +6,7 @@ import { EVENT_NAMES } from '../contract/events.ts'
 import type { optionalText } from '../contract/fields.ts'
 import type { Config } from './config.ts'
 import type { TrackApi, TrackDropReason, TrackNotice, TrackOutcome } from './global.d.ts'
+import { main } from './main.ts'
 import type { Notice } from './notices.ts'
 import type { Outcome } from './track.ts'
 
@@ -83,12 +84,10 @@ void function mustNotCompile(track: TrackApi) {
 
 test('what main.ts publishes is what is typed', async () => {
   const config: Config = { key: 'DEMOSHOP', base: 'http://127.0.0.1:1', pageViews: 'off' }
-  vi.stubGlobal('__config__', config)
-  vi.stubGlobal('__parts__', [])
   vi.stubGlobal('__version__', '1.2.3')
   const { fetch } = globalThis
   vi.stubGlobal('fetch', () => Promise.reject(new TypeError('offline')))
-  await import('./main.ts')
+  main(config, {})
   vi.stubGlobal('fetch', fetch)
   const { track } = window
   // One line a member: a new one does not compile until it stands here.

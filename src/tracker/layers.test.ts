@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build, type Metafile } from 'esbuild'
 import { expect, test } from 'vitest'
@@ -11,7 +12,7 @@ const LINES: readonly (readonly string[])[] = [
   ['main'],
   ['helpers', 'earlyCalls', 'parts', 'debug'],
   ['track', 'duplicates'],
-  ['payload', 'deviceId'],
+  ['payload', 'deviceId', 'schemas'],
   ['flush'],
   ['outbox', 'transport'],
   ['notices', 'config'],
@@ -22,13 +23,23 @@ const BELOW: readonly (readonly [string, string])[] = [['transport', 'outbox']]
 
 type Edge = readonly [from: string, to: string]
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
+/**
+ * What a part may import beside the library and the contract. A second key on a page may bring a part
+ * with a copy of the script that does not run: what has a state is the running copy's, and handed over.
+ */
+const STATELESS = ['schemas']
 
-/** Every import between our own files, by their paths below src, types too. */
-async function edgesOf(entry: string): Promise<{ edges: Edge[]; inputs: string[] }> {
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const parts = readdirSync(new URL('parts', import.meta.url))
+  .filter((file) => /^\w+\.ts$/.test(file))
+  .map((file) => `src/tracker/parts/${file}`)
+
+/** Every import between our own files that is left at run time, by their paths below src. */
+async function edgesOf(...entries: string[]): Promise<{ edges: Edge[]; inputs: string[] }> {
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: [entry],
+    entryPoints: entries,
+    outdir: 'out',
     bundle: true,
     write: false,
     metafile: true,
@@ -58,6 +69,7 @@ function faultOf([from, to]: Edge): string | undefined {
   if (from.startsWith('tracker/lib/'))
     return isContract || to.startsWith('tracker/lib/') ? undefined : edge
   if (isContract || to.startsWith('tracker/lib/')) return
+  if (from.startsWith('tracker/parts/')) return STATELESS.includes(nameOf(to)) ? undefined : edge
   const [above, below] = [lineOf(from), lineOf(to)]
   if (above < 0 || below < 0) return `${edge}: one of them has no line`
   const isBack = BELOW.some(([first, second]) => nameOf(from) === second && nameOf(to) === first)
@@ -65,9 +77,29 @@ function faultOf([from, to]: Edge): string | undefined {
 }
 
 test('a later line never imports an earlier one', async () => {
-  const { edges } = await edgesOf('src/tracker/main.ts')
-  expect(edges.length).toBeGreaterThan(20)
+  const { edges } = await edgesOf('src/tracker/main.ts', ...parts)
+  expect(edges.length).toBeGreaterThan(30)
   expect(edges.map(faultOf).filter((fault) => fault !== undefined)).toEqual([])
+})
+
+test('a part reaches no module that has a state', async () => {
+  const { inputs } = await edgesOf(...parts)
+  const ours = inputs.filter((path) => path.startsWith('src/'))
+  expect(ours).toContain('src/tracker/schemas.ts')
+  // The one kept there is a pattern, the same in every copy.
+  const stateful = ours.filter(
+    (path) => path !== 'src/contract/fields.ts' && STATE.test(readFileSync(root + path, 'utf8')),
+  )
+  expect(stateful).toEqual([])
+})
+
+/** A variable of the module that changes, or a collection that fills. */
+const STATE = /^(export )?(let|const \w+.*= new (Weak)?(Map|Set)\b)/m
+
+test('what counts as a state', () => {
+  for (const state of ['let last = 0', 'const all = new Map<string, Entry>()', 'export let x'])
+    expect(`import a from 'a'\n${state}`).toMatch(STATE)
+  expect('function f() {\n  let own = 0\n}\nconst fixed = 1').not.toMatch(STATE)
 })
 
 test('the script holds the tracker, the contract and valibot, and nothing else', async () => {
@@ -93,6 +125,9 @@ test.each<Edge>([
   ['tracker/track.ts', 'tracker/helpers.ts'],
   ['tracker/notices.ts', 'tracker/track.ts'],
   ['tracker/helpers.ts', 'tracker/main.ts'],
+  ['tracker/main.ts', 'tracker/parts/ga4.ts'],
+  ['tracker/parts/ga4.ts', 'tracker/track.ts'],
+  ['tracker/parts/ga4.ts', 'tracker/parts/dataLayer.ts'],
   ['tracker/lib/now.ts', 'tracker/config.ts'],
   ['tracker/track.ts', 'gateway/collect.ts'],
   ['contract/events.ts', 'tracker/lib/now.ts'],

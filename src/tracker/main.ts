@@ -13,12 +13,8 @@ import { whenShown } from './lib/whenShown.ts'
 import { createNotices } from './notices.ts'
 import { createOutbox } from './outbox.ts'
 import { createParts, type Parts } from './parts.ts'
-import { createTrack, schemas } from './track.ts'
+import { createTrack } from './track.ts'
 import { createSend } from './transport.ts'
-
-/** Around the bundle the build puts a function of these, and the gateway calls that with a key's. */
-declare const __config__: Config
-declare const __parts__: Parts
 
 /** What a copy of the script tells the copy that was there before it. */
 type Running = TrackApi & { join(config: Config, parts: Parts): void }
@@ -46,8 +42,6 @@ function start(config: Config, parts: Parts, stub: unknown) {
     notices,
     configs,
     reports,
-    listen,
-    schemas,
     readers: new Map(),
   })
 
@@ -80,11 +74,19 @@ function start(config: Config, parts: Parts, stub: unknown) {
   })
 }
 
-try {
-  const config = readConfig(__config__, document)
-  const there = window.track as Running | undefined
-  if (typeof there?.version === 'string') there.join(config, __parts__)
-  else start(config, __parts__, there)
-} catch {
-  // A page in which the script can not start goes on without it.
+/**
+ * Called once by the script's last line, which the build writes for each set of parts.
+ *
+ * @param served The key's configuration, as the gateway wrote it.
+ * @param parts Those that the key switches on, in the order in which they start.
+ */
+export function main(served: Config, parts: Parts): void {
+  try {
+    const config = readConfig(served, document)
+    const there = window.track as Running | undefined
+    if (typeof there?.version === 'string') there.join(config, parts)
+    else start(config, parts, there)
+  } catch {
+    // A page in which the script can not start goes on without it.
+  }
 }

@@ -1,13 +1,12 @@
 import type { Config } from './config.ts'
 import type { Reports } from './duplicates.ts'
 import { attempt } from './lib/attempt.ts'
-import type { listen } from './lib/listen.ts'
 import type { Notices } from './notices.ts'
-import type { schemas, Track } from './track.ts'
+import type { Track } from './track.ts'
 
 /**
- * What an optional part of the script gets. The core hands over what it has anyway, so that no part
- * carries it a second time.
+ * What an optional part of the script gets: all that has a state. A part may come with a second key's
+ * copy of the script, and then works on the state of the first. What has none it imports.
  */
 export type PartApi = {
   readonly track: Track
@@ -16,9 +15,6 @@ export type PartApi = {
   readonly configs: ReadonlyMap<string, Config>
   /** What was reported lately, for who keeps it over a navigation. */
   readonly reports: Reports
-  readonly listen: typeof listen
-  /** The schema of each helper's payload, by the helper's name. */
-  readonly schemas: typeof schemas
   /** Read every push of the dataLayer. */
   readonly readers: Readers
 }

@@ -1,8 +1,7 @@
 import { check } from '../contract/check.ts'
 import { type DropReason, MAX_EVENT_BYTES } from '../contract/delivery.ts'
 import { ValidationException } from '../contract/errors.ts'
-import { createEventSchemas, type TrackingOperation } from '../contract/events.ts'
-import { optionalText } from '../contract/fields.ts'
+import type { TrackingOperation } from '../contract/events.ts'
 import type { Config } from './config.ts'
 import type { DeviceId } from './deviceId.ts'
 import type { IsDuplicate, Origin } from './duplicates.ts'
@@ -13,6 +12,7 @@ import { uuid7 } from './lib/uuid.ts'
 import type { Kind, Notice, Notices } from './notices.ts'
 import type { Outbox } from './outbox.ts'
 import { completePayload } from './payload.ts'
+import { schemas } from './schemas.ts'
 
 /** How, when and where something was seen; what is absent is now and here. */
 export type Sighting = {
@@ -37,9 +37,6 @@ export type Outcome =
 
 /** The way of an event from whoever saw it into the outbox. Never throws. */
 export type Track = (operation: TrackingOperation, payload: unknown, sighting?: Sighting) => Outcome
-
-/** The page form: what the gateway completes may still be missing. */
-export const schemas = createEventSchemas(optionalText)
 
 /** @param configs The configuration of each key on this page; one may join later. */
 export function createTrack(

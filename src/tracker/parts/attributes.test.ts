@@ -3,9 +3,8 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import type { Config } from '../config.ts'
-import { listen } from '../lib/listen.ts'
 import type { Notice } from '../notices.ts'
-import { type Outcome, type Sighting, schemas, type Track } from '../track.ts'
+import type { Outcome, Sighting, Track } from '../track.ts'
 import { attributes } from './attributes.ts'
 
 const vectors: { id: string; kind: string; input: { html?: string } }[] = JSON.parse(
@@ -30,8 +29,6 @@ beforeAll(() =>
     notices: { tell: (_kind, notice) => told.push(notice), on: () => () => {} },
     configs,
     reports: new Map(),
-    listen,
-    schemas,
     readers: new Map(),
   }),
 )
@@ -362,6 +359,14 @@ test('an element that has not changed is read once, however often the page chang
   append('<i data-track="viewProduct" data-track-on="load" data-track-product-id="10"></i>')
   await vi.waitFor(() => expect(ops()).toHaveLength(2))
   expect(read).not.toHaveBeenCalled()
+})
+
+test('for the keys that have attributes on', () => {
+  show(`<button ${LINE}>Add</button>`)
+  $('button').click()
+  const only = seen[0]?.sighting?.only
+  const of = (more: Partial<Config>) => !!only?.({ key: 'K', base: '', ...more })
+  expect([of({}), of({ attributes: true }), of({ attributes: false })]).toEqual([true, true, false])
 })
 
 test('strange targets and strange helpers do no harm', () => {

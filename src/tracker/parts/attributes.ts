@@ -1,7 +1,10 @@
+import type { Config } from '../config.ts'
 import { attempt } from '../lib/attempt.ts'
+import { listen } from '../lib/listen.ts'
 import type { PartApi } from '../parts.ts'
+import { schemas } from '../schemas.ts'
 
-type Helper = keyof PartApi['schemas']
+type Helper = keyof typeof schemas
 
 /** Elements that wait for an action of the visitor; the others say something by being there. */
 const WAITING = '[data-track]:not([data-track-on=load],[data-track-on=visible])'
@@ -40,7 +43,8 @@ type Path = readonly Element[]
  * none of that name). What is wrong in a value `track` tells.
  */
 export function attributes(api: PartApi): undefined {
-  const { track, notices, listen, schemas } = api
+  const { track, notices } = api
+  const only = ({ attributes = true }: Config) => attributes
   /** The last action that became an event. */
   let last: Event | undefined
   let lastPath: Path = []
@@ -54,7 +58,7 @@ export function attributes(api: PartApi): undefined {
 
   const report = (where: Element, payload: object) =>
     schemas[helperOf(where)]?.entries
-      ? track(helperOf(where), payload, { from: 'attribute', where })
+      ? track(helperOf(where), payload, { from: 'attribute', where, only })
       : drop(where, 'helper')
 
   const act = (event: Event) => {
@@ -89,7 +93,7 @@ export function attributes(api: PartApi): undefined {
     if (helper === lastHelper && (last?.eventPhase || lastPath.includes(submitter as Element)))
       return
 
-    const payload = readPayload(path, api)
+    const payload = readPayload(path)
     if (type === 'submit' && read(path, 'prevented') !== 'count') {
       submits.push(() =>
         event.defaultPrevented ? drop(element, 'prevented') : report(element, payload),
@@ -143,7 +147,7 @@ function startTelling(api: PartApi, report: (element: Element, payload: object) 
       turn()
       if (read.has(element)) return
       read.add(element)
-      const payload = readPayload(complete([element]), api)
+      const payload = readPayload(complete([element]))
       const text = helperOf(element) + JSON.stringify(payload)
       if (!told.has(text)) report(element, payload)
       told.add(text)
@@ -184,7 +188,7 @@ function startTelling(api: PartApi, report: (element: Element, payload: object) 
       'data-track-search-term',
     ],
   })
-  api.listen(window, 'pageshow', (event) => {
+  listen(window, 'pageshow', (event) => {
     if (!(event as PageTransitionEvent).persisted) return
     page = ''
     look()
@@ -229,7 +233,7 @@ function readField(scopes: Path, selector: string): string | undefined {
 }
 
 /** The payload of the element's helper. A product without variations is its own. */
-function readPayload(path: Path, { schemas }: PartApi): { readonly [name: string]: unknown } {
+function readPayload(path: Path): { readonly [name: string]: unknown } {
   const [element] = path as [Element]
   const operation = helperOf(element)
   const payload: { [name: string]: unknown } = { __proto__: null }

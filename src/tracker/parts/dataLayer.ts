@@ -1,7 +1,9 @@
 import type { TrackingOperation } from '../../contract/events.ts'
 import type { Config } from '../config.ts'
 import { decodeEntities } from '../lib/decodeEntities.ts'
+import { listen } from '../lib/listen.ts'
 import type { PartApi, Reader } from '../parts.ts'
+import { schemas } from '../schemas.ts'
 
 /** Whether a key wants what plugins push. */
 const wantsPlugins = ({ dataLayer = true }: Config) => dataLayer
@@ -22,7 +24,7 @@ const wantsPlugins = ({ dataLayer = true }: Config) => dataLayer
  * in order, for readers that have not read it, and from then on what comes.
  */
 export function dataLayer(api: PartApi): (config: Config) => void {
-  const { readers, listen } = api
+  const { readers } = api
   const page = window as unknown as { [name: string]: unknown }
   let name = ''
   let layer: unknown
@@ -94,7 +96,7 @@ const clean = (value: unknown): unknown =>
  * @param config The first key's: its prefix stands before the names view_category and view_brand too.
  */
 function createPluginReader(
-  { track, notices, schemas }: PartApi,
+  { track, notices }: PartApi,
   { dataLayerPrefix = '__sm__', eventPrefix = '' }: Config,
 ): Reader {
   /** The page's last set_email, and a phone number that waits for the next. */

@@ -1,6 +1,7 @@
 import type { TrackingOperation } from '../../contract/events.ts'
 import type { Config } from '../config.ts'
 import type { Origin, Report } from '../duplicates.ts'
+import { listen } from '../lib/listen.ts'
 import { now } from '../lib/now.ts'
 import { createStore } from '../lib/storage.ts'
 import type { Notice } from '../notices.ts'
@@ -77,7 +78,7 @@ const first = (value: unknown): unknown => (Array.isArray(value) ? value[0] : va
 
 /** Reads what shops push for GA4 and Universal Analytics, and their gtag calls. */
 export function ga4(api: PartApi): undefined {
-  const { track, notices, configs, reports, readers, listen } = api
+  const { track, notices, configs, reports, readers } = api
   const only = ({ ga4: setting }: Config) => setting
   const options = ([...configs.values()].find(only)?.ga4 ?? {}) as Ga4Options
   const { productId = {}, homepage = [] } = options

@@ -1,9 +1,8 @@
 // @vitest-environment happy-dom
 import { afterEach, expect, test, vi } from 'vitest'
 import type { Config } from '../config.ts'
-import { listen } from '../lib/listen.ts'
 import { createNotices } from '../notices.ts'
-import { schemas, type Track } from '../track.ts'
+import type { Track } from '../track.ts'
 import { pageViews } from './pageViews.ts'
 
 const BASE = { key: 'AAAAAA', base: 'http://gateway.test' }
@@ -32,8 +31,6 @@ function start(setting: Partial<Config> = {}, more: readonly Config[] = []) {
     notices: createNotices(),
     configs,
     reports: new Map(),
-    listen,
-    schemas,
     readers: new Map(),
   })
   count()

@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts'
 import { attempt } from '../lib/attempt.ts'
+import { listen } from '../lib/listen.ts'
 import { now } from '../lib/now.ts'
 import type { PartApi } from '../parts.ts'
 
@@ -18,7 +19,7 @@ const SETTLE_MS = 200
  *
  * @returns Counts the page for a key that has not counted it.
  */
-export function pageViews({ track, configs, listen }: PartApi): () => void {
+export function pageViews({ track, configs }: PartApi): () => void {
   /** The page each key counted last; none before its first. */
   const last = new Map<Config, string>()
   /** The address that waits, or none, and when it came. */
@@ -64,7 +65,7 @@ export function pageViews({ track, configs, listen }: PartApi): () => void {
     countHere()
   })
   // The page may have frozen its history.
-  attempt(() => watchAddress(listen, change))
+  attempt(() => watchAddress(change))
   return countHere
 }
 
@@ -75,7 +76,7 @@ export function pageViews({ track, configs, listen }: PartApi): () => void {
  *
  * @param changed Is told whether the entry in the history was replaced.
  */
-function watchAddress(listen: PartApi['listen'], changed: (isReplaced: boolean) => void): void {
+function watchAddress(changed: (isReplaced: boolean) => void): void {
   const { navigation } = window as { navigation?: EventTarget & { currentEntry?: unknown } }
   if (navigation?.currentEntry)
     listen(navigation, 'currententrychange', (event) =>

@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts'
+import { listen } from '../lib/listen.ts'
 import type { PartApi } from '../parts.ts'
 
 /**
@@ -74,7 +75,7 @@ function readItem(item: Element): Node {
  * one of them has the page's own address.
  */
 export function schemaOrg(api: PartApi): undefined {
-  const { track, notices, listen } = api
+  const { track, notices } = api
   const only = ({ schemaOrg: setting }: Config) => setting
   let timer = 0
   let path = location.pathname

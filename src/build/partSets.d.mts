@@ -1,0 +1,3 @@
+export const PARTS: readonly string[]
+export const PART_SETS: readonly (readonly string[])[]
+export function scriptFile(set: readonly string[]): string

@@ -95,15 +95,19 @@ export function networkOf(address: string): string {
   return `${network.map((part) => part.toString(16)).join(':')}::/64`
 }
 
+/** Whether an address is one that only the machine itself can reach: 127.0.0.0/8 or ::1. */
+export function isLoopbackAddress(text: string): boolean {
+  const address = readAddress(text)
+  return address === '::1' || !!address?.startsWith('127.')
+}
+
 /**
  * Whether a request comes from the machine itself: a loopback peer, a loopback Host (so no page of
  * another name that was made to resolve here) and no proxy between.
  */
 export function isLocal(request: Request, peer: string): boolean {
-  const address = readAddress(peer)
   return (
-    !!address &&
-    (address === '::1' || address.startsWith('127.')) &&
+    isLoopbackAddress(peer) &&
     isLoopbackHost(new URL(request.url).hostname) &&
     !FORWARDING_HEADERS.some((header) => request.headers.has(header))
   )

@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -288,19 +289,76 @@ test('a start with the demo says the key that the demo customer has now', async 
   await again.end('SIGTERM')
 })
 
-test('a demo that the world could reach is not started, and the log says why', async () => {
-  const own = spawn(process.execPath, [join(folder, 'dist/shoptrail.js'), 'start', '--demo'], {
-    env: { PORT: '0', HOST: '0.0.0.0', DATA_DIR: join(folder, 'world') },
-    stdio: ['ignore', 'pipe', 'inherit'],
+/** Starts a gateway that prints log lines, and ends it once it listens: what it printed, by stream. */
+async function startAndEnd(args: readonly string[], env: Readonly<Record<string, string>>) {
+  const own = spawn(process.execPath, [join(folder, 'dist/shoptrail.js'), 'start', ...args], {
+    env: { PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
-  let said = ''
-  for await (const chunk of own.stdout) {
-    said += chunk
-    if (said.includes('Listening')) break
-  }
-  own.kill()
-  expect(said).toContain('The demo is off: HOST 0.0.0.0 is not an address of this machine alone')
-  expect(said).not.toContain('/shop/')
+  const said = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const)
+    own[name].on('data', (chunk: Buffer) => {
+      said[name] += chunk
+      if (said.stdout.includes('"Listening"')) own.kill()
+    })
+  await once(own, 'close')
+  return said
+}
+
+test.each([
+  [{ HOST: '0.0.0.0' }, 'HOST 0.0.0.0 is not an address of this machine alone'],
+  [{ TRUSTED_PROXIES: '127.0.0.1' }, 'TRUSTED_PROXIES is set'],
+  [
+    { PUBLIC_URL: 'https://t.shop.example' },
+    'PUBLIC_URL https://t.shop.example is not an address of this machine alone',
+  ],
+])('with %j a start with the demo says in a line why there is none', async (env, reason) => {
+  const { stdout, stderr } = await startAndEnd(['--demo'], {
+    ...env,
+    DATA_DIR: join(folder, `world-${Object.keys(env)}`),
+  })
+  expect(stderr).toBe(
+    `The gateway runs without the demo: its pages ask nobody to sign in, and ${reason}. Leave ${Object.keys(env)} out to have it. To add a customer of your own: npx shoptrail customer add --origin https://shop.example\n`,
+  )
+  expect(stdout).not.toContain('/shop/')
+})
+
+test('the log says what inlined scripts need, and that a demo customer is left', async () => {
+  const DATA_DIR = join(folder, 'left')
+  const bare = await startAndEnd([], { DATA_DIR })
+  expect(bare.stdout).toContain('PUBLIC_URL is not set: scripts that are inlined or evaluated')
+  expect(bare.stdout).not.toContain('demo')
+  await (await startProcess(folder, { DATA_DIR })).end('SIGTERM')
+  const { stdout, stderr } = await startAndEnd([], {
+    ...{ DATA_DIR, PUBLIC_URL: 'https://t.shop.example/in', METRICS_TOKEN: 'm'.repeat(16) },
+  })
+  expect(stdout).not.toContain('inlined')
+  expect(stdout).toContain('customer remove demo --yes')
+  expect(stdout + stderr).not.toContain('mmmm')
+})
+
+test('the welcome names the metrics only where there are any', async () => {
+  const without = await startProcess(folder, { DATA_DIR: join(folder, 'quiet') })
+  expect(without.said()).not.toMatch(/metrics/i)
+  await without.end('SIGTERM')
+  const env = { DATA_DIR: join(folder, 'measured'), METRICS_PORT: '0' }
+  const own = await startProcess(folder, env)
+  const url = /Metrics +(http:\/\/127\.0\.0\.1:\d+\/metrics)/.exec(own.said())?.[1] as string
+  expect(await (await fetch(url)).text()).toContain('events_total')
+  await own.end('SIGTERM')
+})
+
+test('a taken METRICS_PORT is one clear line', async () => {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const env = { PORT: '0', METRICS_PORT: `${port}`, DATA_DIR: join(folder, 'taken') }
+  const { status, stderr } = run(['start'], env)
+  server.close()
+  expect([status, stderr]).toEqual([
+    1,
+    `METRICS_PORT ${port} is taken. Choose another one, or 0 for any that is free\n`,
+  ])
 })
 
 test.each<[NodeJS.Signals]>([['SIGINT'], ['SIGTERM']])(

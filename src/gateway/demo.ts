@@ -1,3 +1,4 @@
+import { isLoopbackAddress } from './address.ts'
 import type { Campaigns } from './campaigns.ts'
 import type { Customers } from './customers.ts'
 import { isLoopbackHost, LOOPBACK_ORIGINS } from './origins.ts'
@@ -7,8 +8,9 @@ export const DEMO_CUSTOMER_ID = 'demo'
 export const DEMO_TRACKING_KEY = 'DEMOSHOP'
 
 /**
- * Why the demo can not be open on this gateway; undefined where it can. Its pages ask nobody to sign in, and
- * behind a proxy every request looks local: so it needs a loopback address, no proxy, and no public address.
+ * Why the demo can not be open on this gateway, and what to do; undefined where it can. Its pages ask nobody to
+ * sign in, and behind a proxy every request looks local: so it needs a loopback address, no proxy, and no public
+ * address.
  */
 export function findDemoBlock(options: {
   readonly host: string
@@ -16,14 +18,17 @@ export function findDemoBlock(options: {
   readonly publicUrl: string | undefined
 }): string | undefined {
   const { host, trustedProxies, publicUrl } = options
-  const bare = host.replace(/^\[(.*)\]$/, '$1')
-  if (!isLoopbackHost(bare.includes(':') ? `[${bare}]` : bare))
-    return `HOST ${host} is not an address of this machine alone`
-  if (trustedProxies.length > 0) return 'TRUSTED_PROXIES is set'
+  // Of the names only this one: DNS may answer anything for x.localhost.
+  if (!isLoopbackAddress(host) && host.toLowerCase() !== 'localhost')
+    return blockOf('HOST', `HOST ${host} is not an address of this machine alone`)
+  if (trustedProxies.length > 0) return blockOf('TRUSTED_PROXIES', 'TRUSTED_PROXIES is set')
   if (publicUrl && !isLoopbackHost(new URL(publicUrl).hostname))
-    return `PUBLIC_URL ${publicUrl} is an address of the world`
+    return blockOf('PUBLIC_URL', `PUBLIC_URL ${publicUrl} is not an address of this machine alone`)
   return undefined
 }
+
+const blockOf = (setting: string, reason: string): string =>
+  `its pages ask nobody to sign in, and ${reason}. Leave ${setting} out to have it`
 
 /** Why the demo can not have its customer; undefined where it can. */
 export const findRetiredDemo = (customers: Customers): string | undefined =>

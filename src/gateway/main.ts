@@ -1,6 +1,6 @@
 import { type Logger, pino } from 'pino'
 import type { Customer } from './customers.ts'
-import { DEMO_CUSTOMER_ID } from './demo.ts'
+import { DEMO_CUSTOMER_ID, DEMO_TRACKING_KEY } from './demo.ts'
 import { print, printableJson, printError } from './printable.ts'
 import { type Gateway, startGateway } from './server.ts'
 import type { Settings } from './settings.ts'
@@ -41,8 +41,18 @@ export async function runGateway(settings: Settings): Promise<number> {
   }
   if (gateway.demo) print(welcome(gateway, settings))
   else {
-    if (settings.demo) log.warn(`The demo is off: ${gateway.demoBlock}`)
+    // Not a line of the log, whose level may hide it.
+    if (settings.demo)
+      printError([
+        `The gateway runs without the demo: ${gateway.demoBlock}. To add a customer of your own: npx shoptrail customer add --origin https://shop.example`,
+      ])
     log.info({ url: gateway.url, metricsUrl: gateway.metricsUrl, version }, 'Listening')
+    if (!settings.publicUrl)
+      log.info('PUBLIC_URL is not set: scripts that are inlined or evaluated do not start')
+    if (gateway.customers.findByTrackingKey(DEMO_TRACKING_KEY))
+      log.warn(
+        'The demo customer of an earlier start is still there, and everybody knows its tracking key. Remove it: shoptrail customer remove demo --yes',
+      )
   }
 
   const signal = await stop
@@ -63,9 +73,11 @@ function createLog(level: string): Logger {
 }
 
 function explain(error: unknown, { port, host, metricsPort }: Settings): string {
-  const { code, message, port: taken } = error as NodeJS.ErrnoException & { port?: number }
-  if (code === 'EADDRINUSE' && taken === metricsPort && taken !== port)
+  const { code, message, ...failed } = error as NodeJS.ErrnoException & { port?: number }
+  if (metricsPort !== undefined && failed.port === metricsPort && code === 'EADDRINUSE')
     return `METRICS_PORT ${metricsPort} is taken. Choose another one, or 0 for any that is free`
+  if (metricsPort !== undefined && failed.port === metricsPort && code === 'EACCES')
+    return `METRICS_PORT ${metricsPort} needs more rights than this process has. Choose one above 1023`
   if (code === 'EADDRINUSE')
     return `Port ${port} of ${host} is taken. Choose another one: PORT=${port + 1} npm start`
   if (code === 'EACCES' && port < 1024)

@@ -14,7 +14,7 @@ import { readMaxConnections } from './http/connections.ts'
 import { closeServer, createHttpServer } from './http/httpServer.ts'
 import type { LiveLimits } from './live.ts'
 import { createMetrics } from './metrics.ts'
-import { startMetricsServer } from './metricsServer.ts'
+import { createMetricsPort, MAX_METRICS_CONNECTIONS, METRICS_HOST } from './metricsServer.ts'
 import { createRoutes } from './routes.ts'
 import { readScriptFiles } from './serveScript.ts'
 import { createSqliteCampaigns } from './sqlite/campaigns.ts'
@@ -139,20 +139,29 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       onError,
       isReady: () => isReady,
     })
-    const server = createHttpServer({
-      fetch: routes.fetch,
+    const bounds = {
       addresses,
       bodies: createBodyBudget(options.bodyBudgetBytes),
-      maxConnections: readMaxConnections(options.maxConnections),
       requestTimeoutMs: options.requestTimeoutMs,
       stalledMs: options.stalledMs,
       onRefusedConnection: metrics.refusedConnection,
       onRefused: metrics.refused,
+    }
+    const server = createHttpServer({
+      ...bounds,
+      fetch: routes.fetch,
+      maxConnections: readMaxConnections(options.maxConnections),
     })
-    const metricsServer =
-      metricsPort === undefined ? undefined : await startMetricsServer(metrics, metricsPort)
+    const metricsServer = createHttpServer({
+      ...bounds,
+      fetch: createMetricsPort(metrics, onError),
+      maxConnections: MAX_METRICS_CONNECTIONS,
+    })
+    // The public port is the last thing that can fail: what it takes is kept.
+    const metricsBound =
+      metricsPort === undefined ? undefined : await listen(metricsServer, metricsPort, METRICS_HOST)
     const bound = await listen(server, port, host).catch((error) => {
-      metricsServer?.close()
+      metricsServer.close()
       throw error
     })
     const { close: closeLog } = log
@@ -162,8 +171,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       isReady = false
       routes.close()
       await closeServer(server, options.requestTimeoutMs)
-      metricsServer?.close()
-      metricsServer?.closeAllConnections()
+      if (metricsBound) await closeServer(metricsServer, options.requestTimeoutMs)
       await reports.close()
       await closeLog()
       customers.close()
@@ -175,9 +183,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       customers,
       log,
       campaigns,
-      metricsUrl:
-        metricsServer &&
-        `http://127.0.0.1:${(metricsServer.address() as AddressInfo).port}/metrics`,
+      metricsUrl: metricsBound && `http://${METRICS_HOST}:${metricsBound.port}/metrics`,
       demo,
       demoBlock,
       demoRestKey,

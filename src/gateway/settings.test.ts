@@ -28,6 +28,10 @@ test.each([
   [{ PUBLIC_URL: 'https://shop.example/in/' }, { publicUrl: 'https://shop.example/in' }],
   [{ TRUSTED_PROXIES: '10.0.0.2, fd00::/8,' }, { trustedProxies: ['10.0.0.2', 'fd00::/8'] }],
   [{ METRICS_PORT: '9464' }, { metricsPort: 9464 }],
+  [
+    { PORT: '0', METRICS_PORT: '0' },
+    { port: 0, metricsPort: 0 },
+  ],
   [{ METRICS_TOKEN: 'x'.repeat(16) }, { metricsToken: 'x'.repeat(16) }],
   [{ MAX_LIVE_VIEWS: '7' }, { live: { maxViews: 7, maxViewsOfCustomer: undefined } }],
   [
@@ -51,11 +55,36 @@ test.each([
   expect(JSON.stringify(read)).not.toContain('secret')
 })
 
+test.each([
+  'x'.repeat(15),
+  'x'.repeat(513),
+  `${'x'.repeat(16)} y`,
+  `${'x'.repeat(16)}\n`,
+  'пароль-из-многих-букв',
+])('METRICS_TOKEN %j is refused, and not repeated', (METRICS_TOKEN) => {
+  expect(readSettings({ METRICS_TOKEN })).toEqual({
+    ok: false,
+    message:
+      'The settings are invalid:\n  METRICS_TOKEN: Expected 16 to 512 characters of ASCII without white space',
+  })
+})
+
+test.each([[{ METRICS_PORT: '8787' }], [{ PORT: '9464', METRICS_PORT: '9464' }]])(
+  'one port for both is refused: %j',
+  (env) => {
+    expect(readSettings(env)).toEqual({
+      ok: false,
+      message: 'The settings are invalid:\n  METRICS_PORT: Expected another port than PORT',
+    })
+  },
+)
+
 test('every fault is in one message', () => {
   const read = readSettings({
     PORT: '65536',
     PUBLIC_URL: 't.shop.example',
     TRUSTED_PROXIES: 'nginx',
+    METRICS_PORT: '-1',
     DEMO: 'yes',
     MAX_LIVE_VIEWS: '0',
     MAX_LIVE_VIEWS_PER_CUSTOMER: '1e3',
@@ -67,6 +96,7 @@ test('every fault is in one message', () => {
       '  PORT: Expected a port, 0 to 65535',
       '  PUBLIC_URL: Expected an http or https address, without user and password',
       '  TRUSTED_PROXIES: Expected addresses or networks, separated by commas',
+      '  METRICS_PORT: Expected a port, 0 to 65535',
       '  DEMO: Expected on or off',
       '  MAX_LIVE_VIEWS: Expected a whole number from 1 to 10000',
       '  MAX_LIVE_VIEWS_PER_CUSTOMER: Expected a whole number from 1 to 10000',

@@ -1,7 +1,17 @@
 import proxyAddr from 'proxy-addr'
-import { check, object, optional, picklist, pipe, safeParse, string, transform } from 'valibot'
+import {
+  check,
+  forward,
+  object,
+  optional,
+  picklist,
+  pipe,
+  regex,
+  safeParse,
+  string,
+  transform,
+} from 'valibot'
 import type { LiveLimits } from './live.ts'
-import { MIN_METRICS_TOKEN_LENGTH } from './metricsServer.ts'
 
 const whole = (from: number, to: number) =>
   pipe(
@@ -19,7 +29,7 @@ const port = pipe(
 )
 
 /** The environment that the gateway reads. An empty variable is as good as none. */
-const schema = object({
+const variables = object({
   /** Port to listen on, 0 to 65,535; 0 is any that is free. Default 8787. */
   PORT: optional(port, '8787'),
   /** Address to listen on. Default 127.0.0.1, this machine only; 0.0.0.0 or :: is every interface. */
@@ -65,21 +75,18 @@ const schema = object({
     '',
   ),
   /**
-   * Port of this machine's loopback address on which GET /metrics is answered, 0 to 65,535; 0 is any that is
+   * Port of 127.0.0.1 on which GET /metrics is answered, 0 to 65,535, another one than PORT; 0 is any that is
    * free. Default none: then no port is opened for it.
    */
   METRICS_PORT: optional(port),
   /**
-   * Secret, at least 16 characters without white space, with which GET /metrics is answered on PORT:
-   * `Authorization: Bearer …`. Default none: then /metrics is 404 there.
+   * Secret, 16 to 512 characters of ASCII without white space, with which GET /metrics is answered on PORT:
+   * `Authorization: Bearer …`, 401 without it. Default none: then /metrics is 404 there.
    */
   METRICS_TOKEN: optional(
     pipe(
       string(),
-      check(
-        (text) => new RegExp(`^\\S{${MIN_METRICS_TOKEN_LENGTH},}$`).test(text),
-        `Expected at least ${MIN_METRICS_TOKEN_LENGTH} characters without white space`,
-      ),
+      regex(/^[!-~]{16,512}$/, 'Expected 16 to 512 characters of ASCII without white space'),
     ),
   ),
   /**
@@ -114,6 +121,17 @@ const schema = object({
     'info',
   ),
 })
+
+const schema = pipe(
+  variables,
+  forward(
+    check(
+      ({ PORT, METRICS_PORT }) => !PORT || PORT !== METRICS_PORT,
+      'Expected another port than PORT',
+    ),
+    ['METRICS_PORT'],
+  ),
+)
 
 /** What the gateway is set to. */
 export type Settings = {

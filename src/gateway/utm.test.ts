@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { utmOf } from './utm.ts'
 
@@ -30,6 +31,13 @@ test.each([
   ['https://shop.test/#utm_campaign=a', undefined],
   ['https://shop.test/utm_campaign=a', undefined],
   ['https://shop.test/', undefined],
+  ['HTTPS:shop.test?utm_campaign=a', utm('a')],
+  ['https://shop.test/??utm_campaign=a&utm_source=s', utm('', '', 's')],
+  ['ht\ntps://shop.test/\t?ut\rm_campaign=a\nb', utm('ab')],
+  ['https://shop.test?a=#b?utm_campaign=a', undefined],
+  // Only hosts that the contract has accepted are stored; they are not parsed again.
+  ['https://shop test]/?utm_campaign=a', utm('a')],
+  ['data:,?utm_campaign=a', undefined],
   ['not an address?utm_campaign=a', undefined],
   ['', undefined],
   [undefined, undefined],
@@ -37,4 +45,64 @@ test.each([
   [['https://shop.test/?utm_campaign=a'], undefined],
 ])('%s', (url, expected) => {
   expect(utmOf(url)).toEqual(expected)
+})
+
+test('an address above the bound of the contract says nothing, one of the longest does', () => {
+  const withLength = (length: number) => 'https://shop.test/?utm_campaign=a&b='.padEnd(length, 'b')
+  expect(utmOf(withLength(8_192))).toEqual(utm('a'))
+  expect(utmOf(`https://shop.test/?utm_campaign=${'😀'.repeat(8_160)}`)).toEqual(
+    utm('😀'.repeat(8_160)),
+  )
+  expect(utmOf(withLength(16_385))).toBe(undefined)
+})
+
+const piece = fc.oneof(
+  fc.constantFrom(
+    ...[
+      'utm_campaign=',
+      'utm_medium=',
+      'utm_source=',
+      'a',
+      '?',
+      '#',
+      '&',
+      '=',
+      '+',
+      '%2B',
+      '%',
+      '/',
+    ],
+    ...[
+      '\\',
+      '@',
+      ':',
+      "'",
+      '"',
+      '<',
+      '\t',
+      '\n',
+      '\r',
+      ' ',
+      'ș',
+      '\ud800',
+      '%75tm_campaign=b',
+      '%C8',
+    ],
+  ),
+  fc.string({ maxLength: 3, unit: 'grapheme' }),
+)
+
+test('the query is the one that the platform finds', () => {
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
+      const url = `https://shop.test/${pieces.join('')}.`
+      const query = new URL(url).searchParams
+      const [campaign, medium, source] = ['utm_campaign', 'utm_medium', 'utm_source'].map(
+        (name) => query.get(name) ?? '',
+      )
+      const expected = campaign || medium || source ? utm(campaign, medium, source) : undefined
+      expect(utmOf(url)).toEqual(expected)
+    }),
+    { numRuns: 2_000 },
+  )
 })

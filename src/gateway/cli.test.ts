@@ -205,21 +205,14 @@ test('what somebody typed is shown and not done, wherever it stands', () => {
   run(['customer', 'remove', 'nasty', '--yes'])
 })
 
-test('a line of the log is printable too', async () => {
-  const publicUrl = 'https://t.example/\u202ex\u009b2J'
-  const own = spawn(process.execPath, [join(folder, 'dist/shoptrail.js'), 'start', '--demo'], {
-    env: { PORT: '0', PUBLIC_URL: publicUrl, DATA_DIR: join(folder, 'log') },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  let said = ''
-  for await (const chunk of own.stdout) {
-    said += chunk
-    if (said.includes('Listening')) break
-  }
-  own.kill()
-  expect(said).not.toMatch(/[^\P{C}\n]/u)
-  const [warning] = said.split('\n')
-  expect(JSON.parse(warning ?? '').msg).toContain(publicUrl)
+test('a line of the log is printable too, and one beside it', async () => {
+  const PUBLIC_URL = 'https://t.example/\u202ex\u009b2J'
+  const DATA_DIR = join(folder, 'log')
+  const { stdout, stderr } = await startAndEnd(['--demo'], { PUBLIC_URL, DATA_DIR })
+  expect(stdout + stderr).not.toMatch(/[^\P{C}\n]/u)
+  const [listening] = stdout.split('\n')
+  expect(JSON.parse(listening ?? '')).toMatchObject({ msg: 'Listening', publicUrl: PUBLIC_URL })
+  expect(stderr).toContain('https://t.example/\\u{202e}x\\u{9b}2J')
 })
 
 test('help and version', () => {

@@ -46,8 +46,9 @@ export async function runGateway(settings: Settings): Promise<number> {
       printError([
         `The gateway runs without the demo: ${gateway.demoBlock}. To add a customer of your own: npx shoptrail customer add --origin https://shop.example`,
       ])
-    log.info({ url: gateway.url, metricsUrl: gateway.metricsUrl, version }, 'Listening')
-    if (!settings.publicUrl)
+    const { publicUrl } = settings
+    log.info({ url: gateway.url, publicUrl, metricsUrl: gateway.metricsUrl, version }, 'Listening')
+    if (!publicUrl)
       log.info('PUBLIC_URL is not set: scripts that are inlined or evaluated do not start')
     if (gateway.customers.findByTrackingKey(DEMO_TRACKING_KEY))
       log.warn(

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { type CDPSession, chromium, type Page } from '@playwright/test'
 import { findBrowsers } from './browsers.mjs'
 import { type FaultProxy, startFaultProxy } from './faultProxy.ts'
-import { addCustomer, loadGateway, makeFolder } from './gateway.ts'
+import { addCustomer, loadGateway, makeFolder, UNLIMITED } from './gateway.ts'
 import { type Shop, startShop } from './shopServer.ts'
 
 /** Main-thread work is measured as on a processor a fourth as fast, a mid-range phone's. */
@@ -20,7 +20,11 @@ export type BenchPages = {
 export async function startBenchPages(): Promise<BenchPages> {
   const folder = makeFolder('bench')
   const { startGateway } = await loadGateway()
-  const gateway = await startGateway({ dataDir: folder, trustedProxies: ['127.0.0.1'] })
+  const gateway = await startGateway({
+    dataDir: folder,
+    trustedProxies: ['127.0.0.1'],
+    limits: UNLIMITED,
+  })
   const wire = await startFaultProxy(gateway.url)
   const shop = await startShop(wire.url, addCustomer(gateway).trackingKey)
   const browser = await chromium.launch({ executablePath: (await findBrowsers()).chromium ?? '' })

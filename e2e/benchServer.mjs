@@ -1,14 +1,14 @@
 // A server in a process of its own, whose CPU time and memory can be asked for:
 //
-//   node e2e/benchServer.mjs bare             reads a body, discards it, answers 204
-//   node e2e/benchServer.mjs gateway FOLDER   the gateway as it ships
+//   node e2e/benchServer.mjs bare                      reads a body, discards it, answers 204
+//   node e2e/benchServer.mjs gateway FOLDER [LIMITS]   the gateway as it ships; LIMITS as JSON
 //
-// It tells {url, trackingKey} when it listens, and answers any message with {cpuMicros, rss}: CPU time of
+// It tells {url, trackingKeys} (of two customers) when it listens, and answers any message with {cpuMicros, rss}: CPU time of
 // all its threads so far, and resident memory, bytes. No TypeScript, which would weigh with it.
 import { createServer } from 'node:http'
 import { startGateway } from '../dist/gateway.js'
 
-const [, , kind, dataDir] = process.argv
+const [, , kind, dataDir, limits = '{}'] = process.argv
 process.send(kind === 'bare' ? await startBare() : await startShipped())
 
 process.on('message', () => {
@@ -23,11 +23,11 @@ async function startBare() {
     request.on('end', () => response.writeHead(204).end())
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return { url: `http://127.0.0.1:${server.address().port}`, trackingKey: '' }
+  return { url: `http://127.0.0.1:${server.address().port}`, trackingKeys: [] }
 }
 
 async function startShipped() {
-  const { url, customers } = await startGateway({ dataDir })
-  const { customer } = customers.add({ origins: ['loopback'] })
-  return { url, trackingKey: customer.trackingKey }
+  const { url, customers } = await startGateway({ dataDir, limits: JSON.parse(limits) })
+  const add = () => customers.add({ origins: ['loopback'] }).customer.trackingKey
+  return { url, trackingKeys: [add(), add()] }
 }

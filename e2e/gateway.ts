@@ -2,9 +2,16 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import type { Gateway, PublicConfig, startGateway } from '../src/gateway/index.ts'
+import type { Gateway, GatewayOptions, PublicConfig, startGateway } from '../src/gateway/index.ts'
 
 const DIST = fileURLToPath(new URL('../dist', import.meta.url))
+
+const PLENTY = { perSecond: 1e12, burst: 1e12 }
+/** Limits that stop nothing, for what sends all it can from one address. */
+export const UNLIMITED = {
+  customer: { events: PLENTY, bytes: PLENTY },
+  address: { events: PLENTY, bytes: PLENTY },
+} satisfies GatewayOptions['limits']
 
 /** The gateway as it ships. */
 export async function loadGateway(): Promise<{ startGateway: typeof startGateway }> {
@@ -37,7 +44,7 @@ export type GatewayProcess = {
   kill(): Promise<void>
 }
 
-/** Starts one over a folder that a gateway has used before. */
+/** Starts one over a folder that a gateway has used before, for several visitors at one address. */
 export async function startGatewayProcess(dataDir: string): Promise<GatewayProcess> {
   const child = spawn(process.execPath, [join(DIST, 'shoptrail.js'), 'start'], {
     env: {
@@ -46,6 +53,9 @@ export async function startGatewayProcess(dataDir: string): Promise<GatewayProce
       DATA_DIR: dataDir,
       DEMO: 'off',
       TRUSTED_PROXIES: '127.0.0.1',
+      ADDRESS_EVENTS_PER_SECOND: '10000',
+      ADDRESS_EVENTS_BURST: '100000',
+      ADDRESS_BYTES_BURST: '1000000000',
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -8,6 +8,8 @@ export type Refusal = {
   readonly issues?: readonly Issue[]
   /** The id of the one event that was sent: the page takes a verdict that names it as final. */
   readonly id?: string | undefined
+  /** When the same may be sent again, whole seconds: the header Retry-After. */
+  readonly retryAfterSeconds?: number
 }
 
 /**
@@ -52,9 +54,16 @@ export const answer = (
 
 /** A JSON error: `{"id"?, "message", "issues"?}`. */
 export const refuse = (
-  { status, message, issues, id }: Omit<Refusal, 'ok'>,
+  { status, message, issues, id, retryAfterSeconds }: Omit<Refusal, 'ok'>,
   headers: Record<string, string> = JSON_HEADERS,
-): Response => answer(status, { id, message, issues }, headers)
+): Response =>
+  answer(
+    status,
+    { id, message, issues },
+    retryAfterSeconds === undefined
+      ? headers
+      : { ...headers, 'retry-after': `${retryAfterSeconds}` },
+  )
 
 /** The id in the query of POST /t/r; undefined where it is no UUID, and for every other path. */
 export function eventIdOf(url: string): string | undefined {

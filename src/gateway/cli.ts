@@ -45,6 +45,12 @@ Settings are environment variables:
   MAX_LIVE_VIEWS 100, MAX_LIVE_VIEWS_PER_CUSTOMER 10
                      live views open at the same time
   DEMO off           only where HOST is a loopback address and no proxy is configured
+
+What one sender may take of the gateway; above it 429 with Retry-After, and pages send the rest later:
+  ADDRESS_EVENTS_PER_SECOND 500     ADDRESS_EVENTS_BURST 2500     of an address without a REST key
+  ADDRESS_BYTES_PER_SECOND 1048576  ADDRESS_BYTES_BURST 16777216
+  CUSTOMER_EVENTS_PER_SECOND 2000   CUSTOMER_EVENTS_BURST 10000   of a customer's pages, and of its servers
+  CUSTOMER_BYTES_PER_SECOND 4194304 CUSTOMER_BYTES_BURST 33554432
 `
 
 /** The command line. Answers the exit code. */

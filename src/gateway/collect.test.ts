@@ -3,9 +3,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bundleWorker, makeFolder, recordsOf } from '../test/gateway.ts'
 import { createAddresses } from './address.ts'
+import { createAdmission } from './admission.ts'
 import { createCollect } from './collect.ts'
 import { type Customers, createCustomers } from './customers.ts'
 import type { EventLog } from './eventLog.ts'
+import { DEFAULT_LIMITS } from './limits.ts'
 import { createMetrics } from './metrics.ts'
 import { createSqliteLog } from './sqlite/eventLog.ts'
 import { startSqliteThread } from './sqlite/thread.ts'
@@ -41,11 +43,13 @@ beforeAll(async () => {
     origins: [ORIGIN, 'loopback'],
     config: { eventPrefix: 'x_', events: { addToWishlist: 'liked' } },
   })
+  const metrics = createMetrics(() => 0)
   collect = createCollect({
     customers,
     log,
     addresses: createAddresses(),
-    metrics: createMetrics(() => 0),
+    admission: createAdmission(DEFAULT_LIMITS, metrics),
+    metrics,
     now: () => NOW,
   })
 })

@@ -1,6 +1,7 @@
 import { isbot } from 'isbot'
 import { findOperation, MAX_EVENT_BYTES, UUID, type Verdict, validate } from '../contract/index.ts'
 import type { Addresses } from './address.ts'
+import { type Admission, declaredBytes, type Source } from './admission.ts'
 import { answer, eventIdOf, invalid, OPEN_HEADERS, type Refusal, refuse } from './answers.ts'
 import { readJson } from './body.ts'
 import { type Customer, type Customers, hasRestKey } from './customers.ts'
@@ -24,6 +25,7 @@ export type CollectParts = {
   readonly customers: Customers
   readonly log: EventLog
   readonly addresses: Addresses
+  readonly admission: Admission
   readonly metrics: Metrics
   /** The clock, ms since 1970. */
   readonly now: () => number
@@ -50,7 +52,7 @@ type Judged = { readonly ok: true; readonly event: LogEvent; readonly id: string
  * Rejects with Unavailable where the log does; the caller answers 503.
  */
 export function createCollect(parts: CollectParts) {
-  const { customers, log, metrics } = parts
+  const { admission, customers, log, metrics } = parts
   const isBot = rememberBots()
   const correctedAt = createCorrectedAt()
 
@@ -58,10 +60,16 @@ export function createCollect(parts: CollectParts) {
   async function collectOne(request: Request, peer: string): Promise<Response> {
     const query = queryOf(request)
     const sender = identify(query, request)
+    const source = toSource(sender, request, peer)
+    const bytes = declaredBytes(request, MAX_EVENT_BYTES)
+    const early = admission.arrive(source, bytes)
+    if (early) return refusedOne(early, request)
     if (!sender.ok) return refusedOne(sender, request)
     const body = await readJson(request, MAX_EVENT_BYTES)
     if (!body.ok) return refusedOne(body, request)
-    const arrival = arrive(request, peer, sender, numberOf(query.get('sent')))
+    const late = admission.admit(source, 1, body.bytes, bytes)
+    if (late) return refusedOne(late, request)
+    const arrival = arrive(request, source, sender, numberOf(query.get('sent')))
     const judged = judge(
       query.get('id') ?? undefined,
       numberOf(query.get('at')),
@@ -77,6 +85,10 @@ export function createCollect(parts: CollectParts) {
   /** POST /t/batch: `{"sent", "events": [{"id", "at", "payload"}]}`; a verdict an event, in order. */
   async function collectBatch(request: Request, peer: string): Promise<Response> {
     const sender = identify(queryOf(request), request)
+    const source = toSource(sender, request, peer)
+    const bytes = declaredBytes(request, MAX_BATCH_BYTES)
+    const early = admission.arrive(source, bytes)
+    if (early) return refused(early)
     if (!sender.ok) return refused(sender)
     const body = await readJson(request, MAX_BATCH_BYTES, { maxValues: MAX_BATCH_VALUES })
     if (!body.ok) return refused(body)
@@ -91,7 +103,9 @@ export function createCollect(parts: CollectParts) {
         status: 413,
         message: `Expected a batch of at most ${MAX_BATCH_EVENTS} events`,
       })
-    const arrival = arrive(request, peer, sender, sent)
+    const late = admission.admit(source, Math.max(events.length, 1), body.bytes, bytes)
+    if (late) return refused(late)
+    const arrival = arrive(request, source, sender, sent)
     const mayBeTooLarge = body.bytes > MAX_EVENT_BYTES
     const judged = events.map((envelope) => judgeEnvelope(envelope, arrival, mayBeTooLarge))
     const answered = writeVerdicts(judged, events, Math.max(MIN_ANSWER_BYTES, body.bytes))
@@ -128,9 +142,20 @@ export function createCollect(parts: CollectParts) {
       : { ok: false, status: 403, message: 'This Origin is not one that the customer allows' }
   }
 
-  const arrive = (request: Request, peer: string, sender: Sender, sent: unknown): Arrival => ({
-    sender,
+  const toSource = (sender: Sender | Refusal, request: Request, peer: string): Source => ({
+    customer: sender.ok ? sender.customer : undefined,
+    isServer: sender.ok && sender.isServer,
     address: parts.addresses.visitor(request, peer),
+  })
+
+  const arrive = (
+    request: Request,
+    { address }: Source,
+    sender: Sender,
+    sent: unknown,
+  ): Arrival => ({
+    sender,
+    address,
     userAgent: request.headers.get('user-agent') ?? '',
     sent,
     receivedAt: parts.now(),

@@ -1,5 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { LimitName } from './admission.ts'
 import type { Outcome } from './eventLog.ts'
+import type { Limited } from './rateLimit.ts'
 
 /** What the gateway counts; a line in the log an event would cost more than the event. */
 export type Metrics = {
@@ -8,6 +10,8 @@ export type Metrics = {
   refused(status: number): void
   /** A connection that was closed to make room, or refused because there was none. */
   refusedConnection(how: 'evicted' | 'refused'): void
+  /** A request that a limit refused, by which one; it is counted by its status as well. */
+  limited(limit: LimitName, unit: Limited['unit']): void
   commit(events: number, seconds: number): void
   /** The text that a Prometheus server reads, and its content type. */
   render(): Promise<{ readonly text: string; readonly type: string }>
@@ -41,6 +45,12 @@ export function createMetrics(depth: () => number): Metrics {
     labelNames: ['how'],
     registers,
   })
+  const limited = new Counter({
+    name: 'requests_limited_total',
+    help: 'Requests answered 429 by a limit: of an address, a customer’s tracking key, its REST key (server), scripts of an address',
+    labelNames: ['limit', 'unit'],
+    registers,
+  })
   const seconds = new Histogram({
     name: 'commit_seconds',
     help: 'Duration of a commit of the event log',
@@ -72,6 +82,7 @@ export function createMetrics(depth: () => number): Metrics {
       byOutcome[outcome].inc()
       if (bot) bots.inc()
     },
+    limited: (limit, unit) => limited.labels(limit, unit).inc(),
     refused: (status) => refused.labels(String(status)).inc(),
     refusedConnection: (how) => refusedConnections.labels(how).inc(),
     commit(events, took) {

@@ -1,6 +1,7 @@
 import { validate } from '../contract/index.ts'
+import { type Admission, declaredBytes } from './admission.ts'
 import { answer, invalid, JSON_HEADERS, type Refusal, refuse } from './answers.ts'
-import { readJson } from './body.ts'
+import { type Body, readJson } from './body.ts'
 import { type CampaignOperations, MAX_CREATE_BYTES } from './campaignOperations.ts'
 import type { CampaignSize, Campaigns } from './campaigns.ts'
 import { type Customer, type Customers, hasRestKey } from './customers.ts'
@@ -18,6 +19,7 @@ export type RestParts = {
   readonly campaigns: Campaigns
   readonly operations: CampaignOperations
   readonly metrics: Metrics
+  readonly admission: Admission
   /** The clock, ms since 1970. */
   readonly now: () => number
 }
@@ -56,7 +58,7 @@ type Call = Connected['env'] & {
  * caller answers 503 and 429.
  */
 export function createRest(parts: RestParts) {
-  const { customers, campaigns, operations, metrics } = parts
+  const { admission, customers, campaigns, operations, metrics } = parts
   const creates = createPlaces({
     ...LINE,
     max: MAX_CREATES,
@@ -74,8 +76,9 @@ export function createRest(parts: RestParts) {
   })
 
   /** POST /api/v1/campaigns/list */
-  async function list({ request, customer, hangUp }: Call): Promise<Response | Refusal> {
-    const body = await readJson(request, MAX_FILTER_BYTES, { whenEmpty: {} })
+  async function list(call: Call): Promise<Response | Refusal> {
+    const { customer, hangUp } = call
+    const body = await read(call, MAX_FILTER_BYTES, { whenEmpty: {} })
     if (!body.ok) return body
     const listed = await operations.listSizes(customer.customerId, body.json)
     if (!listed.ok) return listed
@@ -85,10 +88,11 @@ export function createRest(parts: RestParts) {
   }
 
   /** POST /api/v1/campaigns/create */
-  async function create({ request, customer }: Call): Promise<Response | Refusal> {
+  async function create(call: Call): Promise<Response | Refusal> {
+    const { request, customer } = call
     const release = isSmall(request) ? () => {} : await creates.take(customer.customerId)
     try {
-      const body = await readJson(request, MAX_CREATE_BYTES)
+      const body = await read(call, MAX_CREATE_BYTES)
       if (!body.ok) return body
       const created = await operations.create(customer.customerId, body.json)
       return created.ok ? answer(200, created.record) : created
@@ -112,8 +116,9 @@ export function createRest(parts: RestParts) {
   }
 
   /** POST /api/v1/custom_events: the operation sendCustomApi. */
-  async function customEvent({ request, customer }: Call): Promise<Response | Refusal> {
-    const body = await readJson(request, MAX_EVENT_BYTES)
+  async function customEvent(call: Call): Promise<Response | Refusal> {
+    const { customer } = call
+    const body = await read(call, MAX_EVENT_BYTES)
     if (!body.ok) return body
     const checked = validate('sendCustomApi', body.json)
     if (!checked.ok) return invalid('The event is invalid', checked.error.issues)
@@ -137,8 +142,8 @@ export function createRest(parts: RestParts) {
   }
 
   /** POST /api/v1/check-api-credentials: who comes as far as here has the right ones. */
-  async function checkApiKeys({ request }: Call): Promise<Response | Refusal> {
-    const body = await readJson(request, MAX_CHECK_BYTES, { whenEmpty: {} })
+  async function checkApiKeys(call: Call): Promise<Response | Refusal> {
+    const body = await read(call, MAX_CHECK_BYTES, { whenEmpty: {} })
     if (!body.ok) return body
     return body.json === null
       ? invalid('The request is invalid', [{ path: '', message: 'Expected no body' }])
@@ -146,8 +151,8 @@ export function createRest(parts: RestParts) {
   }
 
   /** POST /api/v1/check-credentials */
-  async function checkAllKeys({ request }: Call): Promise<Response | Refusal> {
-    const body = await readJson(request, MAX_CHECK_BYTES, { whenEmpty: {} })
+  async function checkAllKeys(call: Call): Promise<Response | Refusal> {
+    const body = await read(call, MAX_CHECK_BYTES, { whenEmpty: {} })
     if (!body.ok) return body
     return checkCredentials(customers, body.json) ?? answer(200, [])
   }
@@ -176,6 +181,18 @@ export function createRest(parts: RestParts) {
     return new Response(stream, { headers: JSON_HEADERS })
   }
 
+  /** Reads a body, and counts one whose length was not declared. */
+  async function read(
+    { request, customer }: Call,
+    maxBytes: number,
+    options?: { readonly whenEmpty: unknown },
+  ): Promise<Body> {
+    const body = await readJson(request, maxBytes, options)
+    if (!body.ok) return body
+    const uncounted = body.bytes - declaredBytes(request, maxBytes)
+    return (uncounted > 0 ? admission.call(customer, 0, uncounted) : undefined) ?? body
+  }
+
   /** decisions.md, "Answers": missing 401, an unknown customer 404, a wrong key 401. */
   function identify(query: URLSearchParams): { ok: true; customer: Customer } | Refusal {
     const restKey = query.get('k')
@@ -201,7 +218,8 @@ export function createRest(parts: RestParts) {
       const query = new URLSearchParams(start < 0 ? '' : request.url.slice(start))
       const identified = identify(query)
       const answered = identified.ok
-        ? await call({ request, customer: identified.customer, query, hangUp: env.hangUp })
+        ? (admission.call(identified.customer, 1, declaredBytes(request, MAX_CREATE_BYTES)) ??
+          (await call({ request, customer: identified.customer, query, hangUp: env.hangUp })))
         : identified
       if (answered instanceof Response) return answered
       metrics.refused(answered.status)

@@ -75,13 +75,7 @@ const PREFLIGHT_MAX_AGE_SECONDS = '86400'
 export function createRoutes(parts: RouteParts) {
   const { demo, isReady, metrics, publicFolder } = parts
   const collect = createCollect(parts)
-  const serveScript = createServeScript(
-    parts.customers,
-    parts.script,
-    parts.addresses,
-    parts.publicUrl,
-    version,
-  )
+  const serveScript = createServeScript(parts)
   const operations = createCampaignOperations(parts)
   const rest = createRest({ ...parts, operations })
   const operators = createOperators(parts)

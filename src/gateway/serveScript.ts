@@ -4,9 +4,11 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { Addresses } from './address.ts'
-import { answer, OPEN_HEADERS, refuse } from './answers.ts'
+import type { Admission } from './admission.ts'
+import { answer, OPEN_HEADERS, type Refusal, refuse } from './answers.ts'
 import type { Customer, Customers } from './customers.ts'
 import type { PublicConfig } from './publicConfig.ts'
+import { version } from './version.ts'
 
 /** What the build wrote for pages. */
 export type ScriptFiles = {
@@ -93,6 +95,16 @@ type Ready = {
   readonly forms: Promise<Record<Encoding, Encoded>>
 }
 
+/** What serving scripts needs of the rest of the gateway. */
+export type ScriptParts = {
+  readonly customers: Customers
+  readonly script: ScriptFiles
+  readonly addresses: Addresses
+  readonly admission: Admission
+  /** The gateway's address as the world sees it, if it is configured. */
+  readonly publicUrl: string | undefined
+}
+
 /**
  * GET /t/j/{key}: the script with the key's public configuration behind it, to a browser as JavaScript,
  * to a caller that asks for application/json as `{trackingKey, version, integrity, config, script}`.
@@ -104,17 +116,9 @@ type Ready = {
  *
  * The JavaScript is compressed once and kept: compressing for each request cost 16 times as much. The JSON is
  * not compressed at all, so no request makes the gateway compress anything but a customer's script, once.
- *
- * @param publicUrl The gateway's address as the world sees it, if it is configured.
- * @param version Version of the package, told in the JSON form.
  */
-export function createServeScript(
-  customers: Customers,
-  files: ScriptFiles,
-  addresses: Addresses,
-  publicUrl: string | undefined,
-  version: string,
-) {
+export function createServeScript(parts: ScriptParts) {
+  const { customers, script: files, addresses, admission, publicUrl } = parts
   /** By key, the least recently used first. */
   const cache = new Map<string, Ready>()
 
@@ -124,8 +128,10 @@ export function createServeScript(
     trackingKey: string,
   ): Promise<Response> {
     const media = wantsJson(request) ? 'json' : 'js'
+    const limited = admission.script(addresses.visitor(request, peer))
+    if (limited) return refuseScript(limited, media)
     const customer = customers.findByTrackingKey(trackingKey)
-    if (!customer) return notFound(media)
+    if (!customer) return refuseScript(NOT_FOUND, media)
     if (media === 'json')
       return answer(200, toJson(customer, addresses.base(request, peer)), PRIVATE_HEADERS)
     const encoding = chooseEncoding(request.headers.get('accept-encoding'))
@@ -245,20 +251,21 @@ const matches = (header: string | null, etag: string): boolean =>
     return tag === '*' || tag.replace(/^W\//, '') === etag
   })
 
-function notFound(media: Media): Response {
+const NOT_FOUND: Refusal = { ok: false, status: 404, message: 'No customer has this tracking key' }
+
+/** To a page as a comment, so that its developer finds the reason where the script should be. */
+function refuseScript(refusal: Refusal, media: Media): Response {
+  const { status, message, retryAfterSeconds } = refusal
   const vary = { vary: SHARED_HEADERS.vary }
-  if (media === 'json')
-    return refuse(
-      { status: 404, message: 'No customer has this tracking key' },
-      { ...OPEN_HEADERS, ...vary },
-    )
-  return new Response('/* No customer has this tracking key. */\n', {
-    status: 404,
+  if (media === 'json') return refuse(refusal, { ...OPEN_HEADERS, ...vary })
+  return new Response(`/* ${message}. */\n`, {
+    status,
     headers: {
       ...OPEN_HEADERS,
       ...vary,
       'content-type': SCRIPT_TYPE,
       'cross-origin-resource-policy': 'cross-origin',
+      ...(retryAfterSeconds && { 'retry-after': `${retryAfterSeconds}` }),
     },
   })
 }

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createAddresses } from './address.ts'
+import { createAdmission } from './admission.ts'
 import type { Campaigns } from './campaigns.ts'
 import { type Customers, createCustomers } from './customers.ts'
 import { prepareDataFolder } from './dataFolder.ts'
@@ -12,6 +13,7 @@ import { createGroupCommit, type QueueLimits } from './groupCommit.ts'
 import { createBodyBudget } from './http/bodyBudget.ts'
 import { readMaxConnections } from './http/connections.ts'
 import { closeServer, createHttpServer } from './http/httpServer.ts'
+import { completeLimits, type GivenLimits } from './limits.ts'
 import type { LiveLimits } from './live.ts'
 import { createMetrics } from './metrics.ts'
 import { createMetricsPort, MAX_METRICS_CONNECTIONS, METRICS_HOST } from './metricsServer.ts'
@@ -60,6 +62,8 @@ export type GatewayOptions = {
   readonly queue?: QueueLimits
   /** Bounds of the live views. */
   readonly live?: LiveLimits
+  /** What keeps one address or customer from taking all of the gateway. Default DEFAULT_LIMITS. */
+  readonly limits?: GivenLimits
   /** A request must have arrived whole within this, ms. Default 10,000. */
   readonly requestTimeoutMs?: number
   /** A connection on which nothing moves for so long while it has a request is closed, ms. Default 30,000. */
@@ -124,6 +128,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       metrics.commit(events, seconds),
     )
     const metrics = createMetrics(log.depth)
+    const admission = createAdmission(completeLimits(options.limits), metrics)
     const campaigns = createSqliteCampaigns(thread)
     if (demo) await addDemoCampaign(campaigns, now())
     const hasEmail = await campaigns.hasEmail()
@@ -134,8 +139,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     })
     let isReady = true
     const routes = createRoutes({
-      ...{ customers, log, campaigns, reports, addresses, metrics, script, publicFolder },
-      ...{ demo, now, publicUrl, metricsToken: options.metricsToken, live: options.live },
+      ...{ customers, log, campaigns, reports, addresses, admission, metrics, script },
+      ...{ publicFolder, demo, now, publicUrl },
+      ...{ metricsToken: options.metricsToken, live: options.live },
       onError,
       isReady: () => isReady,
     })

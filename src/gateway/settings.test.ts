@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { DEFAULT_LIMITS } from './limits.ts'
 import { readSettings } from './settings.ts'
 
 const DEFAULTS = {
@@ -7,6 +8,7 @@ const DEFAULTS = {
   dataDir: './data',
   publicUrl: undefined,
   trustedProxies: [],
+  limits: DEFAULT_LIMITS,
   metricsPort: undefined,
   metricsToken: undefined,
   demo: false,
@@ -78,6 +80,30 @@ test.each([[{ METRICS_PORT: '8787' }], [{ PORT: '9464', METRICS_PORT: '9464' }]]
     })
   },
 )
+test('each limit is a setting of its own', () => {
+  const read = readSettings({
+    CUSTOMER_EVENTS_PER_SECOND: '1',
+    CUSTOMER_EVENTS_BURST: '2',
+    CUSTOMER_BYTES_PER_SECOND: '3',
+    CUSTOMER_BYTES_BURST: '4',
+    ADDRESS_EVENTS_PER_SECOND: '5',
+    ADDRESS_EVENTS_BURST: '6',
+    ADDRESS_BYTES_PER_SECOND: '7',
+    ADDRESS_BYTES_BURST: '100000000000000',
+  })
+  expect(read.ok && read.settings.limits).toEqual({
+    customer: { events: { perSecond: 1, burst: 2 }, bytes: { perSecond: 3, burst: 4 } },
+    address: { events: { perSecond: 5, burst: 6 }, bytes: { perSecond: 7, burst: 1e14 } },
+  })
+})
+
+test.each(['0', '-1', '1.5', '1e3', '10 MB', '100000000000001'])('no limit: %s', (text) => {
+  expect(readSettings({ ADDRESS_EVENTS_BURST: text, ADDRESS_BYTES_BURST: '9' })).toEqual({
+    ok: false,
+    message:
+      'The settings are invalid:\n  ADDRESS_EVENTS_BURST: Expected a whole number from 1 to 100000000000000',
+  })
+})
 
 test('every fault is in one message', () => {
   const read = readSettings({

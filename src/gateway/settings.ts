@@ -11,6 +11,7 @@ import {
   string,
   transform,
 } from 'valibot'
+import { DEFAULT_LIMITS, type Limits } from './limits.ts'
 import type { LiveLimits } from './live.ts'
 
 const whole = (from: number, to: number) =>
@@ -27,6 +28,10 @@ const port = pipe(
   check((text) => /^\d{1,5}$/.test(text) && Number(text) <= 65_535, 'Expected a port, 0 to 65535'),
   transform(Number),
 )
+
+/** A limit of so much, from 1; the largest is as good as none. */
+const limitOf = (defaultLimit: number) => optional(whole(1, 1e14), `${defaultLimit}`)
+const { customer, address } = DEFAULT_LIMITS
 
 /** The environment that the gateway reads. An empty variable is as good as none. */
 const variables = object({
@@ -74,6 +79,24 @@ const variables = object({
     ),
     '',
   ),
+  /**
+   * What a customer's pages together may send, and once more its servers with the REST key: events a second and
+   * bytes of bodies a second, each with what may come at once after a pause. A batch counts as its events; REST
+   * calls count as events. Above it 429 with Retry-After. Defaults 2,000 with a burst of 10,000, and 4 MiB with a
+   * burst of 32 MiB.
+   */
+  CUSTOMER_EVENTS_PER_SECOND: limitOf(customer.events.perSecond),
+  CUSTOMER_EVENTS_BURST: limitOf(customer.events.burst),
+  CUSTOMER_BYTES_PER_SECOND: limitOf(customer.bytes.perSecond),
+  CUSTOMER_BYTES_BURST: limitOf(customer.bytes.burst),
+  /**
+   * The same for each address (of IPv6 each /64) that sends without a REST key; scripts that an address loads are
+   * counted apart, against the same limits. Defaults 500 with a burst of 2,500, and 1 MiB with a burst of 16 MiB.
+   */
+  ADDRESS_EVENTS_PER_SECOND: limitOf(address.events.perSecond),
+  ADDRESS_EVENTS_BURST: limitOf(address.events.burst),
+  ADDRESS_BYTES_PER_SECOND: limitOf(address.bytes.perSecond),
+  ADDRESS_BYTES_BURST: limitOf(address.bytes.burst),
   /**
    * Port of 127.0.0.1 on which GET /metrics is answered, 0 to 65,535, another one than PORT; 0 is any that is
    * free. Default none: then no port is opened for it.
@@ -140,6 +163,7 @@ export type Settings = {
   readonly dataDir: string
   readonly publicUrl: string | undefined
   readonly trustedProxies: readonly string[]
+  readonly limits: Limits
   readonly metricsPort: number | undefined
   readonly metricsToken: string | undefined
   readonly demo: boolean
@@ -170,6 +194,25 @@ export function readSettings(
       dataDir: output.DATA_DIR,
       publicUrl: output.PUBLIC_URL,
       trustedProxies: output.TRUSTED_PROXIES,
+      limits: {
+        customer: {
+          events: {
+            perSecond: output.CUSTOMER_EVENTS_PER_SECOND,
+            burst: output.CUSTOMER_EVENTS_BURST,
+          },
+          bytes: {
+            perSecond: output.CUSTOMER_BYTES_PER_SECOND,
+            burst: output.CUSTOMER_BYTES_BURST,
+          },
+        },
+        address: {
+          events: {
+            perSecond: output.ADDRESS_EVENTS_PER_SECOND,
+            burst: output.ADDRESS_EVENTS_BURST,
+          },
+          bytes: { perSecond: output.ADDRESS_BYTES_PER_SECOND, burst: output.ADDRESS_BYTES_BURST },
+        },
+      },
       metricsPort: output.METRICS_PORT,
       metricsToken: output.METRICS_TOKEN,
       demo: output.DEMO,

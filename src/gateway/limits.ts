@@ -1,0 +1,32 @@
+import type { RateLimits } from './rateLimit.ts'
+
+/** What keeps one sender, or one customer, from taking all of the gateway. */
+export type Limits = {
+  /** Of each customer: its pages together, and once more its servers, which have the REST key. */
+  readonly customer: RateLimits
+  /** Of each address that sends without a REST key; an IPv6 address counts as its /64. */
+  readonly address: RateLimits
+}
+
+/** Limits of which some parts are given; the others have their defaults. */
+export type GivenLimits = { readonly [Name in keyof Limits]?: Partial<Limits[Name]> }
+
+/**
+ * A shop with a million visits a day sends some 100 events a second at its peak. An office or a mobile network
+ * behind one address, or a proxy that TRUSTED_PROXIES does not name, stays below the limits of an address too.
+ */
+export const DEFAULT_LIMITS: Limits = {
+  customer: {
+    events: { perSecond: 2_000, burst: 10_000 },
+    bytes: { perSecond: 4 * 2 ** 20, burst: 32 * 2 ** 20 },
+  },
+  address: {
+    events: { perSecond: 500, burst: 2_500 },
+    bytes: { perSecond: 2 ** 20, burst: 16 * 2 ** 20 },
+  },
+}
+
+export const completeLimits = ({ customer, address }: GivenLimits = {}): Limits => ({
+  customer: { ...DEFAULT_LIMITS.customer, ...customer },
+  address: { ...DEFAULT_LIMITS.address, ...address },
+})

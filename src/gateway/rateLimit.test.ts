@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest'
+import { createRateLimit, type RateLimits } from './rateLimit.ts'
+
+const PLENTY = { perSecond: 1e9, burst: 1e9 }
+
+function createTimed(limits: Partial<RateLimits>, maxKeys?: number) {
+  const clock = { ms: 5_000 }
+  const limit = createRateLimit(
+    { events: PLENTY, bytes: PLENTY, ...limits },
+    maxKeys,
+    () => clock.ms,
+  )
+  return { clock, ...limit }
+}
+
+test.each([
+  ['events', (limit: ReturnType<typeof createTimed>, n: number) => limit.take('a', n, 0)],
+  ['bytes', (limit: ReturnType<typeof createTimed>, n: number) => limit.take('a', 0, n)],
+] as const)('%s: a burst passes, then the steady rate', (unit, take) => {
+  const limit = createTimed({ [unit]: { perSecond: 2, burst: 5 } })
+  for (let i = 0; i < 5; i++) expect(take(limit, 1)).toBeUndefined()
+  expect(take(limit, 1)).toEqual({ unit, retryAfterSeconds: 1 })
+  limit.clock.ms += 499
+  expect(take(limit, 1)).toBeDefined()
+  limit.clock.ms += 1
+  expect(take(limit, 1)).toBeUndefined()
+  expect(take(limit, 1)).toBeDefined()
+  limit.clock.ms += 60_000
+  expect(take(limit, 5)).toBeUndefined()
+  expect(take(limit, 1)).toBeDefined()
+})
+
+test('a rate that is no whole number of ms an event gives a whole burst', () => {
+  const limit = createTimed({ events: { perSecond: 3, burst: 7 } })
+  for (let i = 0; i < 7; i++) expect(limit.take('a', 1, 0)).toBeUndefined()
+  expect(limit.take('a', 1, 0)).toBeDefined()
+})
+
+test('it passes when it was told to come again', () => {
+  const limit = createTimed({ events: { perSecond: 2, burst: 100 } })
+  limit.take('a', 100, 0)
+  expect(limit.take('a', 50, 0)).toEqual({ unit: 'events', retryAfterSeconds: 25 })
+  limit.clock.ms += 25_000
+  expect(limit.take('a', 50, 0)).toBeUndefined()
+})
+
+test('what is larger than the bucket passes when it is full, and is paid for afterwards', () => {
+  const limit = createTimed({ events: { perSecond: 10, burst: 100 } })
+  limit.take('a', 1, 0)
+  expect(limit.take('a', 500, 0)).toEqual({ unit: 'events', retryAfterSeconds: 1 })
+  limit.clock.ms += 1_000
+  expect(limit.take('a', 500, 0)).toBeUndefined()
+  // 400 more than the bucket holds: 40 seconds until it is empty, then one event's time.
+  expect(limit.take('a', 1, 0)).toEqual({ unit: 'events', retryAfterSeconds: 41 })
+})
+
+test('what one bucket refuses takes nothing from the other, and a check takes nothing at all', () => {
+  const limit = createTimed({
+    events: { perSecond: 1, burst: 10 },
+    bytes: { perSecond: 1, burst: 100 },
+  })
+  expect(limit.take('a', 1, 100)).toBeUndefined()
+  for (let i = 0; i < 50; i++) expect(limit.take('a', 1, 1)?.unit).toBe('bytes')
+  expect(limit.take('a', 9, 0)).toBeUndefined()
+  expect(limit.check('a', 1, 0)?.unit).toBe('events')
+  for (let i = 0; i < 50; i++) expect(limit.check('b', 10, 100)).toBeUndefined()
+  expect(limit.take('b', 10, 100)).toBeUndefined()
+})
+
+test('each key has buckets of its own', () => {
+  const limit = createTimed({ events: { perSecond: 1, burst: 1 } })
+  limit.take('a', 1, 0)
+  expect(limit.take('a', 1, 0)).toBeDefined()
+  expect(limit.take('b', 1, 0)).toBeUndefined()
+})
+
+test('a clock that does not move gives nothing back', () => {
+  const limit = createTimed({ events: { perSecond: 1_000, burst: 1 } })
+  limit.take('a', 1, 0)
+  for (let i = 0; i < 50; i++) expect(limit.take('a', 1, 0)).toBeDefined()
+})
+
+test('beyond the bound of keys the one unused for longest is forgotten, not one that is in use', () => {
+  const limit = createTimed({ events: { perSecond: 0.001, burst: 2 } }, 3)
+  limit.take('flood', 1, 0)
+  limit.take('old', 2, 0)
+  limit.take('b', 1, 0)
+  limit.take('flood', 1, 0)
+  limit.take('c', 1, 0)
+  expect(limit.take('flood', 1, 0)).toBeDefined()
+  expect(limit.take('old', 1, 0)).toBeUndefined()
+})

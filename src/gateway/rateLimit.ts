@@ -1,0 +1,88 @@
+/** How much may come: a steady rate, and how much may come at once after a pause. */
+export type Rate = {
+  readonly perSecond: number
+  readonly burst: number
+}
+
+/** The two limits of a key. A request that carries several events counts as that many. */
+export type RateLimits = { readonly events: Rate; readonly bytes: Rate }
+
+/** Why something may not come now. */
+export type Limited = {
+  readonly unit: 'events' | 'bytes'
+  /** When it may come, whole seconds, at least 1. */
+  readonly retryAfterSeconds: number
+}
+
+/** Token buckets by key. */
+export type RateLimit = {
+  /** Takes from both buckets of a key. Takes nothing and answers why where one of them does not have enough. */
+  take(key: string, events: number, bytes: number): Limited | undefined
+  /** Answers what `take` would, and takes nothing. */
+  check(key: string, events: number, bytes: number): Limited | undefined
+}
+
+/** When each bucket of a key will be full again, ms by the clock: the theoretical arrival times of GCRA. */
+type Buckets = { events: number; bytes: number }
+
+/** Rounding in sums of fractions must not refuse the last event of a burst, ms. */
+const TOLERANCE_MS = 1e-6
+
+/**
+ * Two token buckets a key, kept as GCRA does (https://en.wikipedia.org/wiki/Generic_cell_rate_algorithm): as the
+ * moment at which each is full again, so nothing has to refill them. What is larger than a whole bucket passes
+ * when the bucket is full, and is paid for afterwards: every request passes some time, and the rate is kept.
+ *
+ * @param maxKeys Keys remembered. Beyond it the key that was used least recently is forgotten, so its buckets are
+ * full again. A key whose buckets are full is forgotten without loss. Default 10,000, some 3 MB.
+ * @param now A monotonic clock, ms.
+ */
+export function createRateLimit(
+  { events: eventRate, bytes: byteRate }: RateLimits,
+  maxKeys = 10_000,
+  now: () => number = () => performance.now(),
+): RateLimit {
+  /** The least recently used first. */
+  const keys = new Map<string, Buckets>()
+  const eventMs = 1_000 / eventRate.perSecond
+  const byteMs = 1_000 / byteRate.perSecond
+
+  /** How long until a bucket has enough, ms; at most 0 where it has. */
+  function waitFor(fullAt: number, at: number, ms: number, burst: number, cost: number): number {
+    return Math.max(fullAt, at) - at - (burst - Math.min(cost, burst)) * ms - TOLERANCE_MS
+  }
+
+  function limitedAt(at: number, buckets: Buckets | undefined, events: number, bytes: number) {
+    if (!buckets) return undefined
+    const eventWait = waitFor(buckets.events, at, eventMs, eventRate.burst, events)
+    const byteWait = waitFor(buckets.bytes, at, byteMs, byteRate.burst, bytes)
+    const wait = Math.max(eventWait, byteWait)
+    if (wait <= 0) return undefined
+    const unit = eventWait >= byteWait ? ('events' as const) : ('bytes' as const)
+    return { unit, retryAfterSeconds: Math.max(1, Math.ceil(wait / 1_000)) }
+  }
+
+  function forgetOld(at: number): void {
+    for (const [key, { events, bytes }] of keys) {
+      if (keys.size < maxKeys && Math.max(events, bytes) > at) return
+      keys.delete(key)
+    }
+  }
+
+  return {
+    take(key, events, bytes) {
+      const at = now()
+      const before = keys.get(key)
+      const limited = limitedAt(at, before, events, bytes)
+      if (limited) return limited
+      const buckets = before ?? { events: 0, bytes: 0 }
+      buckets.events = Math.max(buckets.events, at) + events * eventMs
+      buckets.bytes = Math.max(buckets.bytes, at) + bytes * byteMs
+      if (before) keys.delete(key)
+      else forgetOld(at)
+      keys.set(key, buckets)
+      return undefined
+    },
+    check: (key, events, bytes) => limitedAt(now(), keys.get(key), events, bytes),
+  }
+}

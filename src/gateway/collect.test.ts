@@ -11,6 +11,7 @@ import { DEFAULT_LIMITS } from './limits.ts'
 import { createMetrics } from './metrics.ts'
 import { createSqliteLog } from './sqlite/eventLog.ts'
 import { startSqliteThread } from './sqlite/thread.ts'
+import { createThrottle } from './throttle.ts'
 
 const NOW = 1_800_000_000_000
 const ORIGIN = 'https://shop.example'
@@ -49,6 +50,7 @@ beforeAll(async () => {
     log,
     addresses: createAddresses(),
     admission: createAdmission(DEFAULT_LIMITS, metrics),
+    throttle: createThrottle(() => 0),
     metrics,
     now: () => NOW,
   })

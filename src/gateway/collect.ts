@@ -10,6 +10,7 @@ import type { EventLog, LogEvent } from './eventLog.ts'
 import type { Metrics } from './metrics.ts'
 import { createCorrectedAt } from './moment.ts'
 import { allowsOrigin } from './origins.ts'
+import type { Throttle } from './throttle.ts'
 
 /** The largest body of POST /t/batch, bytes of UTF-8: above it 413, and the page splits the batch. */
 export const MAX_BATCH_BYTES = 2 ** 20
@@ -26,6 +27,7 @@ export type CollectParts = {
   readonly log: EventLog
   readonly addresses: Addresses
   readonly admission: Admission
+  readonly throttle: Throttle
   readonly metrics: Metrics
   /** The clock, ms since 1970. */
   readonly now: () => number
@@ -52,14 +54,14 @@ type Judged = { readonly ok: true; readonly event: LogEvent; readonly id: string
  * Rejects with Unavailable where the log does; the caller answers 503.
  */
 export function createCollect(parts: CollectParts) {
-  const { admission, customers, log, metrics } = parts
+  const { admission, customers, log, metrics, throttle } = parts
   const isBot = rememberBots()
   const correctedAt = createCorrectedAt()
 
   /** POST /t/r: the body is one payload; `id`, `at` and `sent` travel in the query. */
   async function collectOne(request: Request, peer: string): Promise<Response> {
     const query = queryOf(request)
-    const sender = identify(query, request)
+    const sender = identify(query, request, peer)
     const source = toSource(sender, request, peer)
     const bytes = declaredBytes(request, MAX_EVENT_BYTES)
     const early = admission.arrive(source, bytes)
@@ -84,7 +86,7 @@ export function createCollect(parts: CollectParts) {
 
   /** POST /t/batch: `{"sent", "events": [{"id", "at", "payload"}]}`; a verdict an event, in order. */
   async function collectBatch(request: Request, peer: string): Promise<Response> {
-    const sender = identify(queryOf(request), request)
+    const sender = identify(queryOf(request), request, peer)
     const source = toSource(sender, request, peer)
     const bytes = declaredBytes(request, MAX_BATCH_BYTES)
     const early = admission.arrive(source, bytes)
@@ -120,16 +122,17 @@ export function createCollect(parts: CollectParts) {
   }
 
   /** decisions.md, "Who carries what": the restKey of a server, or an Origin that the customer allows. */
-  function identify(query: URLSearchParams, request: Request): Sender | Refusal {
+  function identify(query: URLSearchParams, request: Request, peer: string): Sender | Refusal {
     const trackingKey = query.get('k')
     if (!trackingKey) return { ok: false, status: 401, message: 'The tracking key (k) is missing' }
     const customer = customers.findByTrackingKey(trackingKey)
     if (!customer) return { ok: false, status: 404, message: 'No customer has this tracking key' }
     const restKey = query.get('api_key')
-    if (restKey)
-      return hasRestKey(customer, restKey)
-        ? { ok: true, customer, isServer: true }
-        : { ok: false, status: 401, message: 'The REST key (api_key) is wrong' }
+    if (restKey) {
+      if (hasRestKey(customer, restKey)) return { ok: true, customer, isServer: true }
+      const address = parts.addresses.visitor(request, peer)
+      return throttle.refuseWrong(address, customer.customerId, 'The REST key (api_key) is wrong')
+    }
     const origin = request.headers.get('origin')
     if (!origin)
       return {

@@ -1,12 +1,12 @@
 import { type Addresses, isLocal } from './address.ts'
 import { answer, JSON_HEADERS, type Refusal, refuse } from './answers.ts'
-import { createAttempts } from './attempts.ts'
 import { readJson } from './body.ts'
 import { type Customer, type Customers, hasRestKey } from './customers.ts'
 import { DEMO_CUSTOMER_ID } from './demo.ts'
 import { hashSecret, isSecret } from './keys.ts'
 import { LOOPBACK_ORIGINS } from './origins.ts'
 import { createSessions, SESSION_SECONDS } from './sessions.ts'
+import type { Throttle } from './throttle.ts'
 
 /** What the sign-in of the operator's pages needs of the rest of the gateway. */
 export type OperatorParts = {
@@ -14,8 +14,9 @@ export type OperatorParts = {
   readonly addresses: Addresses
   /** Whether the demo customer may be seen without a key, on localhost. */
   readonly demo: boolean
-  /** The clock, ms since 1970. */
-  readonly now: () => number
+  readonly throttle: Throttle
+  /** A monotonic clock, ms. */
+  readonly monotonicNow: () => number
 }
 
 /** Why an operator may not look any more. */
@@ -53,9 +54,6 @@ export const pageHeaders = (policy: Partial<typeof PAGE_POLICY> = {}): Record<st
 
 /** A browser sends a cookie to every port of a host, so its name says the port where there is one. */
 const COOKIE = 'shoptrail'
-/** Failed sign-ins of an address: this many at once, then one every so many ms. */
-const MAX_FAILED = 10
-const FORGET_FAILED_MS = 30_000
 /** Of a sign-in and a sign-out. */
 const MAX_LOGIN_BYTES = 4_096
 
@@ -63,19 +61,13 @@ const MAX_LOGIN_BYTES = 4_096
 const NOBODY = hashSecret('')
 
 /**
- * Customers that a session may see, each with the key it was opened with: a new key ends it. An open
- * stream keeps its grant, so that a further sign-in, which changes the cookie, does not end it.
- */
-type Grant = { readonly keys: Map<string, Buffer>; until: number }
-
-/**
  * Whom an operator may see: POST /live/login with `{customerId, restKey}`, POST /live/logout,
  * GET /live/customers. No page of another origin can read or change any of it: no CORS header, a cookie
  * that is SameSite=Strict, and a sign-in and a sign-out that only JSON reaches.
  */
-export function createOperators({ customers, addresses, demo, now }: OperatorParts) {
-  const sessions = createSessions<Grant>(now)
-  const attempts = createAttempts(MAX_FAILED, FORGET_FAILED_MS, now)
+export function createOperators(parts: OperatorParts) {
+  const { customers, addresses, throttle, demo } = parts
+  const sessions = createSessions(parts.monotonicNow)
 
   /**
    * GET /live/customers: whom this operator may see, 401 where that is nobody. `origin` is the first that
@@ -98,39 +90,26 @@ export function createOperators({ customers, addresses, demo, now }: OperatorPar
 
   /** POST /live/login: a good restKey adds its customer to what this browser may see. */
   async function login(request: Request, peer: string): Promise<Response> {
-    const address = addresses.visitor(request, peer)
-    const wait = attempts.waitSeconds(address)
-    if (wait > 0)
-      return refuse(
-        { status: 429, message: 'Too many failed sign-ins' },
-        { ...JSON_HEADERS, 'retry-after': `${wait}` },
-      )
     const body = await readOwnJson(request, MAX_LOGIN_BYTES)
     if (!body.ok) return refuse(body)
     const { customerId, restKey } = (body.json ?? {}) as Record<string, unknown>
     if (typeof customerId !== 'string' || typeof restKey !== 'string')
       return refuse({ status: 422, message: 'Expected customerId and restKey' })
-    const customer = customers.find(customerId.trim())
+    const id = customerId.trim()
+    const customer = customers.find(id)
     const good = customer
       ? hasRestKey(customer, restKey.trim())
       : isSecret(restKey, NOBODY) && false
     if (!customer || !good) {
-      attempts.failed(address)
-      return refuse({ status: 401, message: 'The customer id or the REST key is wrong' })
+      const address = addresses.visitor(request, peer)
+      return refuse(throttle.refuseWrong(address, id, 'The customer id or the REST key is wrong'))
     }
-    const before = tokenOf(request, peer)
-    const grant = sessions.find(before) ?? { keys: new Map(), until: 0 }
-    grant.keys.set(customer.customerId, customer.restKeyHash)
-    grant.until = now() + SESSION_SECONDS * 1_000
-    sessions.close(before)
+    const token = sessions.signIn(tokenOf(request, peer), id, customer.restKeyHash)
     const { name, trackingKey } = customer
     return answer(
       200,
-      { customerId: customer.customerId, name, trackingKey },
-      {
-        ...JSON_HEADERS,
-        'set-cookie': cookie(request, peer, sessions.open(grant), SESSION_SECONDS),
-      },
+      { customerId: id, name, trackingKey },
+      { ...JSON_HEADERS, 'set-cookie': cookie(request, peer, token, SESSION_SECONDS) },
     )
   }
 
@@ -138,9 +117,7 @@ export function createOperators({ customers, addresses, demo, now }: OperatorPar
   async function logout(request: Request, peer: string): Promise<Response> {
     const body = await readOwnJson(request, MAX_LOGIN_BYTES)
     if (!body.ok) return refuse(body)
-    const token = tokenOf(request, peer)
-    sessions.find(token)?.keys.clear()
-    sessions.close(token)
+    sessions.signOut(tokenOf(request, peer))
     return answer(200, {}, { ...JSON_HEADERS, 'set-cookie': cookie(request, peer, '', 0) })
   }
 
@@ -181,15 +158,18 @@ export function createOperators({ customers, addresses, demo, now }: OperatorPar
       : { ok: false, status: 403, message: 'You may not see this customer' }
   }
 
-  /** Tells why who began to look at a customer may not any more. */
+  /**
+   * Tells why who began to look at a customer may not any more. The session is kept, so that a further sign-in,
+   * which changes the cookie, does not end it.
+   */
   function watchGrant(request: Request, peer: string, id: string): () => EndReason | undefined {
-    const grant = sessions.find(tokenOf(request, peer))
+    const session = sessions.find(tokenOf(request, peer))
     const needsNoGrant = id === DEMO_CUSTOMER_ID && isOpen(request, peer)
     return () => {
       const customer = customers.find(id)
       if (!customer) return 'removed'
       if (needsNoGrant) return undefined
-      const keyHash = grant && grant.until > now() ? grant.keys.get(id) : undefined
+      const keyHash = session && sessions.lasts(session) ? session.keys.get(id) : undefined
       if (!keyHash) return 'signed_out'
       return customer.restKeyHash.equals(keyHash) ? undefined : 'key_changed'
     }

@@ -1,4 +1,5 @@
 import { validate } from '../contract/index.ts'
+import type { Addresses } from './address.ts'
 import { type Admission, declaredBytes } from './admission.ts'
 import { answer, invalid, JSON_HEADERS, type Refusal, refuse } from './answers.ts'
 import { type Body, readJson } from './body.ts'
@@ -11,6 +12,7 @@ import type { Metrics } from './metrics.ts'
 import { createPlaces } from './places.ts'
 import { checkCredentials } from './restChecks.ts'
 import { weigh, writeList } from './restStream.ts'
+import type { Throttle } from './throttle.ts'
 
 /** What the REST half needs of the rest of the gateway. */
 export type RestParts = {
@@ -20,6 +22,8 @@ export type RestParts = {
   readonly operations: CampaignOperations
   readonly metrics: Metrics
   readonly admission: Admission
+  readonly addresses: Addresses
+  readonly throttle: Throttle
   /** The clock, ms since 1970. */
   readonly now: () => number
 }
@@ -48,6 +52,7 @@ type Call = Connected['env'] & {
   readonly request: Request
   readonly customer: Customer
   readonly query: URLSearchParams
+  readonly address: string
 }
 
 /**
@@ -58,7 +63,7 @@ type Call = Connected['env'] & {
  * caller answers 503 and 429.
  */
 export function createRest(parts: RestParts) {
-  const { admission, customers, campaigns, operations, metrics } = parts
+  const { admission, addresses, customers, campaigns, operations, metrics, throttle } = parts
   const creates = createPlaces({
     ...LINE,
     max: MAX_CREATES,
@@ -154,7 +159,7 @@ export function createRest(parts: RestParts) {
   async function checkAllKeys(call: Call): Promise<Response | Refusal> {
     const body = await read(call, MAX_CHECK_BYTES, { whenEmpty: {} })
     if (!body.ok) return body
-    return checkCredentials(customers, body.json) ?? answer(200, [])
+    return checkCredentials(parts, body.json, call.address) ?? answer(200, [])
   }
 
   /**
@@ -194,7 +199,10 @@ export function createRest(parts: RestParts) {
   }
 
   /** decisions.md, "Answers": missing 401, an unknown customer 404, a wrong key 401. */
-  function identify(query: URLSearchParams): { ok: true; customer: Customer } | Refusal {
+  function identify(
+    query: URLSearchParams,
+    address: string,
+  ): { ok: true; customer: Customer } | Refusal {
     const restKey = query.get('k')
     const customerId = query.get('u')
     if (!restKey || !customerId) {
@@ -205,21 +213,27 @@ export function createRest(parts: RestParts) {
     const customer = customers.find(customerId)
     if (!customer)
       return { ok: false, status: 404, message: 'There is no customer with this id (u)' }
-    return hasRestKey(customer, restKey)
-      ? { ok: true, customer }
-      : unauthorized('The REST key (k) is wrong')
+    if (hasRestKey(customer, restKey)) return { ok: true, customer }
+    return throttle.refuseWrong(address, customerId, 'The REST key (k) is wrong')
   }
 
   /** A handler of a route, which answers only who has the REST key, and counts who is refused. */
   const guarded =
     (call: (call: Call) => Promise<Response | Refusal>) =>
-    async (request: Request, _peer: string, { env }: Connected): Promise<Response> => {
+    async (request: Request, peer: string, { env }: Connected): Promise<Response> => {
       const start = request.url.indexOf('?')
       const query = new URLSearchParams(start < 0 ? '' : request.url.slice(start))
-      const identified = identify(query)
+      const address = addresses.visitor(request, peer)
+      const identified = identify(query, address)
       const answered = identified.ok
         ? (admission.call(identified.customer, 1, declaredBytes(request, MAX_CREATE_BYTES)) ??
-          (await call({ request, customer: identified.customer, query, hangUp: env.hangUp })))
+          (await call({
+            request,
+            customer: identified.customer,
+            query,
+            address,
+            hangUp: env.hangUp,
+          })))
         : identified
       if (answered instanceof Response) return answered
       metrics.refused(answered.status)

@@ -1,5 +1,9 @@
 import { invalid, type Refusal } from './answers.ts'
 import { type Customers, hasRestKey } from './customers.ts'
+import type { Throttle } from './throttle.ts'
+
+/** What the check needs of the rest of the gateway. */
+export type CheckParts = { readonly customers: Customers; readonly throttle: Throttle }
 
 /** What `check-credentials` asks about, by the name it has there. */
 const NAMES = { k: 'the tracking key', r: 'the REST key', u: 'the customer id' }
@@ -8,10 +12,15 @@ const NAMES = { k: 'the tracking key', r: 'the REST key', u: 'the customer id' }
  * Whether a tracking key, a REST key and a customer id belong together:
  * `{"k": trackingKey, "r": restKey, "u": customerId}`. The faults never show what came: it may be a secret.
  *
+ * @param address The sender's.
  * @returns undefined where they do; 422 where one is missing, 404 for a tracking key that nobody has, 401
- * where another one is not that customer's.
+ * where another one is not that customer's, 429 where too many were not.
  */
-export function checkCredentials(customers: Customers, body: unknown): Refusal | undefined {
+export function checkCredentials(
+  { customers, throttle }: CheckParts,
+  body: unknown,
+  address: string,
+): Refusal | undefined {
   const given = Object(body) as Record<string, unknown>
   const issues = Object.entries(NAMES).flatMap(([path, name]) => {
     const value = Object.hasOwn(given, path) ? given[path] : undefined
@@ -26,10 +35,9 @@ export function checkCredentials(customers: Customers, body: unknown): Refusal |
   // Both are looked at, so that the time does not tell which one is wrong.
   const hasKey = hasRestKey(customer, r)
   if (customer.customerId === u && hasKey) return undefined
-  return {
-    ok: false,
-    status: 401,
-    message:
-      'The tracking key (k), the REST key (r) and the customer id (u) do not belong together',
-  }
+  return throttle.refuseWrong(
+    address,
+    customer.customerId,
+    'The tracking key (k), the REST key (r) and the customer id (u) do not belong together',
+  )
 }

@@ -29,6 +29,8 @@ export type RouteParts = CollectParts & {
   readonly publicFolder: string
   /** Secret with which /metrics is answered; without one there is no such path. */
   readonly metricsToken: string | undefined
+  /** A monotonic clock, ms. */
+  readonly monotonicNow: () => number
   /** Bounds of the live views. */
   readonly live?: LiveLimits | undefined
   /** Whether the demo shop is served. */

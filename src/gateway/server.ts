@@ -23,6 +23,7 @@ import { createSqliteCampaigns } from './sqlite/campaigns.ts'
 import { createSqliteLog } from './sqlite/eventLog.ts'
 import { createSqliteReports } from './sqlite/reports.ts'
 import { startSqliteThread } from './sqlite/thread.ts'
+import { createThrottle } from './throttle.ts'
 
 /** How to start a gateway. Everything has a default but the folder of its data. */
 export type GatewayOptions = {
@@ -70,6 +71,8 @@ export type GatewayOptions = {
   readonly stalledMs?: number
   /** The clock, ms since 1970. Default Date.now. */
   readonly now?: () => number
+  /** A clock that nobody sets, ms, for what lasts and for limits. Default performance.now. */
+  readonly monotonicNow?: () => number
   /** Told of each error that nobody expected. Default: nobody. */
   readonly onError?: (error: unknown, route: string) => void
 }
@@ -109,6 +112,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     publicFolder = fileURLToPath(new URL('../public', import.meta.url)),
     workerFile = new URL('./sqlite-worker.js', import.meta.url),
     now = Date.now,
+    monotonicNow = () => performance.now(),
     onError = () => {},
   } = options
   const { trustedProxies = [], publicUrl, metricsPort } = options
@@ -140,7 +144,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     let isReady = true
     const routes = createRoutes({
       ...{ customers, log, campaigns, reports, addresses, admission, metrics, script },
-      ...{ publicFolder, demo, now, publicUrl },
+      ...{ throttle: createThrottle(monotonicNow), monotonicNow, now },
+      ...{ publicFolder, demo, publicUrl },
       ...{ metricsToken: options.metricsToken, live: options.live },
       onError,
       isReady: () => isReady,

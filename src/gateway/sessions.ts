@@ -1,39 +1,94 @@
 import { randomBytes } from 'node:crypto'
 import { hashSecret } from './keys.ts'
 
+/** Customers that somebody who has signed in may see. */
+export type Session = {
+  /** Their ids, each with the hash of the key it was opened with: a new key ends it. */
+  readonly keys: ReadonlyMap<string, Buffer>
+}
+
 /** Who is signed in to the operator's pages, in memory: a restart signs everybody out. */
-export type Sessions<T> = {
-  /** Opens a session; answers the token that names it, 256 random bits. */
-  open(value: T): string
-  find(token: string): T | undefined
-  close(token: string): void
+export type Sessions = {
+  /**
+   * Adds a customer to the session of a token, or opens one. Whoever has kept the session sees the change.
+   *
+   * @param token What names a session so far; '' for none. It names none any more.
+   * @returns The token that names it now, 256 random bits.
+   */
+  signIn(token: string, customerId: string, keyHash: Buffer): string
+  /** A session that lasts still. */
+  find(token: string): Session | undefined
+  /** Whether a session that was found lasts still. */
+  lasts(session: Session): boolean
+  signOut(token: string): void
 }
 
 /** How long a session lasts, s: a working day. */
 export const SESSION_SECONDS = 12 * 3600
 const MAX_SESSIONS = 10_000
+/**
+ * Sessions that may see one customer; above it the oldest may not any more. A shop's people have less, and who
+ * has one key can not end the sessions of other customers.
+ */
+const MAX_SESSIONS_OF_CUSTOMER = 100
 
-/** @param now The clock, ms since 1970. */
-export function createSessions<T>(now: () => number): Sessions<T> {
-  // By the token's hash, so that how long a look-up takes tells nothing about a token.
-  const open = new Map<string, { readonly value: T; readonly until: number }>()
+type Held = { readonly keys: Map<string, Buffer>; name: string; until: number }
+
+/** @param now A monotonic clock, ms: a session neither ends nor lives on when the clock of the machine is set. */
+export function createSessions(now: () => number): Sessions {
+  // By the token's hash, so that how long a look-up takes tells nothing about a token. Oldest first, and all
+  // last equally long: those that have ended stand in front.
+  const open = new Map<string, Held>()
+  /** Those that may see a customer, oldest first. */
+  const byCustomer = new Map<string, Set<Held>>()
   const nameOf = (token: string) => hashSecret(token).toString('base64')
 
+  const lasts = (session: Session) => (session as Held).until > now()
+
+  function find(token: string): Held | undefined {
+    const held = open.get(nameOf(token))
+    return held && lasts(held) ? held : undefined
+  }
+
+  function end(held: Held): void {
+    for (const customerId of held.keys.keys()) leave(held, customerId)
+  }
+
+  function leave(held: Held, customerId: string): void {
+    held.keys.delete(customerId)
+    if (held.keys.size === 0) open.delete(held.name)
+    const others = byCustomer.get(customerId)
+    others?.delete(held)
+    if (others?.size === 0) byCustomer.delete(customerId)
+  }
+
   return {
-    open(value) {
-      // Oldest first, and all last equally long: what has ended stands in front.
-      for (const [name, { until }] of open) {
-        if (until > now() && open.size < MAX_SESSIONS) break
-        open.delete(name)
+    signIn(token, customerId, keyHash) {
+      const held = find(token) ?? { keys: new Map(), name: '', until: 0 }
+      open.delete(held.name)
+      for (const oldest of open.values()) {
+        if (lasts(oldest) && open.size < MAX_SESSIONS) break
+        end(oldest)
       }
-      const token = randomBytes(32).toString('base64url')
-      open.set(nameOf(token), { value, until: now() + SESSION_SECONDS * 1000 })
-      return token
+      held.keys.set(customerId, keyHash)
+      const all = byCustomer.get(customerId) ?? new Set()
+      byCustomer.set(customerId, all)
+      // Set again, so that it stands behind those that are older.
+      all.delete(held)
+      all.add(held)
+      const [oldest] = all
+      if (oldest && all.size > MAX_SESSIONS_OF_CUSTOMER) leave(oldest, customerId)
+      const next = randomBytes(32).toString('base64url')
+      held.name = nameOf(next)
+      held.until = now() + SESSION_SECONDS * 1000
+      open.set(held.name, held)
+      return next
     },
-    find(token) {
-      const session = open.get(nameOf(token))
-      return session && session.until > now() ? session.value : undefined
+    find,
+    lasts,
+    signOut(token) {
+      const held = find(token)
+      if (held) end(held)
     },
-    close: (token) => void open.delete(nameOf(token)),
   }
 }

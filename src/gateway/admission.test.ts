@@ -95,6 +95,12 @@ test('a batch counts as its events', async () => {
   expect(await stored()).toBe(before + 90)
 })
 
+test('a batch of more than the bucket holds passes when the bucket is full', async () => {
+  await start({ address: { events: never(10), bytes: never(1_000) } })
+  expect((await postBatch(100)).status).toBe(200)
+  expect((await postEvent(A)).status).toBe(429)
+})
+
 test.each([
   ['declared', {}],
   ['chunked', { 'transfer-encoding': 'chunked' }],

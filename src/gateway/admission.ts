@@ -3,7 +3,7 @@ import type { Refusal } from './answers.ts'
 import type { Customer } from './customers.ts'
 import type { Limits } from './limits.ts'
 import type { Metrics } from './metrics.ts'
-import { createRateLimit, type Limited } from './rateLimit.ts'
+import { type Cost, createRateLimit, type Limited } from './rateLimit.ts'
 
 /** Who sends events, as far as it is known before the body is read. */
 export type Source = {
@@ -83,8 +83,8 @@ export function createAdmission(limits: Limits, metrics: Metrics, now?: () => nu
     } satisfies Refusal
   }
 
-  const ofAddress = (address: string, events: number, bytes: number) =>
-    refuse('address', addresses.take(networkOf(address), events, bytes))
+  const ofAddress = (address: string, events: number, bytes: number, paid?: Cost) =>
+    refuse('address', addresses.take(networkOf(address), events, bytes, paid))
   const ofPages = (limited: Limited | undefined) => refuse('customer', limited)
   const ofServers = (limited: Limited | undefined) => refuse('server', limited)
 
@@ -100,7 +100,9 @@ export function createAdmission(limits: Limits, metrics: Metrics, now?: () => nu
       const { customerId } = customer
       if (isServer) return ofServers(servers.take(customerId, events, bytes))
       const isCounted = events === 1 && bytes === counted
-      const refused = isCounted ? undefined : ofAddress(address, events - 1, bytes - counted)
+      const refused = isCounted
+        ? undefined
+        : ofAddress(address, events, bytes, { events: 1, bytes: counted })
       return refused ?? ofPages(pages.take(customerId, events, bytes))
     },
     call: ({ customerId }, requests, bytes) => ofServers(servers.take(customerId, requests, bytes)),

@@ -54,6 +54,14 @@ test('what is larger than the bucket passes when it is full, and is paid for aft
   expect(limit.take('a', 1, 0)).toEqual({ unit: 'events', retryAfterSeconds: 41 })
 })
 
+test('what was paid before for the same request counts towards it', () => {
+  const limit = createTimed({ events: { perSecond: 1, burst: 10 } })
+  limit.take('a', 1, 0)
+  expect(limit.take('a', 10, 0)).toBeDefined()
+  expect(limit.take('a', 10, 0, { events: 1, bytes: 0 })).toBeUndefined()
+  expect(limit.take('a', 1, 0)).toEqual({ unit: 'events', retryAfterSeconds: 1 })
+})
+
 test('what one bucket refuses takes nothing from the other, and a check takes nothing at all', () => {
   const limit = createTimed({
     events: { perSecond: 1, burst: 10 },

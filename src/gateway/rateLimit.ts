@@ -14,16 +14,24 @@ export type Limited = {
   readonly retryAfterSeconds: number
 }
 
+export type Cost = { readonly events: number; readonly bytes: number }
+
 /** Token buckets by key. */
 export type RateLimit = {
-  /** Takes from both buckets of a key. Takes nothing and answers why where one of them does not have enough. */
-  take(key: string, events: number, bytes: number): Limited | undefined
+  /**
+   * Takes from both buckets of a key. Takes nothing and answers why where one of them does not have enough.
+   *
+   * @param paid What was taken before for the same request: only the rest is taken now.
+   */
+  take(key: string, events: number, bytes: number, paid?: Cost): Limited | undefined
   /** Answers what `take` would, and takes nothing. */
   check(key: string, events: number, bytes: number): Limited | undefined
 }
 
 /** When each bucket of a key will be full again, ms by the clock: the theoretical arrival times of GCRA. */
 type Buckets = { events: number; bytes: number }
+
+const NOTHING: Cost = { events: 0, bytes: 0 }
 
 /** Rounding in sums of fractions must not refuse the last event of a burst, ms. */
 const TOLERANCE_MS = 1e-6
@@ -52,10 +60,18 @@ export function createRateLimit(
     return Math.max(fullAt, at) - at - (burst - Math.min(cost, burst)) * ms - TOLERANCE_MS
   }
 
-  function limitedAt(at: number, buckets: Buckets | undefined, events: number, bytes: number) {
+  function limitedAt(
+    at: number,
+    buckets: Buckets | undefined,
+    events: number,
+    bytes: number,
+    paid: Cost,
+  ): Limited | undefined {
     if (!buckets) return undefined
-    const eventWait = waitFor(buckets.events, at, eventMs, eventRate.burst, events)
-    const byteWait = waitFor(buckets.bytes, at, byteMs, byteRate.burst, bytes)
+    const eventsFull = buckets.events - paid.events * eventMs
+    const bytesFull = buckets.bytes - paid.bytes * byteMs
+    const eventWait = waitFor(eventsFull, at, eventMs, eventRate.burst, events)
+    const byteWait = waitFor(bytesFull, at, byteMs, byteRate.burst, bytes)
     const wait = Math.max(eventWait, byteWait)
     if (wait <= 0) return undefined
     const unit = eventWait >= byteWait ? ('events' as const) : ('bytes' as const)
@@ -70,19 +86,19 @@ export function createRateLimit(
   }
 
   return {
-    take(key, events, bytes) {
+    take(key, events, bytes, paid = NOTHING) {
       const at = now()
       const before = keys.get(key)
-      const limited = limitedAt(at, before, events, bytes)
+      const limited = limitedAt(at, before, events, bytes, paid)
       if (limited) return limited
       const buckets = before ?? { events: 0, bytes: 0 }
-      buckets.events = Math.max(buckets.events, at) + events * eventMs
-      buckets.bytes = Math.max(buckets.bytes, at) + bytes * byteMs
+      buckets.events = Math.max(buckets.events, at) + (events - paid.events) * eventMs
+      buckets.bytes = Math.max(buckets.bytes, at) + (bytes - paid.bytes) * byteMs
       if (before) keys.delete(key)
       else forgetOld(at)
       keys.set(key, buckets)
       return undefined
     },
-    check: (key, events, bytes) => limitedAt(now(), keys.get(key), events, bytes),
+    check: (key, events, bytes) => limitedAt(now(), keys.get(key), events, bytes, NOTHING),
   }
 }

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bundleGateway, COMMAND, type GatewayProcess, send, startProcess } from '../test/gateway.ts'
 import { createCustomers, hasRestKey } from './customers.ts'
+import { openDatabase } from './sqlite/database.ts'
 
 let folder: string
 let running: GatewayProcess
@@ -173,6 +174,39 @@ test.each<[string[], string]>([
   const { status, stderr } = run(args)
   expect(status).toBe(64)
   expect(stderr).toContain(message)
+})
+
+test('a customer whose row is damaged is listed as such, and mended by a change', () => {
+  const add = ['customer', 'add', '--origin', 'loopback', '--id']
+  run([...add, 'sound'])
+  run([...add, 'broken', '--config', '{"source":"x"}'])
+  const store = (column: string, value: unknown) => {
+    const database = openDatabase(join(folder, 'data/customers.db'))
+    database.prepare(`UPDATE customers SET ${column} = ? WHERE customer_id = 'broken'`).run(value)
+    database.close()
+  }
+  const listed = () => {
+    const { status, stdout } = run(['customer', 'list'])
+    expect(status).toBe(0)
+    expect(stdout).toContain('sound')
+    return stdout
+  }
+  const set = (...args: string[]) => run(['customer', 'set', 'broken', ...args])
+
+  store('config', '{"ga4":true,"of tomorrow":1}')
+  expect(listed()).toMatch(/UNUSABLE +config: of tomorrow: There is no such setting/)
+  expect(set('--config', '{"batch":false}').status).toBe(64)
+  expect(set('--config', '{"of tomorrow":null}').stdout).toContain('{"ga4":true}')
+  store('config', '{"ga4"')
+  expect(listed()).toMatch(/UNUSABLE +config: It is not JSON/)
+  expect(set('--config', '{"batch":false}').stdout).toContain('{"batch":false}')
+  store('origins', '{}')
+  expect(listed()).toMatch(/UNUSABLE +origins: Expected a list/)
+  expect(set('--origin', 'https://shop.example').stdout).toContain('https://shop.example')
+  store('rest_key_hash', Buffer.from('x'))
+  expect(listed()).toMatch(/UNUSABLE +restKey/)
+  expect(run(['customer', 'rotate', 'broken', '--key', 'rest']).status).toBe(0)
+  expect(listed()).not.toContain('UNUSABLE')
 })
 
 /** Colours, a line break, an override of the direction, a control sequence in one character. */

@@ -4,7 +4,8 @@ import type { Addresses } from './address.ts'
 import { type Admission, declaredBytes, type Source } from './admission.ts'
 import { answer, eventIdOf, invalid, OPEN_HEADERS, type Refusal, refuse } from './answers.ts'
 import { readJson } from './body.ts'
-import { type Customer, type Customers, hasRestKey } from './customers.ts'
+import type { CustomerLookup } from './customerLookup.ts'
+import { type Customer, hasRestKey } from './customers.ts'
 import { makeEventId } from './eventId.ts'
 import type { EventLog, LogEvent } from './eventLog.ts'
 import type { Metrics } from './metrics.ts'
@@ -23,7 +24,7 @@ const MIN_ANSWER_BYTES = 1_024
 
 /** What collecting needs of the rest of the gateway. */
 export type CollectParts = {
-  readonly customers: Customers
+  readonly customers: CustomerLookup
   readonly log: EventLog
   readonly addresses: Addresses
   readonly admission: Admission

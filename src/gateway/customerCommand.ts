@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { validate } from '../contract/index.ts'
+import type { CustomerFault } from './customerRow.ts'
 import {
   type Customer,
   type CustomerChange,
@@ -10,7 +11,7 @@ import {
 } from './customers.ts'
 import { prepareDataFolder } from './dataFolder.ts'
 import { readOrigin } from './origins.ts'
-import { type PublicConfig, readPublicConfig } from './publicConfig.ts'
+import { readPublicConfig } from './publicConfig.ts'
 import type { Settings } from './settings.ts'
 
 /** Options of `shoptrail customer …`, as they were typed. */
@@ -139,7 +140,8 @@ function changeOne(
     return told(`Removed ${id}`)
   }
   if (verb === 'set') {
-    const change = toChange(asked, customer.config)
+    // As it is stored: what is wrong in it can be taken out by its name.
+    const change = toChange(asked, readObject(customer.configText) ?? {})
     if (!change.ok) return change
     return told(...list([customers.change(id, change.change) as Customer]))
   }
@@ -209,7 +211,7 @@ function readObject(text: string): Record<string, unknown> | undefined {
 /** The settings that were named go over those there are; null takes one away. */
 function toChange(
   { config, ...rest }: Asked,
-  before: PublicConfig,
+  before: Readonly<Record<string, unknown>>,
 ): { readonly ok: true; readonly change: CustomerChange } | Fault {
   if (!config) return { ok: true, change: rest }
   const merged = Object.entries({ ...before, ...config }).filter(([, value]) => value !== null)
@@ -222,11 +224,25 @@ function toChange(
 function list(customers: readonly Customer[]): string[] {
   if (customers.length === 0)
     return ['There are no customers yet: shoptrail customer add --origin https://shop.example']
-  return customers.flatMap(({ customerId, name, trackingKey, origins, configText }, i) => [
-    ...(i > 0 ? [''] : []),
-    `${customerId}${name && ` (${name})`}`,
-    `  trackingKey  ${trackingKey}`,
-    `  origins      ${origins.join(' ') || 'none'}`,
-    `  config       ${configText}`,
-  ])
+  return customers.flatMap((customer, i) => {
+    const { customerId, name, trackingKey, origins, configText, faults } = customer
+    return [
+      ...(i > 0 ? [''] : []),
+      `${customerId}${name && ` (${name})`}`,
+      `  trackingKey  ${trackingKey}`,
+      `  origins      ${origins.join(' ') || 'none'}`,
+      `  config       ${configText}`,
+      ...faults.map(
+        ({ part, reason }) =>
+          `  UNUSABLE     ${part}: ${reason}. It is answered 503. ${mend(customerId)[part]}`,
+      ),
+    ]
+  })
 }
+
+/** What makes usable again what is not. */
+const mend = (id: string): Record<CustomerFault['part'], string> => ({
+  config: `Set what is named, or take it away with null: shoptrail customer set ${id} --config '{…}'`,
+  origins: `Name them again: shoptrail customer set ${id} --origin ORIGIN`,
+  restKey: `Make a new one: shoptrail customer rotate ${id} --key rest`,
+})

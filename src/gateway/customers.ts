@@ -1,7 +1,11 @@
+import { basename } from 'node:path'
+import Database from 'better-sqlite3'
 import type { TrackingOperation } from '../contract/index.ts'
+import { type CustomerFault, type CustomerRow, toCustomer } from './customerRow.ts'
+import { Unavailable } from './eventLog.ts'
 import { hashSecret, isSecret, makeCustomerId, makeRestKey, makeTrackingKey } from './keys.ts'
 import type { PublicConfig } from './publicConfig.ts'
-import { openDatabase, type Schema } from './sqlite/database.ts'
+import { explain, isDamaged, openDatabase, type Schema } from './sqlite/database.ts'
 
 /** A shop that uses the gateway. Its restKey is not here: only its hash is kept, in the store. */
 export type Customer = {
@@ -22,6 +26,8 @@ export type Customer = {
   readonly restKeyHash: Buffer
   /** When it was added, ms since 1970. */
   readonly createdAt: number
+  /** What of the above is stored so that it can not be used, and is empty here. Usually nothing. */
+  readonly faults: readonly CustomerFault[]
 }
 
 /** What may be said of a customer; an absent field stays as it is. */
@@ -31,7 +37,10 @@ export type CustomerChange = {
   readonly config?: PublicConfig
 }
 
-/** The customers of a gateway, in one SQLite file that the command line writes to as well. */
+/**
+ * The customers of a gateway, in one SQLite file that the command line writes to as well. Every call throws
+ * Unavailable, whose message names the file and what to do, where the file can not be read or written.
+ */
 export type Customers = {
   /**
    * Adds a customer. Its id and its keys are made where they are not given; who moves here gives those
@@ -61,6 +70,11 @@ export type Customers = {
   change(customerId: string, change: CustomerChange): Customer | undefined
   /** Makes a new key; the old one is worth nothing at once, and never given again. Answers the new one. */
   rotate(customerId: string, key: 'rest' | 'tracking'): string | undefined
+  /**
+   * Why a customer that is not found may still be one: the file has turned out to be damaged, or has nobody in
+   * it. Undefined where it is sound.
+   */
+  fault(): string | undefined
   close(): void
 }
 
@@ -86,6 +100,10 @@ export function isRestKey(text: string): boolean {
 /** Changes made by another process (the command line) are seen after at most this, ms. */
 const RECHECK_MS = 500
 const MAX_CACHED = 10_000
+/** When to ask again where the file can not be read, seconds. */
+const RETRY_SECONDS = 5
+const NOBODY =
+  'This gateway has no customers. Is its DATA_DIR the right folder? A first one: shoptrail customer add'
 
 const TABLES = `
   CREATE TABLE IF NOT EXISTS customers (
@@ -114,27 +132,23 @@ const SCHEMA: Schema = {
 /** What is never given to another customer. */
 type Kind = 'customer_id' | 'tracking_key'
 
-type Row = {
-  readonly customer_id: string
-  readonly name: string
-  readonly tracking_key: string
-  readonly rest_key_hash: Buffer
-  readonly origins: string
-  readonly config: string
-  readonly created_at: number
-}
-
 /**
  * @param file Path of the SQLite file, made where it is missing.
  * @param now The clock, ms since 1970.
+ * @throws Error that names the file and what to do, where it can not be opened.
  */
 export function createCustomers(file: string, now: () => number = Date.now): Customers {
   const database = openDatabase(file, SCHEMA)
-  const select = database.prepare<[string], Row>('SELECT * FROM customers WHERE customer_id = ?')
-  const selectByKey = database.prepare<[string], Row>(
+  const select = database.prepare<[string], CustomerRow>(
+    'SELECT * FROM customers WHERE customer_id = ?',
+  )
+  const selectByKey = database.prepare<[string], CustomerRow>(
     'SELECT * FROM customers WHERE tracking_key = ?',
   )
-  const selectAll = database.prepare<[], Row>('SELECT * FROM customers ORDER BY created_at, rowid')
+  const selectAll = database.prepare<[], CustomerRow>(
+    'SELECT * FROM customers ORDER BY created_at, rowid',
+  )
+  const selectAny = database.prepare<[], number>('SELECT EXISTS (SELECT 1 FROM customers)').pluck()
   const insert = database.prepare(
     `INSERT INTO customers (customer_id, name, tracking_key, rest_key_hash, origins, config, created_at)
      VALUES (@customer_id, @name, @tracking_key, @rest_key_hash, @origins, @config, @created_at)`,
@@ -152,6 +166,20 @@ export function createCustomers(file: string, now: () => number = Date.now): Cus
   const byKey = new Map<string, Customer>()
   let seenVersion = dataVersion.get()
   let checkedAt = now()
+  /** What was said when the file turned out to be damaged. It does not heal while it is open. */
+  let damage: string | undefined
+
+  /** Runs what reads or writes the file. */
+  function using<Result>(work: () => Result): Result {
+    try {
+      return work()
+    } catch (error) {
+      if (!(error instanceof Database.SqliteError)) throw error
+      const message = explain(basename(file), error)
+      if (isDamaged(error)) damage = message
+      throw new Unavailable(message, RETRY_SECONDS, error)
+    }
+  }
 
   function forgetStale(): void {
     if (Math.abs(now() - checkedAt) < RECHECK_MS) return
@@ -161,7 +189,11 @@ export function createCustomers(file: string, now: () => number = Date.now): Cus
     seenVersion = version
   }
 
-  const find = (customerId: string) => toCustomer(select.get(customerId))
+  const find = (customerId: string): Customer | undefined =>
+    using(() => {
+      const row = select.get(customerId)
+      return row && toCustomer(row)
+    })
 
   function update(column: string, value: unknown, customerId: string): void {
     database
@@ -182,7 +214,7 @@ export function createCustomers(file: string, now: () => number = Date.now): Cus
     return undefined
   }
 
-  const insertFree = database.transaction((row: Row) => {
+  const insertFree = database.transaction((row: CustomerRow) => {
     const taken = findOwner(row.customer_id, row.tracking_key)
     if (taken) throw new Error(taken)
     insert.run(row)
@@ -203,6 +235,14 @@ export function createCustomers(file: string, now: () => number = Date.now): Cus
     },
   )
 
+  const change = database.transaction(
+    (customerId: string, { name, origins, config }: CustomerChange) => {
+      if (name !== undefined) update('name', name, customerId)
+      if (origins !== undefined) update('origins', JSON.stringify(origins), customerId)
+      if (config !== undefined) update('config', JSON.stringify(config), customerId)
+    },
+  )
+
   return {
     add({
       name = '',
@@ -213,7 +253,7 @@ export function createCustomers(file: string, now: () => number = Date.now): Cus
       restKey = makeRestKey(),
     } = {}) {
       if (!isRestKey(restKey)) throw new Error(`Expected a restKey of ${REST_KEY_RULE}`)
-      insertFree.immediate({
+      const row = {
         customer_id: customerId,
         name,
         tracking_key: trackingKey,
@@ -221,30 +261,31 @@ export function createCustomers(file: string, now: () => number = Date.now): Cus
         origins: JSON.stringify(origins),
         config: JSON.stringify(config),
         created_at: now(),
-      })
-      return { customer: find(customerId) as Customer, restKey }
+      }
+      using(() => insertFree.immediate(row))
+      return { customer: toCustomer(row), restKey }
     },
-    list: () => selectAll.all().map((row) => toCustomer(row) as Customer),
+    list: () => using(() => selectAll.all().map(toCustomer)),
     find,
     findByTrackingKey(trackingKey) {
-      forgetStale()
+      using(forgetStale)
       const kept = byKey.get(trackingKey)
       if (kept) return kept
-      const customer = toCustomer(selectByKey.get(trackingKey))
-      if (!customer) return undefined
+      const row = using(() => selectByKey.get(trackingKey))
+      if (!row) return undefined
+      const customer = toCustomer(row)
       if (byKey.size >= MAX_CACHED) byKey.clear()
       byKey.set(trackingKey, customer)
       return customer
     },
     remove(customerId) {
       byKey.clear()
-      return remove.immediate(customerId)
+      return using(() => remove.immediate(customerId))
     },
-    isRetired: (customerId) => selectRetired.get('customer_id', customerId) !== undefined,
-    change(customerId, { name, origins, config }) {
-      if (name !== undefined) update('name', name, customerId)
-      if (origins !== undefined) update('origins', JSON.stringify(origins), customerId)
-      if (config !== undefined) update('config', JSON.stringify(config), customerId)
+    isRetired: (customerId) =>
+      using(() => selectRetired.get('customer_id', customerId) !== undefined),
+    change(customerId, changes) {
+      using(() => change.immediate(customerId, changes))
       return find(customerId)
     },
     rotate(customerId, key) {
@@ -252,34 +293,22 @@ export function createCustomers(file: string, now: () => number = Date.now): Cus
       if (!customer) return undefined
       if (key === 'tracking') {
         const trackingKey = makeTrackingKey()
-        replaceTrackingKey.immediate(customer, trackingKey)
+        using(() => replaceTrackingKey.immediate(customer, trackingKey))
         return trackingKey
       }
       const restKey = makeRestKey()
-      update('rest_key_hash', hashSecret(restKey), customerId)
+      using(() => update('rest_key_hash', hashSecret(restKey), customerId))
       return restKey
     },
+    fault() {
+      if (damage) return damage
+      try {
+        return using(() => selectAny.get()) === 1 ? undefined : NOBODY
+      } catch (error) {
+        if (error instanceof Unavailable) return error.message
+        throw error
+      }
+    },
     close: () => database.close(),
-  }
-}
-
-function toCustomer(row: Row | undefined): Customer | undefined {
-  if (!row) return undefined
-  const config = JSON.parse(row.config) as PublicConfig
-  return {
-    customerId: row.customer_id,
-    name: row.name,
-    trackingKey: row.tracking_key,
-    origins: JSON.parse(row.origins) as string[],
-    config,
-    configText: row.config,
-    operations: new Map(
-      Object.entries(config.events ?? {}).map(([operation, name]) => [
-        name as string,
-        operation as TrackingOperation,
-      ]),
-    ),
-    restKeyHash: row.rest_key_hash,
-    createdAt: row.created_at,
   }
 }

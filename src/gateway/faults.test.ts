@@ -277,5 +277,6 @@ test('a start that fails lets go of everything, and can be tried again', async (
   )
   await expect(prepared.start({ dataDir, port: gateway.port })).rejects.toThrow('EADDRINUSE')
   const again = await prepared.start({ dataDir })
+  again.customers.add()
   expect((await send(again.url, '/readyz')).status).toBe(200)
 })

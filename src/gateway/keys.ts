@@ -18,6 +18,9 @@ export const makeCustomerId = (): string => randomText(11)
 /** 52 characters of A-Z and 2-7, 260 random bits: a secret of the shop's servers. */
 export const makeRestKey = (): string => randomText(52)
 
+/** Length of what `hashSecret` answers, bytes. */
+export const HASH_BYTES = 32
+
 /**
  * What is kept of a secret. It is random and long, so one round of SHA-256 can not be turned back; a
  * slow hash would only let a stranger's requests cost more.

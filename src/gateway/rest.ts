@@ -5,7 +5,8 @@ import { answer, invalid, JSON_HEADERS, type Refusal, refuse } from './answers.t
 import { type Body, readJson } from './body.ts'
 import { type CampaignOperations, MAX_CREATE_BYTES } from './campaignOperations.ts'
 import type { CampaignSize, Campaigns } from './campaigns.ts'
-import { type Customer, type Customers, hasRestKey } from './customers.ts'
+import type { CustomerLookup } from './customerLookup.ts'
+import { type Customer, hasRestKey } from './customers.ts'
 import { makeEventId } from './eventId.ts'
 import type { EventLog } from './eventLog.ts'
 import type { Metrics } from './metrics.ts'
@@ -16,7 +17,7 @@ import type { Throttle } from './throttle.ts'
 
 /** What the REST half needs of the rest of the gateway. */
 export type RestParts = {
-  readonly customers: Customers
+  readonly customers: CustomerLookup
   readonly log: EventLog
   readonly campaigns: Campaigns
   readonly operations: CampaignOperations

@@ -1,9 +1,10 @@
 import { invalid, type Refusal } from './answers.ts'
-import { type Customers, hasRestKey } from './customers.ts'
+import type { CustomerLookup } from './customerLookup.ts'
+import { hasRestKey } from './customers.ts'
 import type { Throttle } from './throttle.ts'
 
 /** What the check needs of the rest of the gateway. */
-export type CheckParts = { readonly customers: Customers; readonly throttle: Throttle }
+export type CheckParts = { readonly customers: CustomerLookup; readonly throttle: Throttle }
 
 /** What `check-credentials` asks about, by the name it has there. */
 const NAMES = { k: 'the tracking key', r: 'the REST key', u: 'the customer id' }

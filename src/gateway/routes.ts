@@ -7,6 +7,8 @@ import { createCampaignOperations } from './campaignOperations.ts'
 import { createCampaignPages, PREVIEW_POLICY } from './campaignPages.ts'
 import type { Campaigns } from './campaigns.ts'
 import { type CollectParts, createCollect } from './collect.ts'
+import { createCustomerLookup } from './customerLookup.ts'
+import type { Customers } from './customers.ts'
 import { Unavailable } from './eventLog.ts'
 import { createLive, type LiveLimits } from './live.ts'
 import { createShowMetrics } from './metricsServer.ts'
@@ -14,11 +16,12 @@ import { createOperators, pageHeaders } from './operators.ts'
 import { TooMany } from './places.ts'
 import type { Reports } from './report.ts'
 import { createRest } from './rest.ts'
-import { createServeScript, type ScriptFiles, serveInspector } from './serveScript.ts'
+import { createServeScript, refuseScript, type ScriptFiles, serveInspector } from './serveScript.ts'
 import { version } from './version.ts'
 
 /** What the routes need to know of the world. */
-export type RouteParts = CollectParts & {
+export type RouteParts = Omit<CollectParts, 'customers'> & {
+  readonly customers: Customers
   readonly addresses: Addresses
   readonly campaigns: Campaigns
   readonly reports: Reports
@@ -76,10 +79,11 @@ const PREFLIGHT_MAX_AGE_SECONDS = '86400'
  */
 export function createRoutes(parts: RouteParts) {
   const { demo, isReady, metrics, publicFolder } = parts
-  const collect = createCollect(parts)
-  const serveScript = createServeScript(parts)
+  const customers = createCustomerLookup(parts.customers)
+  const collect = createCollect({ ...parts, customers })
+  const serveScript = createServeScript({ ...parts, customers })
   const operations = createCampaignOperations(parts)
-  const rest = createRest({ ...parts, operations })
+  const rest = createRest({ ...parts, customers, operations })
   const operators = createOperators(parts)
   const live = createLive({ log: parts.log, live: parts.live, operators })
   const campaignPages = createCampaignPages({ operations, operators })
@@ -128,7 +132,10 @@ export function createRoutes(parts: RouteParts) {
       metrics.refused(status)
       const { message, retryAfterSeconds } = error
       if (error.cause) parts.onError(error, req.routePath)
-      return refuse({ status, message, id }, { ...headers, 'retry-after': `${retryAfterSeconds}` })
+      const refusal = { status, message, id, retryAfterSeconds }
+      return req.path.startsWith('/t/j/')
+        ? refuseScript(refusal, req.raw)
+        : refuse(refusal, headers)
     }
     // Without the event's id: the page must not take this for a verdict on the event.
     if (req.raw.signal.aborted)
@@ -194,15 +201,17 @@ export function createRoutes(parts: RouteParts) {
   }
 
   function ready(): Response {
-    const { writable, reason } = isReady()
-      ? parts.log.health()
-      : { writable: false, reason: 'stopping' }
-    return writable
+    const reason = findReason()
+    return reason === undefined
       ? answer(200, { status: 'ready' })
-      : refuse(
-          { status: 503, message: reason ?? 'not ready' },
-          { ...JSON_HEADERS, 'retry-after': '1' },
-        )
+      : refuse({ status: 503, message: reason }, { ...JSON_HEADERS, 'retry-after': '1' })
+  }
+
+  /** Why this gateway is not ready; undefined where it is. */
+  function findReason(): string | undefined {
+    if (!isReady()) return 'stopping'
+    const { writable, reason = 'not ready' } = parts.log.health()
+    return parts.customers.fault() ?? (writable ? undefined : reason)
   }
 
   function home(): Response {

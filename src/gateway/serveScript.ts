@@ -6,7 +6,8 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { Addresses } from './address.ts'
 import type { Admission } from './admission.ts'
 import { answer, OPEN_HEADERS, type Refusal, refuse } from './answers.ts'
-import type { Customer, Customers } from './customers.ts'
+import type { CustomerLookup } from './customerLookup.ts'
+import type { Customer } from './customers.ts'
 import type { PublicConfig } from './publicConfig.ts'
 import { version } from './version.ts'
 
@@ -87,7 +88,6 @@ type Encoded = {
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly headers: Record<string, string>
 }
-type Media = 'js' | 'json'
 type Encoding = 'br' | 'gzip' | 'identity'
 /** One key's script, ready in every encoding. */
 type Ready = {
@@ -97,7 +97,7 @@ type Ready = {
 
 /** What serving scripts needs of the rest of the gateway. */
 export type ScriptParts = {
-  readonly customers: Customers
+  readonly customers: CustomerLookup
   readonly script: ScriptFiles
   readonly addresses: Addresses
   readonly admission: Admission
@@ -127,12 +127,11 @@ export function createServeScript(parts: ScriptParts) {
     peer: string,
     trackingKey: string,
   ): Promise<Response> {
-    const media = wantsJson(request) ? 'json' : 'js'
     const limited = admission.script(addresses.visitor(request, peer))
-    if (limited) return refuseScript(limited, media)
+    if (limited) return refuseScript(limited, request)
     const customer = customers.findByTrackingKey(trackingKey)
-    if (!customer) return refuseScript(NOT_FOUND, media)
-    if (media === 'json')
+    if (!customer) return refuseScript(NOT_FOUND, request)
+    if (wantsJson(request))
       return answer(200, toJson(customer, addresses.base(request, peer)), PRIVATE_HEADERS)
     const encoding = chooseEncoding(request.headers.get('accept-encoding'))
     const { bytes, headers } = (await ready(customer))[encoding]
@@ -253,16 +252,18 @@ const matches = (header: string | null, etag: string): boolean =>
 
 const NOT_FOUND: Refusal = { ok: false, status: 404, message: 'No customer has this tracking key' }
 
-/** To a page as a comment, so that its developer finds the reason where the script should be. */
-function refuseScript(refusal: Refusal, media: Media): Response {
+/**
+ * A refusal in the form that was asked for. To a page as a comment, so that its developer finds the reason
+ * where the script should be.
+ */
+export function refuseScript(refusal: Omit<Refusal, 'ok'>, request: Request): Response {
   const { status, message, retryAfterSeconds } = refusal
-  const vary = { vary: SHARED_HEADERS.vary }
-  if (media === 'json') return refuse(refusal, { ...OPEN_HEADERS, ...vary })
-  return new Response(`/* ${message}. */\n`, {
+  const headers = { ...OPEN_HEADERS, vary: SHARED_HEADERS.vary }
+  if (wantsJson(request)) return refuse(refusal, headers)
+  return new Response(`/* ${message.replaceAll('*/', '* /')}. */\n`, {
     status,
     headers: {
-      ...OPEN_HEADERS,
-      ...vary,
+      ...headers,
       'content-type': SCRIPT_TYPE,
       'cross-origin-resource-policy': 'cross-origin',
       ...(retryAfterSeconds && { 'retry-after': `${retryAfterSeconds}` }),

@@ -1,0 +1,89 @@
+import type { TrackingOperation } from '../contract/index.ts'
+import type { Customer } from './customers.ts'
+import { HASH_BYTES } from './keys.ts'
+import { type PublicConfig, readPublicConfig } from './publicConfig.ts'
+
+/** A customer as its row in customers.db. */
+export type CustomerRow = {
+  readonly customer_id: string
+  readonly name: string
+  readonly tracking_key: string
+  readonly rest_key_hash: Buffer
+  /** JSON: a list of origins. */
+  readonly origins: string
+  /** JSON: a PublicConfig. */
+  readonly config: string
+  readonly created_at: number
+}
+
+/** What of a customer can not be used as it is stored. */
+export type CustomerFault = {
+  readonly part: 'origins' | 'config' | 'restKey'
+  /** Why, for whoever runs the gateway: it may repeat what is stored. */
+  readonly reason: string
+}
+
+type Read<Value> = { readonly value: Value; readonly reason?: string }
+
+/**
+ * Reads a row. One that is damaged, or was written by a newer version, is still a customer, with a fault: it
+ * must not be the end of a list or of another customer's events.
+ */
+export function toCustomer(row: CustomerRow): Customer {
+  const origins = readOrigins(row.origins)
+  const config = readConfig(row.config)
+  const restKey = row.rest_key_hash.length === HASH_BYTES ? undefined : 'Expected the hash of a key'
+  const faults: CustomerFault[] = [
+    ...(config.reason ? [{ part: 'config' as const, reason: config.reason }] : []),
+    ...(origins.reason ? [{ part: 'origins' as const, reason: origins.reason }] : []),
+    ...(restKey ? [{ part: 'restKey' as const, reason: restKey }] : []),
+  ]
+  return {
+    customerId: row.customer_id,
+    name: row.name,
+    trackingKey: row.tracking_key,
+    origins: origins.value,
+    config: config.value,
+    configText: row.config,
+    operations: new Map(
+      Object.entries(config.value.events ?? {}).map(([operation, name]) => [
+        name as string,
+        operation as TrackingOperation,
+      ]),
+    ),
+    // What no key has as its hash.
+    restKeyHash: restKey ? Buffer.alloc(HASH_BYTES) : row.rest_key_hash,
+    createdAt: row.created_at,
+    faults,
+  }
+}
+
+function readOrigins(text: string): Read<readonly string[]> {
+  const value = readJson(text)
+  if (value === undefined) return { value: [], reason: 'It is not JSON' }
+  return Array.isArray(value) && value.every((origin) => typeof origin === 'string')
+    ? { value }
+    : { value: [], reason: 'Expected a list of origins' }
+}
+
+function readConfig(text: string): Read<PublicConfig> {
+  const value = readJson(text)
+  if (value === undefined) return { value: {}, reason: 'It is not JSON' }
+  if (Array.isArray(value)) return { value: {}, reason: 'Expected an object' }
+  const read = readPublicConfig(value)
+  if (read.ok) return { value: read.config }
+  return {
+    value: {},
+    reason: read.issues
+      .map(({ path, message }) => (path ? `${path}: ${message}` : message))
+      .join('; '),
+  }
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

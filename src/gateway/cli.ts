@@ -40,7 +40,8 @@ Settings are environment variables:
   PORT 8787   HOST 127.0.0.1   DATA_DIR ./data   LOG_LEVEL info
   PUBLIC_URL         the gateway's address as the world sees it; scripts that are inlined need it
   TRUSTED_PROXIES    addresses and networks whose X-Forwarded-For is believed
-  METRICS_PORT       loopback port of GET /metrics; METRICS_TOKEN answers it on PORT as well
+  METRICS_PORT       port of 127.0.0.1 that answers GET /metrics
+  METRICS_TOKEN      secret of 16 characters or more; PORT answers GET /metrics to Authorization: Bearer
   MAX_CONNECTIONS 4096   BODY_BUDGET_BYTES 67108864
   MAX_LIVE_VIEWS 100, MAX_LIVE_VIEWS_PER_CUSTOMER 10
                      live views open at the same time

@@ -52,7 +52,7 @@ export async function runGateway(settings: Settings): Promise<number> {
       log.info('PUBLIC_URL is not set: scripts that are inlined or evaluated do not start')
     if (gateway.customers.findByTrackingKey(DEMO_TRACKING_KEY))
       log.warn(
-        'The demo customer of an earlier start is still there, and everybody knows its tracking key. Remove it: shoptrail customer remove demo --yes',
+        'The demo customer of an earlier start is still there, and everybody knows its tracking key. Remove it: npx shoptrail customer remove demo --yes',
       )
   }
 

@@ -77,7 +77,7 @@ async function bundleBrowser(contents, folder, version, plugins = []) {
     metafile: true,
     format: 'esm',
     platform: 'browser',
-    target: 'es2020',
+    target: 'es2021',
     minify: true,
     // Fields of a class as assignments: the helper that defines them otherwise weighs 70 bytes.
     tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } },

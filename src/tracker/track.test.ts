@@ -112,6 +112,18 @@ test('invalid: every fault, nothing kept, nothing sent', async () => {
   ])
 })
 
+test.each(['addtocart', 'constructor', 'toString', '__proto__', ''])(
+  'an operation that there is none of: %s',
+  async (operation) => {
+    const page = openPage()
+    const where = document.createElement('button')
+    expect(page.track(operation as 'search', { search_term: 'mug' }, { where }).ok).toBe(false)
+    expect(page.outbox.all()).toEqual([])
+    await told()
+    expect(page.heard).toMatchObject([{ kind: 'dropped', reason: 'invalid', operation, where }])
+  },
+)
+
 test('sendCustom has no default name', () => {
   const { track } = openPage([{ eventPrefix: 'eu_' }])
   expect(faults(track('sendCustom', { email: 'a@b.example' }))).toEqual(['event'])

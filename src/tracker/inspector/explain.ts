@@ -116,8 +116,12 @@ function fixOf({ status, key }: TrackNotice): string | undefined {
   return
 }
 
+/** What became of no event; an element that names no helper is told as any invalid event. */
+export const codeOf = ({ code, operation, where }: TrackNotice): string | undefined =>
+  code ?? (isElement(where) && !HELPERS.includes(`${operation}`) ? 'helper' : undefined)
+
 /** The name that was meant, where one is near. */
-function meant({ code, operation = '' }: TrackNotice): string | undefined {
+function meant(code: string | undefined, { operation = '' }: TrackNotice): string | undefined {
   const names = { helper: HELPERS, push: PUSHES }[code ?? '']
   const near = names && nearest(operation, names)
   return near && `Did you mean ${near}?`
@@ -136,9 +140,12 @@ const inShort = (payload: unknown) =>
 const inFull = (message: string) =>
   message.replace(/^Expected text\b(.*), received (?!")/, 'Expected text$1 (a string), received ')
 
+export const isElement = (where: unknown): where is Element =>
+  typeof Element === 'function' && where instanceof Element
+
 /** An element as it would be selected, or a value as it would be written, at most 200 characters. */
 export function inWords(where: unknown): string {
-  if (typeof Element === 'function' && where instanceof Element) {
+  if (isElement(where)) {
     const { id, localName } = where
     return `<${localName}${id && ` id="${id}"`}>`
   }
@@ -157,7 +164,8 @@ export function inWords(where: unknown): string {
  * its `accepted`, where the page knows them.
  */
 export function explain(notice: TrackNotice): string {
-  const { operation, code, reason, error, status, message, where, payload } = notice
+  const { operation, reason, error, status, message, where, payload } = notice
+  const code = codeOf(notice)
   const [why, fix] = BY_CODE[code ?? ''] ?? BY_REASON[reason ?? ''] ?? []
   const isSent = code && !reason
   const name = operation || (reason === 'refused' ? 'an earlier event' : 'event')
@@ -167,11 +175,11 @@ export function explain(notice: TrackNotice): string {
     where === undefined ? '' : `  at: ${inWords(where)}`,
     isOnItsWay && payload !== undefined ? `  event: ${inShort(payload)}` : '',
     why && `  why: ${why}`,
-    ...(error?.issues ?? []).map(
+    ...(code ? [] : (error?.issues ?? [])).map(
       (issue) => `  ${issue.path || 'payload'}: ${inFull(issue.message)}`,
     ),
     message && `  seen: ${status ? `${status} ` : ''}${message}`,
-    fix && `  fix: ${[meant(notice), fixOf(notice) ?? fix].filter(Boolean).join(' ')}`,
+    fix && `  fix: ${[meant(code, notice), fixOf(notice) ?? fix].filter(Boolean).join(' ')}`,
   ]
     .filter(Boolean)
     .join('\n')

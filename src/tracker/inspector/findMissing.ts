@@ -1,6 +1,4 @@
-/** What the script never reads (parts/attributes.ts). */
-const UNREAD =
-  '[type=password],[autocomplete*=cc-],[type=radio]:not(:checked),[type=checkbox]:not(:checked)'
+import { around, UNREAD } from '../lib/marks.ts'
 
 /**
  * The attributes `data-track-…-from`, of an element and those around it, that name no form field and
@@ -9,11 +7,7 @@ const UNREAD =
  * @returns Each as it is written.
  */
 export function findMissing(element: Element): string[] {
-  const path: (Element | Document | ShadowRoot)[] = []
-  for (let node: Node | null | undefined = element; node; ) {
-    path.push(node as Element)
-    node = node.parentNode ?? (node as ShadowRoot).host
-  }
+  const path = around(element)
   const attributes = path.flatMap((node) => ('attributes' in node ? [...node.attributes] : []))
   const isFound = (selector: string) => {
     try {

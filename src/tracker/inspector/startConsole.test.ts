@@ -87,6 +87,26 @@ test('a form field that is not found is told, also of an event that was sent', a
   expect(printed[0]).toContain('seen: data-track-quantity-from="#qyt"')
 })
 
+test('an element that names no helper is told so, not that its event is invalid', async () => {
+  const where = document.createElement('button')
+  const error = new ValidationException([{ path: '', message: 'Unreadable' }])
+  const { printed } = await say({ operation: 'addtocart', reason: 'invalid', error, where })
+  expect(printed[0]).toMatch(/^track: addtocart was not sent \(helper\)/)
+  expect(printed[0]).toContain('Did you mean addToCart?')
+  expect(printed[0]).not.toContain('Unreadable')
+})
+
+test('what its own watch sees is told as well, once', async () => {
+  const notice = { operation: 'search', reason: 'invalid', code: 'prevented' } as const
+  const printed: string[] = []
+  const out = { warn: (text: string) => void printed.push(text), info: () => {} }
+  startConsole(createNotices().on, out, (tell) => {
+    tell(notice)
+    tell(notice)
+  })
+  expect(printed).toEqual([expect.stringContaining('search was not sent (prevented)')])
+})
+
 test('stops', async () => {
   const { notices, printed, stop } = await say()
   stop()

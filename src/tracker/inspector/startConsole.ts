@@ -1,5 +1,5 @@
 import type { TrackApi, TrackNotice } from '../global.d.ts'
-import { explain, inWords } from './explain.ts'
+import { codeOf, explain, inWords, isElement } from './explain.ts'
 import { findMissing } from './findMissing.ts'
 
 /** Printed at most so often a page: a shop's list may hold the same mistake in every card. */
@@ -14,9 +14,14 @@ const MAX_REMEMBERED = 500
  * @param on Adds a listener, and answers its undo: `track.on`.
  * @param out Where to print: `warn` with the text, and with it the notice, so that it can be unfolded;
  * `info` with a first line, since what came before it is not told.
+ * @param watch Starts a watch of the inspector's own, which tells what the script passes over. Default none.
  * @returns Stops it.
  */
-export function startConsole(on: TrackApi['on'], out: Pick<Console, 'info' | 'warn'>): () => void {
+export function startConsole(
+  on: TrackApi['on'],
+  out: Pick<Console, 'info' | 'warn'>,
+  watch?: (tell: (notice: TrackNotice) => void) => void,
+): () => void {
   const said = new Set<string>()
   const accepted = new Map<string, TrackNotice>()
   const numbers = new WeakMap<Element, number>()
@@ -32,7 +37,8 @@ export function startConsole(on: TrackApi['on'], out: Pick<Console, 'info' | 'wa
   }
 
   const warn = (notice: TrackNotice) => {
-    const { operation, code, reason, error, status, message, where } = notice
+    const { operation, reason, error, status, message, where } = notice
+    const code = codeOf(notice)
     const fields = error?.issues.map(({ path }) => path)
     const name = `${[operation, code ?? reason, status, code && message, fields, nameOf(where)]}`
     if (said.has(name) || lines > MAX_LINES) return
@@ -58,6 +64,7 @@ export function startConsole(on: TrackApi['on'], out: Pick<Console, 'info' | 'wa
     const isOnItsWay = !notice.operation && notice.id
     warn(isOnItsWay ? { ...accepted.get(notice.id ?? ''), ...notice } : notice)
   })
+  watch?.(warn)
   out.info(
     'track: debug mode. From now on this console says what is seen on the page and not sent; what came before this line is not told.',
   )
@@ -66,5 +73,3 @@ export function startConsole(on: TrackApi['on'], out: Pick<Console, 'info' | 'wa
     stopDropped()
   }
 }
-
-const isElement = (where: unknown): where is Element => where instanceof Element

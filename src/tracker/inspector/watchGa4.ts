@@ -1,11 +1,11 @@
+import { readSettings, tagOf } from './readSettings.ts'
+
 /** How often the page's array is looked at, ms. */
 const LOOK_MS = 1000
 
 /** Names that mean a purchase's way and nothing else: `search` or `page_view` may be anybody's. */
 const NAMES =
   /^(view_item|add_to_cart|remove_from_cart|add_to_wishlist|remove_from_wishlist|begin_checkout)$/
-
-type Settings = { readonly ga4?: unknown; readonly dataLayerName?: string }
 
 /**
  * Says once that GA4 or Universal Analytics pushes are seen while no key on the page reads them. The
@@ -21,14 +21,14 @@ export function watchGa4(
   say: (text: string) => void,
   get: typeof fetch = fetch,
 ): () => void {
-  const tag = page.document.querySelector<HTMLScriptElement>('script[src*="/t/j/"]')
-  const { ga4: ownGa4, dataLayerName: ownName } = tag?.dataset ?? {}
+  const { ga4: ownGa4, dataLayerName: ownName } = tagOf(page)?.dataset ?? {}
   const look = async () => {
     const layer = (page as unknown as { [name: string]: unknown })[ownName ?? 'dataLayer']
     const name = Array.isArray(layer) ? layer.map(nameOf).find(Boolean) : undefined
     if (!name) return
     stop()
-    const config = ownGa4 === undefined ? await readSettings(tag, get) : { ga4: ownGa4 !== 'false' }
+    const config =
+      ownGa4 === undefined ? await readSettings(page, get) : { ga4: ownGa4 !== 'false' }
     if (config && !config.ga4)
       say(
         `track: a GA4 push was seen (${name}); ga4 is off for this key\n  why: GA4 and Universal Analytics pushes are read where the key's setting ga4 says so.\n  fix: npx shoptrail customer set ID --config '{"ga4":true}', unless the shop reports its events in another way.`,
@@ -38,21 +38,6 @@ export function watchGa4(
   const stop = () => clearInterval(timer)
   look()
   return stop
-}
-
-/** The key's settings; none where the page's policy or the network is in the way. */
-async function readSettings(
-  tag: HTMLScriptElement | null,
-  get: typeof fetch,
-): Promise<Settings | undefined> {
-  if (!tag) return
-  try {
-    const headers = { accept: 'application/json' }
-    return (await (await get(tag.src, { headers, credentials: 'omit' })).json()).config
-  } catch {
-    // Nobody knows, so nothing is said.
-    return
-  }
 }
 
 /** What a push of GA4 or Universal Analytics tells of the way to a purchase; none of any other push. */

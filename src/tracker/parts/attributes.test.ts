@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import type { Config } from '../config.ts'
-import type { Notice } from '../notices.ts'
+import { createNotices } from '../notices.ts'
 import type { Outcome, Sighting, Track } from '../track.ts'
 import { attributes } from './attributes.ts'
 
@@ -13,7 +13,6 @@ const vectors: { id: string; kind: string; input: { html?: string } }[] = JSON.p
 
 type Seen = { op: string; payload: Record<string, unknown>; sighting: Sighting | undefined }
 let seen: Seen[] = []
-let told: Notice[] = []
 
 let outcome: Outcome = { ok: true, id: '' }
 const configs = new Map<string, Config>()
@@ -26,7 +25,7 @@ const track: Track = (operation, payload, sighting) => {
 beforeAll(() =>
   attributes({
     track,
-    notices: { tell: (_kind, notice) => told.push(notice), on: () => () => {} },
+    notices: createNotices(),
     configs,
     reports: new Map(),
     readers: new Map(),
@@ -34,7 +33,6 @@ beforeAll(() =>
 )
 beforeEach(() => {
   seen = []
-  told = []
   outcome = { ok: true, id: '' }
   configs.clear()
 })
@@ -199,18 +197,39 @@ test('a label without a mark in a marked card, its control in it too, is one act
   expect(ops()).toEqual(['addToWishlist'])
 })
 
-test('a helper that there is none of is told, and nothing is reported', async () => {
-  show('<button data-track="addtocart">x</button><b data-track="toString">x</b>')
+test('a helper that there is none of is for track to refuse, with its element', async () => {
+  show('<button data-track="addtocart">x</button><b data-track="constructor">x</b>')
   $('button').click()
   $('b').click()
-  document.body.insertAdjacentHTML('beforeend', '<i data-track="nope" data-track-on="load"></i>')
-  await vi.waitFor(() => expect(told).toHaveLength(3))
-  expect(told).toMatchObject([
-    { code: 'helper', operation: 'addtocart', reason: 'invalid', where: $('button') },
-    { code: 'helper', operation: 'toString' },
-    { code: 'helper', operation: 'nope' },
-  ])
-  expect(ops()).toEqual([])
+  append('<i data-track="nope" data-track-on="load"></i>')
+  await vi.waitFor(() => expect(ops()).toEqual(['addtocart', 'constructor', 'nope']))
+  expect(seen.map(({ sighting }) => sighting?.where)).toEqual([$('button'), $('b'), $('i')])
+})
+
+test('every underscore of a field is a hyphen of its attribute', () => {
+  show(
+    '<a data-track="viewHomepage" data-track-http-user-agent="Mine" data-track-remote-addr="::1">x</a>',
+  )
+  $('a').click()
+  expect(seen[0]?.payload).toMatchObject({ http_user_agent: 'Mine', remote_addr: '::1' })
+})
+
+test('what an element says of a field comes before what is around it, a form field or not', () => {
+  const html = (inner: string, outer: string) =>
+    `<div ${outer}><input id="qty" value="3"><button ${LINE} ${inner}>Add</button></div>`
+  const plain = 'data-track-quantity="2"'
+  const from = 'data-track-quantity-from="#qty"'
+  for (const [inner, outer] of [
+    [plain, from],
+    [from, plain],
+    [`${plain} ${from}`, ''],
+    [`${from} ${plain}`, ''],
+    ['data-track-quantity-from="#none"', plain],
+  ] as const) {
+    show(html(inner, outer))
+    $('button').click()
+  }
+  expect(seen.map(({ payload }) => payload.quantity)).toEqual([2, 3, 3, 3, 2])
 })
 
 test('what the page puts into Object.prototype is no field, and makes no reports', () => {
@@ -262,12 +281,11 @@ test('a search form reads its search field as it was when it was submitted', asy
   expect(seen).toMatchObject([{ payload: { search_term: 'mug' } }])
 })
 
-test('a submit that the page prevents is told, and counts only where the form says so', async () => {
+test('a submit that the page prevents counts only where the form says so', async () => {
   show('<form data-track="search"><input type="search" value="mug"></form>')
   $('form').addEventListener('submit', (event) => event.preventDefault())
   await submit($('form'))
   expect(ops()).toEqual([])
-  expect(told).toMatchObject([{ code: 'prevented', operation: 'search', where: $('form') }])
   $('form').dataset.trackPrevented = 'count'
   await submit($('form'))
   expect(ops()).toEqual(['search'])

@@ -1,0 +1,33 @@
+import type { TrackNotice } from '../global.d.ts'
+import { isDisabled, readAround, whenUsed } from '../lib/marks.ts'
+import { readSettings, tagOf } from './readSettings.ts'
+
+/**
+ * Tells of what a visitor did at a marked element and the attributes part passes over: `disabled` (a
+ * control), `prevented` (a submit). Where the first key has attributes off, nothing.
+ *
+ * @param page Where the script's tag is.
+ * @param tell Told each, a little after it happened.
+ * @param get The browser's `fetch`, for the settings: asked for once, and only where there is something to tell.
+ */
+export function watchMarks(
+  page: Window,
+  tell: (notice: TrackNotice) => void,
+  get: typeof fetch = fetch,
+): void {
+  const own = tagOf(page)?.dataset.attributes
+  let settings: ReturnType<typeof readSettings> | undefined
+
+  const drop = async (where: HTMLElement, code: string) => {
+    if (own === undefined) settings ??= readSettings(page, get)
+    if (own === 'false' || (await settings)?.attributes === false) return
+    tell({ operation: where.dataset.track, reason: 'invalid', code, where })
+  }
+
+  whenUsed((element, event, path) => {
+    if (isDisabled(path)) return drop(element, 'disabled')
+    if (event.type === 'submit' && readAround(element).track_prevented !== 'count')
+      setTimeout(() => event.defaultPrevented && drop(element, 'prevented'))
+    return
+  })
+}

@@ -136,7 +136,7 @@ test('what ends before it has begun takes no place: HEAD, one given up, one behi
 })
 
 test('a view that does not read loses its place, and goes on where it was', async () => {
-  const gateway = await prepared.start({ live: { maxViewsOfCustomer: 1 }, stalledMs: 1_000 })
+  const gateway = await prepared.start({ live: { maxViewsOfCustomer: 1 }, sendTimeoutMs: 1_000 })
   const [shop] = (await signIn(gateway, 1)) as [Viewer]
   // More than the sockets of both ends hold, a few megabytes each.
   const payload = JSON.stringify({ search_term: 'x'.repeat(15_000) })

@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { LimitName } from './admission.ts'
 import type { Outcome } from './eventLog.ts'
+import type { CloseReason } from './http/connections.ts'
 import type { Limited } from './rateLimit.ts'
 
 /** What the gateway counts; a line in the log an event would cost more than the event. */
@@ -8,8 +9,8 @@ export type Metrics = {
   event(outcome: Outcome, bot: boolean): void
   /** An event, or a whole request, that was not taken, by the status of its answer. */
   refused(status: number): void
-  /** A connection that was closed to make room, or refused because there was none. */
-  refusedConnection(how: 'evicted' | 'refused'): void
+  /** A connection that was closed to keep a bound. */
+  connectionClosed(reason: CloseReason): void
   /** A request that a limit refused, by which one; it is counted by its status as well. */
   limited(limit: LimitName, unit: Limited['unit']): void
   commit(events: number, seconds: number): void
@@ -39,10 +40,10 @@ export function createMetrics(depth: () => number): Metrics {
     labelNames: ['status'],
     registers,
   })
-  const refusedConnections = new Counter({
-    name: 'connections_refused_total',
-    help: 'Connections above the bound: idle ones evicted to make room, new ones refused',
-    labelNames: ['how'],
+  const closed = new Counter({
+    name: 'connections_closed_total',
+    help: 'Connections closed to keep a bound: idle and slow ones made room for others, full found no room, unread took nothing of an answer, pipelined sent too many requests ahead',
+    labelNames: ['reason'],
     registers,
   })
   const limited = new Counter({
@@ -84,7 +85,7 @@ export function createMetrics(depth: () => number): Metrics {
     },
     limited: (limit, unit) => limited.labels(limit, unit).inc(),
     refused: (status) => refused.labels(String(status)).inc(),
-    refusedConnection: (how) => refusedConnections.labels(how).inc(),
+    connectionClosed: (reason) => closed.labels(reason).inc(),
     commit(events, took) {
       seconds.observe(took)
       size.observe(events)

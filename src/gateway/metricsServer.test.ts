@@ -85,7 +85,7 @@ test('its port holds a few connections, whoever opens more', async () => {
   )
   await Promise.all(idle.map((socket) => once(socket, 'connect')))
   const { text } = await send(url, '/metrics')
-  const evicted = /^connections_refused_total\{\w+="evicted"\} (\d+)/m.exec(text)?.[1]
+  const evicted = /^connections_closed_total\{\w+="idle"\} (\d+)/m.exec(text)?.[1]
   expect(Number(evicted)).toBeGreaterThanOrEqual(MAX_METRICS_CONNECTIONS)
   for (const socket of idle) socket.destroy()
 })

@@ -11,7 +11,7 @@ import { addDemoCampaign, addDemoCustomer, findDemoBlock, findRetiredDemo } from
 import type { EventLog } from './eventLog.ts'
 import { createGroupCommit, type QueueLimits } from './groupCommit.ts'
 import { createBodyBudget } from './http/bodyBudget.ts'
-import { readMaxConnections } from './http/connections.ts'
+import { chooseMaxConnections } from './http/descriptors.ts'
 import { closeServer, createHttpServer } from './http/httpServer.ts'
 import { completeLimits, type GivenLimits } from './limits.ts'
 import type { LiveLimits } from './live.ts'
@@ -55,7 +55,10 @@ export type GatewayOptions = {
   readonly publicFolder?: string
   /** Bundle of sqlite/worker.ts, with report-worker.js beside it. Default: beside this bundle. */
   readonly workerFile?: URL
-  /** Connections at a time. Default 4,096, less where the process may open fewer files. */
+  /**
+   * Connections at a time. Above it idle ones are closed, then slow ones, and where there is none the new one.
+   * Default 2,048, fewer where the process may not open so many files.
+   */
   readonly maxConnections?: number | undefined
   /** Bodies above 16 KiB that are being received, bytes of all together. Default 64 MiB. */
   readonly bodyBudgetBytes?: number | undefined
@@ -67,8 +70,8 @@ export type GatewayOptions = {
   readonly limits?: GivenLimits
   /** A request must have arrived whole within this, ms. Default 10,000. */
   readonly requestTimeoutMs?: number
-  /** A connection on which nothing moves for so long while it has a request is closed, ms. Default 30,000. */
-  readonly stalledMs?: number
+  /** A connection whose other end takes nothing of an answer for so long is closed, ms. Default 30,000. */
+  readonly sendTimeoutMs?: number | undefined
   /** The clock, ms since 1970. Default Date.now. */
   readonly now?: () => number
   /** A clock that nobody sets, ms, for what lasts and for limits. Default performance.now. */
@@ -100,8 +103,8 @@ export type Gateway = {
 /**
  * Starts a gateway.
  *
- * @throws Error when the port is taken (`code` is EADDRINUSE), the data can not be opened, or the
- * script has not been built.
+ * @throws Error when the port is taken (`code` is EADDRINUSE), the data can not be opened, the script has
+ * not been built, or the process may not open as many files as there may be connections.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const {
@@ -116,6 +119,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     onError = () => {},
   } = options
   const { trustedProxies = [], publicUrl, metricsPort } = options
+  const maxConnections = chooseMaxConnections(options.maxConnections)
   const script = readScriptFiles(scriptFolder)
   const addresses = createAddresses(trustedProxies, publicUrl)
   prepareDataFolder(dataDir)
@@ -154,15 +158,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       addresses,
       bodies: createBodyBudget(options.bodyBudgetBytes),
       requestTimeoutMs: options.requestTimeoutMs,
-      stalledMs: options.stalledMs,
-      onRefusedConnection: metrics.refusedConnection,
+      sendTimeoutMs: options.sendTimeoutMs,
+      onClosed: metrics.connectionClosed,
       onRefused: metrics.refused,
     }
-    const server = createHttpServer({
-      ...bounds,
-      fetch: routes.fetch,
-      maxConnections: readMaxConnections(options.maxConnections),
-    })
+    const server = createHttpServer({ ...bounds, fetch: routes.fetch, maxConnections })
     const metricsServer = createHttpServer({
       ...bounds,
       fetch: createMetricsPort(metrics, onError),

@@ -14,6 +14,7 @@ const DEFAULTS = {
   demo: false,
   maxConnections: undefined,
   bodyBudgetBytes: undefined,
+  sendTimeoutMs: undefined,
   live: { maxViews: undefined, maxViewsOfCustomer: undefined },
   logLevel: 'info',
 }
@@ -41,6 +42,8 @@ test.each([
     { live: { maxViews: undefined, maxViewsOfCustomer: 30 } },
   ],
   [{ DEMO: '1' }, { demo: true }],
+  [{ MAX_CONNECTIONS: '500' }, { maxConnections: 500 }],
+  [{ SEND_TIMEOUT_MS: '60000' }, { sendTimeoutMs: 60_000 }],
   [{ DEMO: 'off' }, {}],
   [{ LOG_LEVEL: 'warn', SOMETHING_ELSE: 'x' }, { logLevel: 'warn' }],
 ])('%j', (env, changed) => {

@@ -124,13 +124,18 @@ const variables = object({
     ),
     'off',
   ),
-  /** Connections at a time, 16 to 1,000,000. Default 4,096, less where the process may open fewer files. */
+  /**
+   * Connections at a time, 16 to 1,000,000. Above it idle ones are closed, then slow ones, and where there is none
+   * the new one. Default 2,048, fewer where the process may not open so many files.
+   */
   MAX_CONNECTIONS: optional(whole(16, 1_000_000)),
   /**
    * Memory for bodies above 16 KiB that are being received, bytes of all together, 8 MiB to 1 TiB; beyond it
    * they are answered 503. Default 64 MiB.
    */
   BODY_BUDGET_BYTES: optional(whole(8 * 2 ** 20, 2 ** 40)),
+  /** A connection whose other end takes nothing of an answer for so long is closed, ms, 1,000 to 3,600,000. Default 30,000. */
+  SEND_TIMEOUT_MS: optional(whole(1_000, 3_600_000)),
   /** Live views open at a time, 1 to 10,000, all customers together; above it 503. Default 100. */
   MAX_LIVE_VIEWS: optional(whole(1, 10_000)),
   /** The same of one customer; above it 429. Default 10. */
@@ -169,6 +174,7 @@ export type Settings = {
   readonly demo: boolean
   readonly maxConnections: number | undefined
   readonly bodyBudgetBytes: number | undefined
+  readonly sendTimeoutMs: number | undefined
   readonly live: LiveLimits
   readonly logLevel: string
 }
@@ -218,6 +224,7 @@ export function readSettings(
       demo: output.DEMO,
       maxConnections: output.MAX_CONNECTIONS,
       bodyBudgetBytes: output.BODY_BUDGET_BYTES,
+      sendTimeoutMs: output.SEND_TIMEOUT_MS,
       live: {
         maxViews: output.MAX_LIVE_VIEWS,
         maxViewsOfCustomer: output.MAX_LIVE_VIEWS_PER_CUSTOMER,

@@ -1,91 +1,386 @@
-import { createServer, type Server, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { afterEach, expect, test } from 'vitest'
-import { limitConnections, readMaxConnections } from './connections.ts'
+import { afterEach, expect, test, vi } from 'vitest'
+import { type ConnectionLimits, createConnections } from './connections.ts'
 
-const MAX = 8
-const opened: Socket[] = []
-let server: Server
-afterEach(() => {
-  for (const socket of opened.splice(0)) socket.destroy()
-  server.closeAllConnections()
-  server.close()
+/** What is to be ended after a test. */
+const running: Server[] = []
+const sockets = new Set<Socket>()
+afterEach(async () => {
+  for (const socket of sockets) socket.destroy()
+  sockets.clear()
+  for (const server of running.splice(0)) {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
 })
 
-async function listen() {
-  const refused: string[] = []
-  const waiting: ServerResponse[] = []
-  server = createServer((_, response) => void waiting.push(response))
-  limitConnections(server, MAX, (how) => refused.push(how))
+/** A server that answers its paths, unless the test has a listener of its own. */
+async function start(
+  limits: Partial<ConnectionLimits> = {},
+  listener: RequestListener = ({ url }, response) => void response.end(url),
+  options: ServerOptions = {},
+) {
+  const closed: string[] = []
+  const server = createServer({ requireHostHeader: false, ...options })
+  createConnections(server, listener, { max: 1_000, sendTimeoutMs: 60_000, ...limits }, (reason) =>
+    closed.push(reason),
+  )
+  running.push(server)
+  const open = new Set<Socket>()
+  server.on('connection', (socket) => {
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  const open = (bytes = '') => {
-    const socket = connect(port, '127.0.0.1')
-    let said = ''
-    socket.on('data', (chunk) => {
-      said += chunk
-    })
-    socket.on('error', () => {})
-    socket.write(bytes)
-    opened.push(socket)
-    return { socket, isOpen: () => !socket.closed, said: () => said }
-  }
-  const count = () =>
-    new Promise<number>((resolve) => server.getConnections((_, number) => resolve(number)))
-  return { open, count, refused, waiting }
+  return { port, closed, count: () => open.size }
 }
 
-const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
+/** A connection of a peer that closes nothing by itself. */
+function open(port: number) {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+  sockets.add(socket)
+  let said = ''
+  let isOver = false
+  socket.setEncoding('utf8')
+  socket.on('data', (text) => {
+    said += text
+  })
+  socket.on('error', () => {})
+  for (const event of ['end', 'close'])
+    socket.on(event, () => {
+      isOver = true
+    })
+  return { socket, said: () => said, isOver: () => isOver }
+}
+
+const HOST = 'Host: a\r\n'
+const get = (path: string) => `GET ${path} HTTP/1.1\r\n${HOST}\r\n`
+const until = (check: () => unknown) =>
+  vi.waitFor(() => expect(check()).toBeTruthy(), { timeout: 20_000, interval: 10 })
+const statusesOf = (said: string) => said.match(/(?<=HTTP\/1\.1 )\d+/g)
+const bodyOf = (said: string) => JSON.parse(said.slice(said.lastIndexOf('\r\n\r\n') + 4))
+
+const ENDS: [string, string, number][] = [
+  ['nothing', '', 408],
+  ['half a head', 'GET / HT', 408],
+  ['half a body', `POST /wait HTTP/1.1\r\n${HOST}Content-Length: 9\r\n\r\nx`, 408],
+  ['what is no HTTP', 'nonsense\r\n\r\n', 400],
+  ['a TLS hello', '\x16\x03\x01\x00\xb8\x01\x00\x00\xb4\x03\x03', 400],
+  ['headers without end', `GET / HTTP/1.1\r\nX: ${'x'.repeat(20_000)}`, 431],
+  ['a target without end', `GET /${'x'.repeat(20_000)}`, 431],
+  ['CONNECT', 'CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n', 405],
+  ['two Hosts', `GET / HTTP/1.1\r\n${HOST}hOST: b\r\n\r\n`, 400],
+  ['two equal Hosts', `GET / HTTP/1.1\r\n${HOST}${HOST}\r\n`, 400],
+  ['no Host', 'GET / HTTP/1.1\r\n\r\n', 400],
+  ['two lengths', `POST / HTTP/1.1\r\n${HOST}Content-Length: 1\r\nContent-Length: 1\r\n\r\nx`, 400],
+  [
+    'a length and chunks',
+    `POST / HTTP/1.1\r\n${HOST}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n`,
+    400,
+  ],
+  ['a coding that is none', `POST / HTTP/1.1\r\n${HOST}Transfer-Encoding: gzip\r\n\r\n`, 501],
+  [
+    'two codings',
+    `POST / HTTP/1.1\r\n${HOST}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,
+    501,
+  ],
+  [
+    'chunks in HTTP/1.0',
+    `POST / HTTP/1.0\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    400,
+  ],
+  ['a user in the address', `GET http://a:b@c/ HTTP/1.1\r\n${HOST}\r\n`, 400],
+]
+const PEERS = ['never closes', 'never reads', 'goes on sending'] as const
+
+test.each(PEERS)('whoever %s after its refusal is gone a moment later', async (kind) => {
+  // A listener that waits for the whole body, as ours do.
+  const listener: RequestListener = (request, response) => {
+    request.resume().on('end', () => response.end('late'))
+  }
+  const timeouts = { headersTimeout: 300, requestTimeout: 300, connectionsCheckingInterval: 50 }
+  const { port, count } = await start({}, listener, timeouts)
+  const peers = ENDS.map(([name, text, status]) => ({ ...open(port), name, text, status }))
+  await until(() => count() === ENDS.length)
+  for (const { socket, text } of peers) {
+    if (kind === 'never reads') socket.pause()
+    socket.write(text)
+  }
+  const more = setInterval(() => {
+    if (kind !== 'goes on sending') return
+    for (const { socket, status } of peers) if (status !== 408) socket.write('x'.repeat(1_000))
+  }, 10)
+  await until(() => count() === 0)
+  clearInterval(more)
+  if (kind === 'never reads') return
+  await until(() => peers.every((peer) => peer.isOver()))
+  for (const { name, said, status } of peers) {
+    expect(statusesOf(said()), name).toEqual([`${status}`])
+    expect(said(), name).toMatch(/^connection: close\r$/im)
+    expect(bodyOf(said()), name).toEqual({ message: expect.any(String) })
+  }
+})
+
+test('HTTP/1.0 needs no Host', async () => {
+  const { port } = await start()
+  const peer = open(port)
+  peer.socket.write('GET /old HTTP/1.0\r\n\r\n')
+  await until(() => peer.isOver())
+  expect(statusesOf(peer.said())).toEqual(['200'])
+  expect(peer.said().endsWith('/old')).toBe(true)
+})
+
+test('what is no HTTP behind a request is refused after the answer to it', async () => {
+  let answer = () => {}
+  const { port, count } = await start({}, (_, response) => {
+    answer = () => response.end('{"good":1}')
+  })
+  const peer = open(port)
+  peer.socket.write(`${get('/')}nonsense\r\n\r\n`)
+  // The parser has seen all of it by the time another connection is served.
+  const other = open(port)
+  other.socket.write('nonsense\r\n\r\n')
+  await until(() => other.isOver())
+  expect(peer.said()).toBe('')
+  answer()
+  await until(() => peer.isOver())
+  expect(statusesOf(peer.said())).toEqual(['200', '400'])
+  await until(() => count() === 0)
+})
+
+test('an answer that has begun is not mixed with a refusal', async () => {
+  const { port } = await start({}, (_, response) => void response.write('begun'), {
+    headersTimeout: 300,
+    requestTimeout: 300,
+    connectionsCheckingInterval: 50,
+  })
+  const peer = open(port)
+  peer.socket.write(`POST / HTTP/1.1\r\n${HOST}Content-Length: 9\r\n\r\nx`)
+  await until(() => peer.isOver())
+  expect(statusesOf(peer.said())).toEqual(['200'])
+})
 
 test.each([
-  ['that say nothing', ''],
-  ['with half a head', 'GET / HTTP/1.1\r\nHost: a\r\n'],
-])('connections %s make room for those that ask', async (_, bytes) => {
-  const { open, count, refused, waiting } = await listen()
-  const idle: ReturnType<typeof open>[] = []
-  for (let i = 0; i < MAX - 1; i++) {
-    idle.push(open(bytes))
-    await expect.poll(count).toBe(i + 1)
+  ['has sent nothing', ''],
+  ['has sent half a head', 'GET / HT'],
+  ['has had its answer', get('/')],
+])('for a new connection the one goes that has been idle for longest and %s', async (_, text) => {
+  const { port, closed, count } = await start({ max: 3 })
+  const [first, second, third] = [open(port), open(port), open(port)] as const
+  await until(() => count() === 3)
+  for (const { socket } of [second, first, third]) {
+    const { bytesWritten } = socket
+    if (text) socket.write(text)
+    await until(() => socket.bytesWritten - bytesWritten === text.length)
+    if (text === get('/'))
+      await until(() => [second, first, third].find((p) => p.socket === socket)?.said())
   }
-  const visitor = open(GET)
-  await expect.poll(() => waiting.length).toBe(1)
-  waiting[0]?.end('hello')
-  await expect.poll(visitor.said).toContain('hello')
-  expect(refused).toEqual(['evicted'])
-  // The oldest goes first.
-  await expect.poll(() => idle.map(({ isOpen }) => isOpen()).indexOf(false)).toBe(0)
-  expect(idle.filter(({ isOpen }) => isOpen())).toHaveLength(MAX - 2)
+  const visitor = open(port)
+  visitor.socket.write(get('/visit'))
+  await until(() => visitor.said().endsWith('/visit'))
+  expect(closed).toEqual(['idle'])
+  await until(() => [first, second, third].some(({ isOver }) => isOver()))
+  const oldest = text === get('/') ? second : [first, second, third].find(({ isOver }) => isOver())
+  expect(oldest?.isOver()).toBe(true)
+  expect(count()).toBe(3)
 })
 
-test('those kept alive after an answer make room, those with a request in progress do not', async () => {
-  const { open, refused, waiting } = await listen()
-  const kept = open(GET)
-  await expect.poll(() => waiting.length).toBe(1)
-  waiting[0]?.end('done')
-  await expect.poll(kept.said).toContain('done')
-  for (let i = 1; i < MAX; i++) {
-    open(GET)
-    await expect.poll(() => waiting.length).toBe(i + 1)
+test('many idle connections keep nobody out', async () => {
+  const { port, closed, count } = await start({ max: 50 })
+  const idle = Array.from({ length: 500 }, () => open(port))
+  await until(() => idle.filter(({ isOver }) => isOver()).length === 450)
+  for (let i = 0; i < 20; i++) {
+    const visitor = open(port)
+    visitor.socket.write(get(`/${i}`))
+    await until(() => visitor.said().endsWith(`/${i}`))
   }
-  await expect.poll(kept.isOpen).toBe(false)
-  // One place is left, and then there is none.
-  open(GET)
-  await expect.poll(() => waiting.length).toBe(MAX + 1)
-  const late = open(GET)
-  await expect.poll(late.isOpen).toBe(false)
-  expect(late.said()).toBe('')
-  expect(refused).toEqual(['evicted', 'refused'])
-  // One that becomes idle while there is no room is closed for the next.
-  waiting[1]?.end('first')
-  await expect.poll(() => refused).toEqual(['evicted', 'refused', 'evicted'])
-  const next = open(GET)
-  await expect.poll(() => waiting.length).toBe(MAX + 2)
-  waiting.at(-1)?.end('next')
-  await expect.poll(next.said).toContain('next')
+  expect(count()).toBe(50)
+  expect(new Set(closed)).toEqual(new Set(['idle']))
 })
 
-test('the bound fits the files that the process may open', () => {
-  expect(readMaxConnections(20)).toBe(20)
-  expect(readMaxConnections(2)).toBe(16)
-  expect(readMaxConnections()).toBeLessThanOrEqual(4_096)
+test('who is being answered is not closed for a new connection, which is refused', async () => {
+  const waiting: (() => void)[] = []
+  const { port, closed, count } = await start({ max: 2 }, (_, response) => {
+    waiting.push(() => response.end('late'))
+  })
+  const busy = [open(port), open(port)]
+  for (const { socket } of busy) socket.write(get('/'))
+  await until(() => waiting.length === 2)
+  const refused = open(port)
+  await until(() => refused.isOver())
+  expect(closed).toEqual(['full'])
+  for (const answer of waiting) answer()
+  await until(() => busy.every(({ said }) => said().endsWith('late')))
+  // Now there is room again.
+  const next = open(port)
+  next.socket.write(get('/'))
+  await until(() => waiting.length === 3)
+  expect(count()).toBe(2)
+  expect(closed).toEqual(['full', 'idle'])
+})
+
+const LARGE = Buffer.alloc(32 * 2 ** 20, 'x')
+
+test.each([
+  ['sends its body slowly', `POST / HTTP/1.1\r\n${HOST}Content-Length: 9\r\n\r\nx`],
+  ['does not read its answer', get('/large')],
+])('where nobody is idle, who %s makes room after some seconds', async (_, text) => {
+  let begun = 0
+  const { port, closed } = await start({ max: 2 }, (request, response) => {
+    begun++
+    if (request.url === '/large') response.end(LARGE)
+    else request.resume().on('end', () => response.end(request.url))
+  })
+  const slow = [open(port), open(port)]
+  for (const { socket } of slow) {
+    socket.pause()
+    socket.write(text)
+  }
+  await until(() => begun === 2)
+  // The first ones find no room, and try again as a visitor's browser does.
+  let visitor = open(port)
+  await until(() => {
+    if (visitor.isOver()) visitor = open(port)
+    if (visitor.socket.bytesWritten === 0) visitor.socket.write(get('/visit'))
+    return visitor.said().endsWith('/visit')
+  })
+  expect(closed.filter((reason) => reason === 'slow')).toHaveLength(1)
+})
+
+test('who does not take its answer is closed', async () => {
+  const { port, closed, count } = await start({ sendTimeoutMs: 100 }, (_, response) => {
+    response.end(LARGE)
+  })
+  const peer = open(port)
+  peer.socket.pause()
+  peer.socket.write(get('/'))
+  await until(() => count() === 1)
+  await until(() => count() === 0)
+  expect(closed).toEqual(['unread'])
+})
+
+test('who reads slowly, and an answer that is slow to come, are not closed', async () => {
+  const { port, closed } = await start({ sendTimeoutMs: 2_500 }, async (_, response) => {
+    response.flushHeaders()
+    await new Promise((resolve) => setTimeout(resolve, 4_000))
+    response.end(LARGE)
+  })
+  const peer = open(port)
+  peer.socket.write(get('/'))
+  const slowly = setInterval(() => {
+    peer.socket.resume()
+    setImmediate(() => peer.socket.pause())
+  }, 20)
+  await until(() => peer.said().length > LARGE.length)
+  clearInterval(slowly)
+  expect(closed).toEqual([])
+})
+
+test('requests that were sent ahead are handled one at a time, answered in order, and all of them', async () => {
+  let atOnce = 0
+  let most = 0
+  const { port, closed } = await start({}, async (request, response) => {
+    most = Math.max(most, ++atOnce)
+    let body = ''
+    for await (const chunk of request) body += chunk
+    atOnce--
+    response.end(`${request.url}${body};`)
+  })
+  const peer = open(port)
+  const count = 5_000
+  const requests = Array.from({ length: count }, (_, i) =>
+    i % 3
+      ? get(`/${i}`)
+      : `POST /${i} HTTP/1.1\r\n${HOST}Content-Length: ${`${i}`.length}\r\n\r\n${i}`,
+  )
+  peer.socket.write(requests.join(''))
+  const last = `/${count - 1};`
+  await until(() => peer.said().endsWith(last))
+  const answered = peer.said().match(/\/\d+;?(?=;|HTTP|$)|\/\d+;/g)?.length
+  expect(answered).toBe(count)
+  const paths = [...peer.said().matchAll(/\r\n\r\n\/(\d+);/g)]
+  expect(paths.map(([, path]) => path)).toEqual(
+    requests.map((_, i) => (i % 3 ? `${i}` : `${i}${i}`)),
+  )
+  expect(most).toBe(1)
+  expect(closed).toEqual([])
+})
+
+test.each([
+  ['comes', () => {}],
+  ['is not taken', (response: ServerResponse) => response.end(LARGE)],
+])('while an answer %s, the socket is not read', async (_, answer) => {
+  let seen = 0
+  let read = () => 0
+  const { port, closed } = await start({}, ({ socket }, response) => {
+    seen++
+    read = () => socket.bytesRead
+    answer(response)
+  })
+  const { socket } = open(port)
+  socket.pause()
+  // More than the buffers of both kernels hold.
+  socket.write(get('/').repeat(2 ** 19))
+  await until(() => seen === 1)
+  // Others are served again and again, so this one would have been read.
+  for (let i = 0; i < 20; i++) {
+    const other = open(port)
+    other.socket.write('nonsense\r\n\r\n')
+    await until(() => other.isOver())
+  }
+  expect(seen).toBe(1)
+  expect(read()).toBeLessThanOrEqual(2 * 65_536)
+  expect(socket.writableLength).toBeGreaterThan(0)
+  expect(closed).toEqual([])
+})
+
+test('all connections together hold a bounded number of requests', async () => {
+  const { port, closed, count } = await start({}, () => {})
+  const honest = open(port)
+  honest.socket.write(get('/'))
+  await until(() => count() === 1)
+  // Each brings some 2,000 in one read.
+  for (let i = 0; i < 40; i++) open(port).socket.write(get('/').repeat(2_000))
+  await until(() => closed.length >= 30)
+  expect(new Set(closed)).toEqual(new Set(['pipelined']))
+  expect(count()).toBeLessThan(12)
+  expect(honest.isOver()).toBe(false)
+})
+
+test('chunks of one byte behind a request are held on few connections', async () => {
+  const { port, closed, count } = await start({}, () => {})
+  const chunked = `POST / HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(10_000)}`
+  for (let i = 0; i < 20; i++) open(port).socket.write(get('/') + chunked)
+  await until(() => closed.length === 16)
+  expect(count()).toBe(4)
+})
+
+test('what a connection held is free for others when it ends', async () => {
+  let begun = 0
+  let answer: (() => void)[] | undefined = []
+  const { port, closed, count } = await start({}, (_, response) => {
+    begun++
+    if (answer) answer.push(() => response.end())
+    else response.end()
+  })
+  const held = Array.from({ length: 3 }, () => open(port))
+  for (const { socket } of held) socket.write(get('/').repeat(2_000))
+  await until(() => begun === 3)
+  for (const { socket } of held) socket.destroy()
+  const late = answer
+  answer = undefined
+  for (const end of late) end()
+  await until(() => count() === 0)
+  begun = 0
+  for (let i = 0; i < 3; i++) open(port).socket.write(get('/').repeat(2_000))
+  await until(() => begun === 6_000)
+  expect(closed).toEqual([])
 })

@@ -1,33 +1,24 @@
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-} from 'node:http'
-import type { Socket } from 'node:net'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import type { Addresses } from '../address.ts'
 import { eventIdOf, headersFor, OPEN_HEADERS, refuse } from '../answers.ts'
 import type { Env } from '../routes.ts'
 import { type BodyBudget, bodyBytesOf, SMALL_BODY_BYTES } from './bodyBudget.ts'
-import { limitConnections } from './connections.ts'
-import { refuseMalformed } from './malformed.ts'
-import { limitPipelining } from './pipelining.ts'
+import { type CloseReason, createConnections } from './connections.ts'
 
 /** What the HTTP server of the gateway is made of. */
 export type HttpServerOptions = {
   readonly fetch: (request: Request, env: Env['Bindings']) => Response | Promise<Response>
   readonly addresses: Addresses
   readonly bodies: BodyBudget
-  /** Connections at a time. */
+  /** Connections at a time, from 1. */
   readonly maxConnections: number
   /** A request must have arrived whole within this, ms. Default 10,000. */
   readonly requestTimeoutMs?: number | undefined
-  /** A connection on which nothing moves for so long while it has a request is closed, ms. Default 30,000. */
-  readonly stalledMs?: number | undefined
-  /** Told of each connection that is closed to make room or refused. */
-  readonly onRefusedConnection: (how: 'evicted' | 'refused') => void
+  /** A connection whose other end takes nothing of an answer for so long is closed, ms. Default 30,000. */
+  readonly sendTimeoutMs?: number | undefined
+  /** Told of each connection that is closed to keep a bound. */
+  readonly onClosed: (reason: CloseReason) => void
   /** Told of each request that is refused before the routes see it, by status. */
   readonly onRefused: (status: number) => void
 }
@@ -37,8 +28,9 @@ const KEEP_ALIVE_MS = 72_000
 const REQUEST_TIMEOUT_MS = 10_000
 /** How often node looks for senders that are too slow, ms (its default is 30 s). */
 const SLOW_SENDER_CHECK_MS = 1_000
-/** Who takes nothing of an answer makes it take memory. The live view's stream sends something every 15 s. */
-const STALLED_MS = 30_000
+const SEND_TIMEOUT_MS = 30_000
+/** Stands for the Host of an HTTP/1.0 request without one: no name of ours, so that it opens nothing (RFC 6761, 6.4). */
+const NO_HOST = 'no-host.invalid'
 
 /** A server that turns sockets into requests for `fetch`, within bounds. */
 export function createHttpServer(options: HttpServerOptions): Server {
@@ -57,29 +49,28 @@ export function createHttpServer(options: HttpServerOptions): Server {
       }
       outgoing.once('close', release)
     }
-    // Not `outgoing`: an answer that waits behind another has no socket yet, and its end would wait for it.
     return fetch(request, { peer, hangUp: () => void incoming.socket.destroy() })
   }
 
   const listener = getRequestListener(
     (request, env) => answer(request, env as HttpBindings),
     // What can not become a Request: a Host or an address that is no URL.
-    { errorHandler: refuseAddress },
+    { errorHandler: refuseAddress, hostname: NO_HOST },
   )
-  const server = createServer(
-    {
-      requestTimeout: requestTimeoutMs,
-      headersTimeout: Math.min(requestTimeoutMs, 5_000),
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      connectionsCheckingInterval: SLOW_SENDER_CHECK_MS,
-      // Node would answer without a body.
-      requireHostHeader: false,
-    },
-    refuseHosts(limitPipelining(listener)),
+  const server = createServer({
+    requestTimeout: requestTimeoutMs,
+    headersTimeout: Math.min(requestTimeoutMs, 5_000),
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionsCheckingInterval: SLOW_SENDER_CHECK_MS,
+    // Node would answer without a body; see malformed.ts.
+    requireHostHeader: false,
+  })
+  createConnections(
+    server,
+    listener,
+    { max: options.maxConnections, sendTimeoutMs: options.sendTimeoutMs ?? SEND_TIMEOUT_MS },
+    options.onClosed,
   )
-  server.setTimeout(options.stalledMs ?? STALLED_MS)
-  limitConnections(server, options.maxConnections, options.onRefusedConnection)
-  server.on('clientError', refuseMalformed)
   // A client that waits before it sends its body is told to go on when the body is read: one that is
   // refused by the head alone need not send it. (After such an answer node closes the connection.)
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
@@ -91,64 +82,14 @@ export function createHttpServer(options: HttpServerOptions): Server {
   server.on('checkExpectation', (request: IncomingMessage, response) =>
     server.emit('request', request, response),
   )
-  // Before the listener that answers: what it has answered may have no socket any more.
-  server.prependListener('request', createQueueWatch())
   return server
 }
-
-/**
- * Refuses what names the gateway twice or not at all (RFC 9112, 3.2). HTTP/1.0 has no such header; a Host
- * that is no URL is refused later.
- */
-const refuseHosts =
-  (listener: RequestListener): RequestListener =>
-  (request, response) => {
-    let hosts = 0
-    // Names stand at even places.
-    for (let i = 0; i < request.rawHeaders.length; i += 2) {
-      const name = request.rawHeaders[i] as string
-      if (name.length === 4 && name.toLowerCase() === 'host') hosts++
-    }
-    if (hosts === 1 || (hosts === 0 && request.httpVersionMinor === 0)) {
-      listener(request, response)
-      return
-    }
-    const message = hosts > 1 ? 'Expected one Host header' : 'The Host header is missing'
-    response.writeHead(400, { ...OPEN_HEADERS, connection: 'close' })
-    response.end(JSON.stringify({ message }))
-  }
 
 const refuseBody = (url: string): Response =>
   refuse(
     { status: 503, message: 'Too many large bodies are being received', id: eventIdOf(url) },
     { ...headersFor(new URL(url).pathname), 'retry-after': '2' },
   )
-
-/**
- * Requests may come before the answer to the one before has gone. Node tells an answer that its connection
- * is gone only once it has its turn, which then never comes, and what it holds would be held for ever. So
- * those that still wait are told at the socket's end.
- */
-function createQueueWatch() {
-  const queued = new WeakMap<Socket, Set<ServerResponse>>()
-  return ({ socket }: IncomingMessage, answer: ServerResponse): void => {
-    if (answer.socket) return
-    const answers = queued.get(socket) ?? new Set()
-    answers.add(answer)
-    answer.once('close', () => answers.delete(answer))
-    if (queued.has(socket)) return
-    queued.set(socket, answers)
-    // One listener a socket, and after all others: by then node has told the answer that had its turn.
-    socket.once('close', () =>
-      process.nextTick(() => {
-        for (const waiting of answers) {
-          waiting.destroyed = true
-          waiting.emit('close')
-        }
-      }),
-    )
-  }
-}
 
 const refuseAddress = (): Response =>
   refuse({ status: 400, message: 'The address is invalid' }, OPEN_HEADERS)

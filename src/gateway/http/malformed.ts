@@ -1,28 +1,76 @@
-import type { Socket } from 'node:net'
+import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import { OPEN_HEADERS } from '../answers.ts'
 
-/** How long the other end has to take the answer and close, ms. */
-const LINGER_MS = 1_000
+/** Why a connection is answered by hand and ended: there is no request that a handler could answer. */
+export type Fault = {
+  readonly status: number
+  readonly message: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const METHODS = 'GET, HEAD, POST, OPTIONS'
+
+/** A gateway is no proxy. */
+export const CONNECT_FAULT: Fault = {
+  status: 405,
+  message: `Expected one of ${METHODS}`,
+  headers: { allow: METHODS },
+}
+
+/** The fault behind an error of node's HTTP parser. */
+export function faultOf({ code }: NodeJS.ErrnoException): Fault {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return { status: 408, message: 'The request took too long to arrive' }
+  if (code === 'HPE_HEADER_OVERFLOW') return { status: 431, message: 'The headers are too large' }
+  return { status: 400, message: 'This is no HTTP request' }
+}
 
 /**
- * Answers what node's parser refuses, which never becomes a Request, and lets the connection go a moment
- * later, whatever the other end does: one that never closes its half would keep the descriptor.
+ * The fault of a head that node's parser takes and that can not be answered safely: whoever stands in front
+ * may have read it differently (RFC 9112, 3.2 and 6.1; RFC 9110, 4.2.4).
  */
-export function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy()
-    return
+export function findFault({ headers, httpVersion, rawHeaders, url }: IncomingMessage) {
+  const hosts = countHosts(rawHeaders)
+  if (hosts > 1) return refusal(400, 'Expected one Host header, received several')
+  if (!headers.host && httpVersion !== '1.0') return refusal(400, 'Expected a Host header')
+  const coding = headers['transfer-encoding']
+  if (coding !== undefined) {
+    if (httpVersion === '1.0') return refusal(400, 'HTTP/1.0 has no Transfer-Encoding')
+    if (coding.trim().toLowerCase() !== 'chunked')
+      return refusal(501, 'Expected no Transfer-Encoding but chunked')
   }
-  const [status, message] =
-    error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-      ? ['408 Request Timeout', 'The request took too long to arrive']
-      : error.code === 'HPE_HEADER_OVERFLOW'
-        ? ['431 Request Header Fields Too Large', 'The headers are too large']
-        : ['400 Bad Request', 'This is no HTTP request']
+  if (url && /^https?:[^?#]*@/i.test(url) && hasUser(url))
+    return refusal(400, 'Expected an address without user and password')
+  return undefined
+}
+
+const refusal = (status: number, message: string): Fault => ({ status, message })
+
+/** node keeps the first Host and drops the others, so they can only be seen here. */
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string
+    if (name.length === 4 && name.toLowerCase() === 'host') count++
+  }
+  return count
+}
+
+function hasUser(url: string): boolean {
+  if (!URL.canParse(url)) return false
+  const { username, password } = new URL(url)
+  return username !== '' || password !== ''
+}
+
+/** The whole answer, as it goes over the wire. */
+export function toText({ status, message, headers }: Fault): string {
   const body = JSON.stringify({ message })
-  const headers = { ...OPEN_HEADERS, connection: 'close', 'content-length': `${body.length}` }
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-  socket.end(`HTTP/1.1 ${status}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
-  const linger = setTimeout(() => socket.destroy(), LINGER_MS)
-  socket.once('close', () => clearTimeout(linger))
+  const all = {
+    ...OPEN_HEADERS,
+    ...headers,
+    connection: 'close',
+    'content-length': `${Buffer.byteLength(body)}`,
+  }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`
 }

@@ -8,8 +8,8 @@ export type Reports = {
   /** Begins to read the log in the background, so that the first report need not. */
   follow(): void
   /**
-   * The figures of these utm values, of every event that was stored before the call. Rejects with
-   * Unavailable where they can not be read.
+   * The figures of these utm values, of every event of the customer that was stored before the call; those
+   * of others do not hold it up. Rejects with Unavailable where they can not be read.
    */
   read(customer: string, tracking: Campaign['tracking']): Promise<ReportFigures>
   close(): Promise<void>

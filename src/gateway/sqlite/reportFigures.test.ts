@@ -63,10 +63,7 @@ function openReports(
   const storeInTurn = () => stores[turns[turn++ % turns.length] ?? 0] as ReportStore
   const append = (more: readonly LogEvent[]) => {
     log.append(toCells(more))
-    for (;;) {
-      const { seq, end } = storeInTurn().rollUp(slice)
-      if (seq >= end) return
-    }
+    while (!storeInTurn().rollUp(slice).isDone);
   }
   append(events)
   return {

@@ -32,39 +32,43 @@ function makeFiles() {
   }
 }
 
-/** Stores visits, each of another device. */
-function addVisits(eventsFile: string, count: number): void {
+/** Stores visits, each of another device; of several customers so many each. */
+function addVisits(eventsFile: string, count: number, ...customers: string[]): void {
   const log = openStore(eventsFile)
-  const visits = Array.from({ length: count }, () => ({
-    ...{ customer: 'demo', id: randomUUID(), at: 1_700_000_000_000, receivedAt: 1_700_000_000_500 },
-    ...{ operation: 'viewHomepage', event: 'view_page', did: randomUUID(), bot: false },
-    payload: JSON.stringify({ url: ADDRESS }),
-  }))
-  log.append(toCells(visits))
+  for (const customer of customers.length > 0 ? customers : ['demo']) {
+    const visits = Array.from({ length: count }, () => ({
+      ...{ customer, id: randomUUID(), at: 1_700_000_000_000, receivedAt: 1_700_000_000_500 },
+      ...{ operation: 'viewHomepage', event: 'view_page', did: randomUUID(), bot: false },
+      payload: JSON.stringify({ url: ADDRESS, customer }),
+    }))
+    log.append(toCells(visits))
+  }
   log.close()
 }
 
-function visitorsOf(reports: ReportStore, slice = 1_000): number {
-  let progress = reports.rollUp(slice)
-  while (progress.seq < progress.end) progress = reports.rollUp(slice)
-  return reports.read('demo', SPRING, progress.end)?.visitors ?? Number.NaN
+/** How many came to a customer's campaign, once everything is counted. */
+function visitorsOf(reports: ReportStore, slice = 1_000, customer = 'demo'): number {
+  while (!reports.rollUp(slice).isDone);
+  return reports.read(customer, SPRING, reports.end(customer))?.visitors ?? Number.NaN
 }
 
 test('counting goes on where it was left', () => {
   const paths = makeFiles()
   addVisits(paths.eventsFile, 10)
   const first = openReportStore(paths)
-  expect(first.end()).toBe(10)
-  expect(first.rollUp(4)).toEqual({ seq: 4, end: 10 })
+  expect(first.end('demo')).toBe(10)
+  expect(first.rollUp(4)).toEqual({ counted: 4, isDone: false })
+  expect(first.counted('demo')).toBe(4)
   expect(first.read('demo', SPRING, 4)?.visitors).toBe(4)
   expect(first.read('demo', SPRING, 5)).toBe(undefined)
   first.close()
 
   const second = openReportStore(paths)
   expect(second.read('demo', SPRING, 4)?.visitors).toBe(4)
-  expect(second.rollUp(4)).toEqual({ seq: 8, end: 10 })
+  expect(second.rollUp(4)).toEqual({ counted: 4, isDone: false })
+  expect(second.counted('demo')).toBe(8)
   expect(visitorsOf(second)).toBe(10)
-  expect(second.rollUp(4)).toEqual({ seq: 10, end: 10 })
+  expect(second.rollUp(4)).toEqual({ counted: 0, isDone: true })
   second.close()
 })
 
@@ -85,9 +89,85 @@ test('an empty log is counted', () => {
   const paths = makeFiles()
   addVisits(paths.eventsFile, 0)
   const reports = openReportStore(paths)
-  expect(reports.rollUp(10)).toEqual({ seq: 0, end: 0 })
+  expect(reports.rollUp(10)).toEqual({ counted: 0, isDone: true })
+  expect(reports.read('demo', SPRING, reports.end('demo'))?.visitors).toBe(0)
   addVisits(paths.eventsFile, 1)
   expect(visitorsOf(reports)).toBe(1)
+  reports.close()
+})
+
+test('a report waits for its own customer’s events only, however many another one has', () => {
+  const paths = makeFiles()
+  addVisits(paths.eventsFile, 3_000, 'flooded')
+  addVisits(paths.eventsFile, 20, 'quiet')
+  addVisits(paths.eventsFile, 3_000, 'flooded')
+  const reports = openReportStore(paths)
+  reports.rollUp(500, ['quiet'])
+  expect(reports.read('quiet', SPRING, reports.end('quiet'))?.visitors).toBe(20)
+  expect(reports.counted('flooded')).toBeLessThan(500)
+  // The same for news of those that are counted already.
+  addVisits(paths.eventsFile, 20, 'quiet')
+  reports.rollUp(500, ['quiet'])
+  expect(reports.read('quiet', SPRING, reports.end('quiet'))?.visitors).toBe(40)
+  expect(reports.counted('flooded')).toBeLessThan(500)
+  expect(visitorsOf(reports, 500, 'flooded')).toBe(6_000)
+  reports.close()
+})
+
+test('customers are counted in turn, whether somebody asks or not', () => {
+  const paths = makeFiles()
+  addVisits(paths.eventsFile, 2_000, 'flooded')
+  addVisits(paths.eventsFile, 20, 'a', 'z')
+  const unasked = openReportStore(paths)
+  unasked.rollUp(500)
+  for (const customer of ['a', 'z'])
+    expect(unasked.read(customer, SPRING, unasked.end(customer))?.visitors).toBe(20)
+  // Nor does it end the others' turns that the report of a long backlog is asked for.
+  addVisits(paths.eventsFile, 20, 'a', 'z')
+  unasked.rollUp(500, ['flooded'])
+  for (const customer of ['a', 'z'])
+    expect(unasked.read(customer, SPRING, unasked.end(customer))?.visitors).toBe(40)
+  unasked.close()
+})
+
+test('of many customers those with news are found, after a start and later', () => {
+  const paths = makeFiles()
+  const customers = Array.from({ length: 250 }, (_, i) => `customer-${i}`)
+  addVisits(paths.eventsFile, 1, ...customers)
+  const first = openReportStore(paths)
+  while (!first.rollUp(500).isDone);
+  expect(customers.filter((customer) => first.counted(customer) === 0)).toEqual([])
+  addVisits(paths.eventsFile, 1, 'customer-7', 'customer-249')
+  expect(first.rollUp(500)).toEqual({ counted: 2, isDone: true })
+  // More at once than is looked at one by one.
+  addVisits(paths.eventsFile, 12_000, 'customer-3')
+  addVisits(paths.eventsFile, 1, 'customer-248')
+  expect(visitorsOf(first, 500, 'customer-248')).toBe(2)
+  expect(visitorsOf(first, 500, 'customer-3')).toBe(12_001)
+  first.close()
+
+  addVisits(paths.eventsFile, 1, 'customer-99')
+  const second = openReportStore(paths)
+  expect(visitorsOf(second, 500, 'customer-99')).toBe(2)
+  second.close()
+})
+
+test('a slice that fails is counted again, all of its customers', () => {
+  const paths = makeFiles()
+  addVisits(paths.eventsFile, 50, 'a', 'b')
+  const whole = readFileSync(paths.eventsFile)
+  const reports = openReportStore(paths)
+  // Nothing of b can be read.
+  const broken = Buffer.from(whole)
+  for (let at = 0; at >= 0; at = whole.indexOf('"customer":"b"', at + 4096))
+    if (at > 0) broken.fill(0, at & ~4095, (at & ~4095) + 4096)
+  writeFileSync(paths.eventsFile, broken)
+  expect(() => reports.rollUp(500)).toThrow(paths.eventsFile)
+  expect(reports.counted('a')).toBe(0)
+  writeFileSync(paths.eventsFile, whole)
+  addVisits(paths.eventsFile, 1, 'b')
+  expect(visitorsOf(reports, 500, 'a')).toBe(50)
+  expect(visitorsOf(reports, 500, 'b')).toBe(51)
   reports.close()
 })
 
@@ -200,9 +280,9 @@ test('two gateways over one folder count each event once, in turns', () => {
   const paths = makeFiles()
   addVisits(paths.eventsFile, 6)
   const [one, other] = [openReportStore(paths), openReportStore(paths)]
-  expect(one.rollUp(2).seq).toBe(2)
-  expect(other.rollUp(3).seq).toBe(5)
-  expect(one.rollUp(9).seq).toBe(6)
+  expect(one.rollUp(2).counted).toBe(2)
+  expect(other.rollUp(3).counted).toBe(3)
+  expect(one.rollUp(9).counted).toBe(1)
   expect(one.read('demo', SPRING, 6)?.visitors).toBe(6)
   expect(visitorsOf(other)).toBe(6)
 

@@ -4,6 +4,8 @@ import Database from 'better-sqlite3'
 import type { ReportFigures } from '../report.ts'
 import { type Utm, utmOf } from '../utm.ts'
 import { createCache } from './reportCache.ts'
+import { openLog, type ReportLog, type Row } from './reportLog.ts'
+import { createNews } from './reportNews.ts'
 import { clear, isDamage, isThisVersion, openReports } from './reportTables.ts'
 import { createTotals, OTHER, STEP } from './reportTotals.ts'
 import { createTrail, type Device } from './reportTrail.ts'
@@ -16,20 +18,26 @@ export type ReportFiles = {
   readonly reportsFile: string
 }
 
-/** How far the log is counted. */
+/** What a slice of counting came to. */
 export type Progress = {
-  /** Position up to which it is. */
-  readonly seq: number
-  /** The log's last position. */
-  readonly end: number
+  /** Events that were counted. */
+  readonly counted: number
+  /** Whether there is nothing more to count, as far as is known. */
+  readonly isDone: boolean
 }
 
 /** Reports over one log. Everything here is synchronous; the thread is where that hurts nobody. */
 export type ReportStore = {
-  /** The log's last position, 0 where it is empty. */
-  end(): number
-  /** Counts at most `max` further events, in one transaction. */
-  rollUp(max: number): Progress
+  /** The position of a customer's last event in the log, 0 where it has none. */
+  end(customer: string): number
+  /** Position up to which a customer's events are counted, 0 where none is. */
+  counted(customer: string): number
+  /**
+   * Counts at most `max` further events, in one transaction: a few of each customer that has news, in turn.
+   *
+   * @param wanted Customers that go first; it ends once all of theirs is counted. Default none.
+   */
+  rollUp(max: number, wanted?: readonly string[]): Progress
   /** The figures of what is counted; undefined where that is not all up to a position (any more). */
   read(customer: string, utm: Utm, upTo: number): ReportFigures | undefined
   /** Moves what was written to its place in the file, in a quiet moment: else a report may wait for it. */
@@ -37,6 +45,8 @@ export type ReportStore = {
   close(): void
 }
 
+/** Events of a customer that are counted before it is another one's turn: about 3 ms. */
+const TURN = 100
 /** More events than these that late visits take over are no person's; see createTrail. */
 const MOST_MOVED = 2_000
 /** Devices that are remembered, about 300 bytes each. */
@@ -57,23 +67,19 @@ const STEPS: ReadonlyMap<string, number> = new Map([
   ['sendCustom', STEP.identified],
 ])
 
-type Row = {
+type Position = {
+  readonly build: Buffer
+  readonly changes: number
   readonly seq: number
-  readonly customer: string
-  readonly id: Buffer
-  readonly at: number
-  readonly operation: string
-  readonly event: string
-  readonly did: string | null
-  readonly payload: string
+  readonly id: Buffer | null
 }
-type Position = { readonly build: Buffer; readonly seq: number; readonly id: Buffer | null }
 
 /**
  * Opens the reports of a log. A reports file that can not be used is deleted: all in it is counted again,
  * now or when the damage shows.
  *
  * Several gateways may share both files: a slice is counted by one of them, and the others go on behind it.
+ * Each customer's events are counted in the order of the log, and whatever the others have done.
  *
  * @param mostMoved See createTrail. Default 2,000.
  * @throws Error when the log can not be read, or the reports can not be written.
@@ -130,8 +136,9 @@ export function openReportStore(files: ReportFiles, mostMoved = MOST_MOVED): Rep
   }
 
   return {
-    end: () => log.end(),
-    rollUp: (max) => mending((counter) => counter.rollUp(max)),
+    end: (customer) => log.end(customer),
+    counted: (customer) => mending((counter) => counter.counted(customer)),
+    rollUp: (max, wanted = []) => mending((counter) => counter.rollUp(max, wanted)),
     read: (customer, utm, upTo) => mending((counter) => counter.read(customer, utm, upTo)),
     tidy: () => mending((counter) => counter.tidy()),
     close() {
@@ -141,61 +148,20 @@ export function openReportStore(files: ReportFiles, mostMoved = MOST_MOVED): Rep
   }
 }
 
-/** The log, which another thread writes meanwhile. What fails here is no damage of the reports. */
-function openLog(file: string) {
-  const explain = (error: unknown) =>
-    new Error(`${file} can not be read: ${(error as Error).message}`, { cause: error })
-
-  function reading<Result>(read: () => Result): Result {
-    try {
-      return read()
-    } catch (error) {
-      throw explain(error)
-    }
-  }
-
-  const { database, last, idAt, rows } = reading(() => {
-    const database = new Database(file, { readonly: true, fileMustExist: true, timeout: 5_000 })
-    return {
-      database,
-      last: database.prepare<[], number | null>('SELECT max(seq) FROM events').pluck(),
-      idAt: database.prepare<[number], Buffer>('SELECT id FROM events WHERE seq = ?').pluck(),
-      rows: database.prepare<[number, number], Row>(
-        `SELECT seq, customer, id, at, operation, event, did, payload
-         FROM events WHERE seq > ? ORDER BY seq LIMIT ?`,
-      ),
-    }
-  })
-  return {
-    end: () => reading(() => last.get()) ?? 0,
-    idAt: (seq: number) => reading(() => idAt.get(seq)),
-    /** One after the other: a slice of large payloads never is in memory as a whole. */
-    *after(seq: number, max: number): Generator<Row, void> {
-      const found = rows.iterate(seq, max)
-      try {
-        for (;;) {
-          const { value, done } = reading(() => found.next())
-          if (done) return
-          yield value
-        }
-      } finally {
-        found.return?.()
-      }
-    },
-    close: () => database.close(),
-  }
-}
-
 /** Counts the log's events into one open database. */
-function createCounter(
-  database: Database.Database,
-  log: ReturnType<typeof openLog>,
-  mostMoved: number,
-) {
+function createCounter(database: Database.Database, log: ReportLog, mostMoved: number) {
   const totals = createTotals(database)
   const trail = createTrail(database, totals, mostMoved)
-  const position = database.prepare<[], Position>('SELECT build, seq, id FROM position')
-  const movePosition = database.prepare<[number, Buffer]>('UPDATE position SET seq = ?, id = ?')
+  const position = database.prepare<[], Position>('SELECT build, changes, seq, id FROM position')
+  const movePosition = database.prepare<[number, number, Buffer | null]>(
+    'UPDATE position SET changes = ?, seq = ?, id = ?',
+  )
+  const countedUpTo = database
+    .prepare<[string], number>('SELECT seq FROM customers WHERE customer = ?')
+    .pluck()
+  const moveCustomer = database.prepare<[string, number]>(
+    `INSERT INTO customers VALUES (?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq`,
+  )
   const findDevice = database.prepare<[Buffer], { device: number; moved: number }>(
     'SELECT device, moved FROM devices WHERE hash = ?',
   )
@@ -209,7 +175,8 @@ function createCounter(
   const devices = createCache<Device>(MOST_DEVICES)
   const utms = createCache<number>(MOST_NAMES)
   const names = createCache<number>(MOST_NAMES)
-  /** Where this connection left off, which is what the caches are about. */
+  const news = createNews(log, counted)
+  /** Where this connection left off, which is what the caches and the news are about. */
   let left: Position | undefined
 
   function forget(): void {
@@ -218,6 +185,14 @@ function createCounter(
     names.clear()
     totals.forget()
     left = undefined
+  }
+
+  function counted(customer: string): number {
+    return countedUpTo.get(customer) ?? 0
+  }
+
+  function isDone(): boolean {
+    return news.isEmpty() && !news.isLooking()
   }
 
   function deviceOf(customer: string, did: string): Device {
@@ -243,15 +218,15 @@ function createCounter(
     return names.get(text, () => findName.get(text) ?? Number(addName.run(text).lastInsertRowid))
   }
 
-  function take(row: Row): void {
+  function take(customer: string, row: Row): void {
     if (row.did === null) return
     const utm = utmOf(urlOf(row.payload))
-    trail.add(deviceOf(row.customer, row.did), {
+    trail.add(deviceOf(customer, row.did), {
       at: row.at,
       id: row.id,
       name: nameNumber(row.event),
       step: STEPS.get(row.operation) ?? STEP.any,
-      utm: utm ? utmNumber(row.customer, utm) : null,
+      utm: utm ? utmNumber(customer, utm) : null,
     })
   }
 
@@ -268,41 +243,69 @@ function createCounter(
     // Again, since only now nobody else writes.
     checkVersion()
     const now = position.get()
-    if (now && left && left.seq === now.seq && left.build.equals(now.build)) return now
+    if (now && left && left.changes === now.changes && left.build.equals(now.build)) return now
     forget()
     if (now && (now.seq === 0 || (now.id && log.idAt(now.seq)?.equals(now.id)))) return now
     clear(database)
+    news.restart()
     return position.get() as Position
   }
 
-  const slice = database.transaction((max: number): Progress => {
-    let { build, seq, id } = begin()
-    for (const row of log.after(seq, max)) {
-      take(row)
+  /** Counts the customer's next events, at most `max`; answers how many, and the last one. */
+  function countTurn(customer: string, max: number) {
+    let count = 0
+    let last: Row | undefined
+    for (const row of log.after(customer, counted(customer), max)) {
+      take(customer, row)
       totals.applyMuch()
-      seq = row.seq
-      id = row.id
+      count++
+      last = row
+    }
+    if (last) moveCustomer.run(customer, last.seq)
+    if (count < max) news.done(customer)
+    return { count, last }
+  }
+
+  const slice = database.transaction((max: number, wanted: readonly string[]): Progress => {
+    let { build, changes, seq, id } = begin()
+    let count = 0
+    for (const customer of news.inTurn(wanted)) {
+      const turn = countTurn(customer, Math.min(TURN, max - count))
+      count += turn.count
+      if (turn.last && turn.last.seq > seq) ({ seq, id } = turn.last)
+      if (count >= max) break
     }
     totals.apply()
-    if (id) movePosition.run(seq, id)
-    left = { build, seq, id }
-    return { seq, end: log.end() }
+    if (count > 0) {
+      changes++
+      movePosition.run(changes, seq, id)
+    }
+    left = { build, changes, seq, id }
+    return { counted: count, isDone: isDone() }
   })
 
   const read = database.transaction((customer: string, utm: Utm, upTo: number) => {
     checkVersion()
-    const isCounted = (position.get()?.seq ?? 0) >= upTo
-    return isCounted ? totals.read(findUtm.get(hashOf(textsOf(customer, utm)))) : undefined
+    if (counted(customer) < upTo) return undefined
+    return totals.read(findUtm.get(hashOf(textsOf(customer, utm))))
   })
 
   return {
-    rollUp(max: number): Progress {
+    counted(customer: string): number {
       checkVersion()
-      // Nothing new is the usual case, and takes no lock.
-      const end = log.end()
-      if (left && left.seq === end && position.get()?.seq === end) return { seq: end, end }
+      return counted(customer)
+    },
+    rollUp(max: number, wanted: readonly string[]): Progress {
+      checkVersion()
       try {
-        return slice.immediate(max)
+        // Who has news was found out by what is counted, which another build, or a slice that failed, changes.
+        const isSame = left && position.get()?.build.equals(left.build)
+        if (!isSame) news.restart()
+        news.look()
+        news.lookAt(wanted)
+        // Nothing new is the usual case, and takes no lock.
+        if (isSame && news.isEmpty()) return { counted: 0, isDone: isDone() }
+        return slice.immediate(max, wanted)
       } catch (error) {
         forget()
         throw error

@@ -4,10 +4,13 @@ import { refuseForeign } from './database.ts'
 import { makeFile, makePrivate } from './files.ts'
 
 /** Changes with every change of the tables or of what is counted in them: then all is counted again. */
-const VERSION = 2
+const VERSION = 3
 
 /**
  * How far the log is counted, and what has been counted.
+ *
+ * `customers` has the position up to which each one's events are counted, and `position` the furthest event
+ * of all with its id: a log that has another one there is another log. `changes` goes up with each slice.
  *
  * `devices`, `utms` and `names` give short numbers to what may be long; the first two keep only a hash,
  * so a text of a stranger takes no room. `trail` is what each device did, in the order of decisions.md:
@@ -18,9 +21,11 @@ const VERSION = 2
 const TABLES = `
   CREATE TABLE position (
     build BLOB NOT NULL,
+    changes INTEGER NOT NULL,
     seq INTEGER NOT NULL,
     id BLOB
   ) STRICT;
+  CREATE TABLE customers (customer TEXT PRIMARY KEY, seq INTEGER NOT NULL) STRICT;
   CREATE TABLE devices (
     device INTEGER PRIMARY KEY,
     hash BLOB NOT NULL UNIQUE,
@@ -111,6 +116,6 @@ export function clear(database: Database.Database): void {
     .all()
   for (const table of tables) database.exec(`DROP TABLE "${table.replaceAll('"', '""')}"`)
   database.exec(TABLES)
-  database.prepare('INSERT INTO position VALUES (?, 0, NULL)').run(randomBytes(8))
+  database.prepare('INSERT INTO position VALUES (?, 0, 0, NULL)').run(randomBytes(8))
   database.pragma(`user_version = ${VERSION}`)
 }

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { openReportStore, type Progress, type ReportStore } from './reportStore.ts'
+import { openReportStore, type ReportStore } from './reportStore.ts'
 import type { Question, Reply, Start } from './reports.ts'
 
 /** Events a transaction: other questions, and other gateways over the same folder, wait for one. */
@@ -11,7 +11,7 @@ const TIDY_EVENTS = 300
 /** After a failure it is tried again so much later, ms, or when somebody asks. */
 const PAUSE_MS = 5_000
 
-/** A question, and the position that must be counted before it is answered. */
+/** A question, and the position up to which the customer's events must be counted before it is answered. */
 type Waiting = Extract<Question, { kind: 'read' }> & {
   readonly end: number
   readonly until: number
@@ -19,7 +19,8 @@ type Waiting = Extract<Question, { kind: 'read' }> & {
 
 /**
  * The thread that follows the log: it counts what is new as it comes, with a quarter of a core at most while
- * nobody waits: appends come first. A question is answered once everything is counted that was stored before it.
+ * nobody waits: appends come first. A question is answered once everything of its customer is counted that was
+ * stored before it; another customer's events hold it up for one turn each.
  */
 const { patienceMs, ...files } = workerData as Start
 let store: ReportStore | undefined
@@ -27,8 +28,8 @@ const waiting: Waiting[] = []
 let next: NodeJS.Immediate | undefined
 let later: NodeJS.Timeout | undefined
 let pausedUntil = 0
-/** Position at which it was tidied last. */
-let tidied = 0
+/** Events counted since it was tidied last. */
+let untidied = 0
 /** When the last question came, by performance.now: who asks once often asks again. */
 let asked = 0
 
@@ -50,7 +51,7 @@ function take(question: Question): void {
   }
   asked = performance.now()
   try {
-    const end = opened().end()
+    const end = opened().end(question.customer)
     waiting.push({ ...question, end, until: asked + patienceMs })
     count()
   } catch (error) {
@@ -69,13 +70,15 @@ function countSlice(): void {
   next = undefined
   const begun = performance.now()
   try {
-    const progress = opened().rollUp(SLICE)
-    answerWaiting(progress)
+    const wanted = [...new Set(waiting.map(({ customer }) => customer))]
+    const { counted, isDone } = opened().rollUp(SLICE, wanted)
+    untidied += counted
+    answerWaiting()
     if (waiting.length > 0) count()
-    else if (progress.seq < progress.end) later = setTimeout(count, 3 * (performance.now() - begun))
-    else if (Math.abs(progress.seq - tidied) >= TIDY_EVENTS && begun - asked > LOOK_MS) {
+    else if (!isDone) later = setTimeout(count, 3 * (performance.now() - begun))
+    else if (untidied >= TIDY_EVENTS && begun - asked > LOOK_MS) {
       opened().tidy()
-      tidied = progress.seq
+      untidied = 0
     }
   } catch (error) {
     pausedUntil = performance.now() + PAUSE_MS
@@ -83,26 +86,25 @@ function countSlice(): void {
   }
 }
 
-function answerWaiting({ seq, end }: Progress): void {
+function answerWaiting(): void {
   const now = performance.now()
-  for (const question of waiting.splice(0)) {
-    const upTo = Math.min(question.end, end)
-    if (seq >= upTo && answer(question, upTo)) continue
-    if (question.until > now) waiting.push(question)
-    else tell({ number: question.number, behind: { seq, end } })
-  }
+  for (const question of waiting.splice(0)) if (!answer(question, now)) waiting.push(question)
+  // A slice serves only some customers: the next one begins with another.
+  waiting.push(...waiting.splice(0, 1))
 }
 
 /** Whether there was an answer: reports that turn out to be damaged are counted again first. */
-function answer({ number, customer, tracking }: Waiting, upTo: number): boolean {
+function answer({ number, customer, tracking, end, until }: Waiting, now: number): boolean {
   try {
+    const upTo = Math.min(end, opened().end(customer))
     const value = opened().read(customer, tracking, upTo)
     if (value) tell({ number, value })
-    return value !== undefined
+    else if (until <= now) tell({ number, behind: { seq: opened().counted(customer), end: upTo } })
+    else return false
   } catch (error) {
     tell({ number, error: textOf(error) })
-    return true
   }
+  return true
 }
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

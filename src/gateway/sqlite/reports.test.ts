@@ -40,10 +40,10 @@ function open() {
   return {
     ...paths,
     /** Stores visits, each of another device. */
-    add(count: number, event = 'view_page') {
+    add(count: number, event = 'view_page', customer = 'demo') {
       const url = `https://shop.test/?${new URLSearchParams(SPRING)}`
       const visits = Array.from({ length: count }, () => ({
-        ...{ customer: 'demo', id: randomUUID(), at: 1_700_000_000_000, receivedAt: 1 },
+        ...{ customer, id: randomUUID(), at: 1_700_000_000_000, receivedAt: 1 },
         ...{ operation: 'viewHomepage', event, did: randomUUID(), bot: false },
         payload: JSON.stringify({ url }),
       }))
@@ -85,9 +85,24 @@ test('a long log that is not counted yet is told with how far it is, and counted
   const failure = await visitorsOf(reports).catch((error) => error)
   expect(failure).toBeInstanceOf(Unavailable)
   expect(failure.message).toMatch(
-    /^The report is not ready yet: [1-9]\d* of 2000 events are counted/,
+    /^The report is not ready yet: it is counted up to event [1-9]\d* of 2000 of the log/,
   )
   await expect.poll(() => visitorsOf(reports).catch(() => 0), { timeout: 20_000 }).toBe(2_000)
+  await end()
+})
+
+test('a report does not wait for what other customers stored', async () => {
+  const { add, start, end } = open()
+  add(10_000, 'view_page', 'flooded')
+  add(50, 'view_page', 'quiet')
+  const reports = start({ patienceMs: 60_000 })
+  reports.follow()
+  const visitors = async (customer: string) => (await reports.read(customer, SPRING)).visitors
+  const flooded = visitors('flooded')
+  const first = Promise.race([flooded.then(() => 'flooded'), visitors('quiet')])
+  expect(await first).toBe(50)
+  expect(await visitors('unknown')).toBe(0)
+  expect(await flooded).toBe(10_000)
   await end()
 })
 

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { Unavailable } from '../eventLog.ts'
 import type { ReportFigures, Reports } from '../report.ts'
 import type { Utm } from '../utm.ts'
-import type { Progress, ReportFiles } from './reportStore.ts'
+import type { ReportFiles } from './reportStore.ts'
 
 type Asked =
   | { readonly kind: 'read'; readonly customer: string; readonly tracking: Utm }
@@ -11,9 +11,17 @@ type Asked =
 export type Question = Asked & { readonly number: number }
 export type Reply =
   | { readonly number: number; readonly value: ReportFigures | undefined }
-  /** The log is not counted as far as the question needs; it goes on. */
-  | { readonly number: number; readonly behind: Progress }
+  /** The customer's events are not counted as far as the question needs; it goes on. */
+  | { readonly number: number; readonly behind: Behind }
   | { readonly number: number; readonly error: string }
+
+/** Positions in the log. */
+type Behind = {
+  /** Up to which the customer's events are counted. */
+  readonly seq: number
+  /** Up to which they must be. */
+  readonly end: number
+}
 
 /** What createSqliteReports needs. */
 export type ReportOptions = ReportFiles & {
@@ -43,8 +51,8 @@ const LIMITS = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 64 }
  * Several gateways of one machine may share both files. The reports file holds only what can be counted
  * again from the log: it may be deleted while no gateway runs.
  *
- * `read` waits `patienceMs` for what is not counted yet, as after an upgrade or a deletion; then it rejects
- * with Unavailable, whose message says how far that is, and the counting goes on.
+ * `read` waits `patienceMs` for what is not counted yet of its customer, as after an upgrade or a deletion;
+ * then it rejects with Unavailable, whose message says how far that is, and the counting goes on.
  */
 export function createSqliteReports(options: ReportOptions): Reports {
   const { workerFile, eventsFile, reportsFile, patienceMs = 5_000 } = options
@@ -123,9 +131,9 @@ function startThread(workerFile: URL, start: Start): Thread {
   }
 }
 
-const notReady = ({ seq, end }: Progress): Unavailable =>
+const notReady = ({ seq, end }: Behind): Unavailable =>
   new Unavailable(
-    `The report is not ready yet: ${seq} of ${end} events are counted. Ask again`,
+    `The report is not ready yet: it is counted up to event ${seq} of ${end} of the log. Ask again`,
     RETRY_SECONDS,
   )
 

@@ -1,0 +1,88 @@
+import Database from 'better-sqlite3'
+
+/** An event, as far as reports need it. */
+export type Row = {
+  readonly seq: number
+  readonly id: Buffer
+  readonly at: number
+  readonly operation: string
+  readonly event: string
+  readonly did: string | null
+  readonly payload: string
+}
+
+/** The event log, as reports read it. */
+export type ReportLog = ReturnType<typeof openLog>
+
+/**
+ * Opens the log for reading; another thread writes it meanwhile.
+ *
+ * @throws Error that names the file, here and in everything that reads: what fails here is no damage of the
+ *   reports.
+ */
+export function openLog(file: string) {
+  const explain = (error: unknown) =>
+    new Error(`${file} can not be read: ${(error as Error).message}`, { cause: error })
+
+  function reading<Result>(read: () => Result): Result {
+    try {
+      return read()
+    } catch (error) {
+      throw explain(error)
+    }
+  }
+
+  const { database, last, lastOf, idAt, next, between, rows } = reading(() => {
+    const database = new Database(file, { readonly: true, fileMustExist: true, timeout: 5_000 })
+    return {
+      database,
+      last: database.prepare<[], number | null>('SELECT max(seq) FROM events').pluck(),
+      lastOf: database
+        .prepare<[string], number | null>(
+          'SELECT max(seq) FROM events INDEXED BY events_by_customer WHERE customer = ?',
+        )
+        .pluck(),
+      idAt: database.prepare<[number], Buffer>('SELECT id FROM events WHERE seq = ?').pluck(),
+      next: database
+        .prepare<[string], string | null>(
+          'SELECT min(customer) FROM events INDEXED BY events_by_customer WHERE customer > ?',
+        )
+        .pluck(),
+      // By position: the planner would rather read an index of all events.
+      between: database
+        .prepare<[number, number], string>(
+          'SELECT DISTINCT customer FROM events NOT INDEXED WHERE seq > ? AND seq <= ?',
+        )
+        .pluck(),
+      rows: database.prepare<[string, number, number], Row>(
+        `SELECT seq, id, at, operation, event, did, payload
+         FROM events INDEXED BY events_by_customer
+         WHERE customer = ? AND seq > ? ORDER BY seq LIMIT ?`,
+      ),
+    }
+  })
+  return {
+    /** The last position, of everything or of a customer's events; 0 where there is none. */
+    end: (customer?: string) =>
+      reading(() => (customer === undefined ? last.get() : lastOf.get(customer))) ?? 0,
+    idAt: (seq: number) => reading(() => idAt.get(seq)),
+    /** The first customer with events whose id comes after another one's in the order of texts. */
+    customerAfter: (customer: string) => reading(() => next.get(customer)) ?? undefined,
+    /** Of whom the events behind `after` up to `upTo` are. */
+    customersBetween: (after: number, upTo: number) => reading(() => between.all(after, upTo)),
+    /** One after the other: a slice of large payloads never is in memory as a whole. */
+    *after(customer: string, seq: number, max: number): Generator<Row, void> {
+      const found = rows.iterate(customer, seq, max)
+      try {
+        for (;;) {
+          const { value, done } = reading(() => found.next())
+          if (done) return
+          yield value
+        }
+      } finally {
+        found.return?.()
+      }
+    },
+    close: () => void database.close(),
+  }
+}

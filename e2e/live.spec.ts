@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Page } from '@playwright/test'
 import type { Gateway } from '../src/gateway/index.ts'
 import { expect, test } from './fixtures.ts'
@@ -126,6 +127,83 @@ test('the tag has the tracking key of now', async ({ page, gateway }) => {
   const trackingKey = gateway.customers.rotate(one.customerId, 'tracking') as string
   await page.getByTestId('show-tag').click()
   await expect(page.getByTestId('tag-dialog')).toContainText(`/t/j/${trackingKey}"`)
+})
+
+test('no room for one more view: said, and gone when there is', async ({
+  page,
+  context,
+  gateway,
+}) => {
+  const one = add(gateway, 'One')
+  await signIn(page, gateway, one)
+  await page.goto('about:blank')
+  // Not pages: a browser has six connections to a host, and each view takes one.
+  const cookie = (await context.cookies()).map(({ name, value }) => `${name}=${value}`).join('; ')
+  const address = `${gateway.url}/live/events?customer=${one.customerId}`
+  const others: AbortController[] = []
+  while (others.length < 10) {
+    const other = new AbortController()
+    const { status } = await fetch(address, { headers: { cookie }, signal: other.signal })
+    if (status === 200) others.push(other)
+  }
+  await page.goto(`${gateway.url}/live`)
+  await expect(page.getByTestId('no-room')).toContainText(
+    'Too many live views of this shop are open.',
+  )
+  await expect(page.getByTestId('empty')).toBeHidden()
+  others[0]?.abort()
+  await expect(page.getByTestId('state')).toHaveText('live')
+  await expect(page.getByTestId('no-room')).toBeHidden()
+  await expect(page.getByTestId('empty')).toBeVisible()
+  for (const other of others) other.abort()
+})
+
+test('a large event: shown shortened, and said so', async ({ page, gateway }) => {
+  const one = add(gateway, 'One')
+  const { customerId: customer } = one
+  const payload = { search_term: `mugs ${'x'.repeat(130_000)}`, url: 'https://shop.example/s' }
+  await gateway.log.append([
+    {
+      ...{ customer, id: randomUUID(), at: Date.now(), receivedAt: Date.now(), did: null },
+      ...{ operation: 'search', event: 'search', bot: false, payload: JSON.stringify(payload) },
+    },
+  ])
+  await signIn(page, gateway, one)
+  const row = page.getByTestId('row')
+  await expect(row).toContainText('mugs xxx')
+  await expect(row).toContainText('cut')
+  await row.locator('.open').click()
+  await expect(page.getByTestId('shortened')).toContainText('130 kB are stored')
+  await expect(page.getByTestId('json')).toContainText('x…"')
+  await page.getByTestId('close-inspector').click()
+})
+
+test('too many wrong keys: said, with the time to wait, and the good key comes in', async ({
+  page,
+  gateway,
+}) => {
+  const one = add(gateway, 'One')
+  await page.goto(`${gateway.url}/live`)
+  await fillIn(page, { ...one, restKey: 'wrong' })
+  await expect(page.getByTestId('login-error')).toHaveText(
+    'This customer ID and REST key do not belong together.',
+  )
+  const headers = { 'content-type': 'application/json' }
+  const body = JSON.stringify({ customerId: one.customerId, restKey: 'wrong' })
+  await expect(async () => {
+    await Promise.all(
+      Array.from({ length: 30 }, () =>
+        fetch(`${gateway.url}/live/login`, { method: 'POST', headers, body }),
+      ),
+    )
+    await page.getByTestId('login-submit').click()
+    await expect(page.getByTestId('login-error')).toHaveText(
+      /^Too many tries\. .* in (a second|\d seconds)\.$/,
+      { timeout: 1_000 },
+    )
+  }).toPass()
+  await fillIn(page, one)
+  await expect(page.getByTestId('state')).toHaveText('live')
 })
 
 test.describe('on a phone', () => {

@@ -18,8 +18,11 @@ export async function signIn(customerId, restKey) {
   const answer = await post('/live/login', { customerId, restKey }).catch(() => undefined)
   if (!answer) return 'The gateway does not answer. Is it running?'
   if (answer.ok) return ''
-  if (answer.status === 429)
-    return `Too many attempts. Try again in ${answer.headers.get('retry-after') ?? 'a few'} seconds.`
+  if (answer.status === 429) {
+    const seconds = Number(answer.headers.get('retry-after')) || 5
+    const wait = seconds === 1 ? 'a second' : `${seconds} seconds`
+    return `Too many tries. Check the customer ID and the REST key, and try again in ${wait}.`
+  }
   if (answer.status === 401 || answer.status === 404)
     return 'This customer ID and REST key do not belong together.'
   return `That did not work (${answer.status}).`
@@ -37,8 +40,8 @@ function post(path, body) {
 
 /**
  * Opens the stream of a customer and keeps it open: the browser reconnects by itself where the line
- * breaks; where the gateway refused, we ask whom this viewer may see. Who may not look any more is told
- * why, once, and the stream stays closed.
+ * breaks; where the gateway refused, we ask why and whom this viewer may see. Who may not look any more is
+ * told why, once, and the stream stays closed.
  *
  * @param {string} customerId
  * @param {{ onEvent: (event: object) => void, onState: (state: string) => void,
@@ -46,13 +49,14 @@ function post(path, body) {
  * @returns {() => void} closes it.
  */
 export function startFeed(customerId, { onEvent, onState, onEnd }) {
+  const address = `/live/events?customer=${encodeURIComponent(customerId)}`
   let source
   let timer = 0
   let failures = 0
   let stopped = false
 
   function open() {
-    source = new EventSource(`/live/events?customer=${encodeURIComponent(customerId)}`)
+    source = new EventSource(address)
     source.onopen = () => {
       failures = 0
       onState('connected')
@@ -69,12 +73,15 @@ export function startFeed(customerId, { onEvent, onState, onEnd }) {
       onEnd(readReason(data))
     })
     source.onerror = () => {
-      onState('reconnecting')
       // CONNECTING: the browser tries by itself. CLOSED: it has given up, so we try.
       if (source.readyState === EventSource.CLOSED) again()
+      else onState('reconnecting')
     }
   }
-  function again() {
+  async function again() {
+    const state = await findRefusal(address)
+    if (stopped) return
+    onState(state)
     clearTimeout(timer)
     const wait = RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]
     timer = setTimeout(async () => {
@@ -99,6 +106,16 @@ export function startFeed(customerId, { onEvent, onState, onEnd }) {
   onState('connecting')
   open()
   return stop
+}
+
+/** Why the gateway does not open a stream, as a state: HEAD answers what GET would. */
+async function findRefusal(/** @type {string} */ address) {
+  const answer = await fetch(address, { method: 'HEAD' }).catch(() => undefined)
+  // A proxy has errors of its own, which are pages.
+  const isOurs = answer?.headers.get('content-type')?.startsWith('application/json')
+  if (isOurs && answer.status === 429) return 'shop-full'
+  if (isOurs && answer.status === 503) return 'full'
+  return 'reconnecting'
 }
 
 /** Why the gateway ended the stream: `{"reason"}`. */

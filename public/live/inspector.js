@@ -50,6 +50,8 @@ export function createInspector({ onClose, onDevice }) {
       .replaceChildren(
         ...facts.map(([name, ...value]) => h('div', {}, h('dt', {}, name), h('dd', {}, ...value))),
       )
+    $('#shortened').hidden = !record.storedBytes
+    $('#shortened').textContent = record.storedBytes ? describeCut(record) : ''
     panel.querySelector('pre').replaceChildren(...paint(json))
     panel.hidden = false
     panel.scrollTop = 0
@@ -62,6 +64,13 @@ export function createInspector({ onClose, onDevice }) {
     document.body.classList.remove('inspecting')
   }
   return { show, hide }
+}
+
+function describeCut({ storedBytes, payload }) {
+  const size = `${Math.round(storedBytes / 1000)} kB`
+  return Object.keys(payload).length > 0
+    ? `Shown shortened: ${size} are stored. Long texts are cut here and end in “…”.`
+    : `The payload is too large to be shown: ${size} are stored.`
 }
 
 function exact(/** @type {number} */ at) {

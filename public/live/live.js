@@ -11,6 +11,12 @@ import { createOperator, showState } from './operator.js'
 import { createStream } from './stream.js'
 import { createSummary } from './summary.js'
 
+/** Why there is no stream, where the gateway has no room for one more. */
+const NO_ROOM = {
+  'shop-full':
+    'Too many live views of this shop are open. Close one of them, in another tab or on another computer: this page goes on as soon as there is room.',
+  full: 'Too many live views are open on this gateway. This page goes on as soon as there is room.',
+}
 /** New events are told to screen readers together, at most this often. */
 const SAY_EVERY_MS = 15_000
 
@@ -61,7 +67,7 @@ function watch(customer, serverNow) {
   setTimeout(draw, 700)
   stopFeed = startFeed(customerId, {
     onEvent: receive,
-    onState: showState,
+    onState: showFeedState,
     onEnd: (reason) => {
       if ($('#tag').open) $('#tag').close()
       operator.showEnd(customer, reason)
@@ -80,6 +86,16 @@ async function showTag() {
   const { customerId } = watched
   const one = await operator.reload()
   if (one?.customerId === customerId && watched.customerId === customerId) writeTag(one.trackingKey)
+}
+
+function showFeedState(/** @type {string} */ state) {
+  showState(state)
+  const notice = $('#no-room')
+  const said = NO_ROOM[state] ?? ''
+  if (notice.textContent === said) return
+  notice.textContent = said
+  notice.hidden = !said
+  drawAround()
 }
 
 /* What arrives */
@@ -116,7 +132,7 @@ function draw() {
 function drawAround() {
   summary.draw(filter)
   const none = $('#stream').childElementCount === 0
-  $('#empty').hidden = model.total() > 0
+  $('#empty').hidden = model.total() > 0 || !$('#no-room').hidden
   document.body.classList.toggle('waits', model.total() === 0)
   $('#no-match').hidden = !none || model.total() === 0
   $('.columns').hidden = none

@@ -214,6 +214,8 @@ export function showState(/** @type {string} */ state) {
       connecting: 'connecting',
       connected: 'live',
       reconnecting: 'reconnecting…',
+      'shop-full': 'no room, trying again…',
+      full: 'no room, trying again…',
       unreachable: 'gateway does not answer, trying again…',
       'signed-out': 'signed out',
     }[state] ?? ''

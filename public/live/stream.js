@@ -125,6 +125,9 @@ export function createStream({ onChoose, onDevice }) {
           { class: 'what' },
           ...(main ? [h('b', {}, main)] : []),
           ...(more ? [h('span', {}, more)] : []),
+          ...(record.storedBytes
+            ? [h('em', { title: 'Its payload is large, and shown shortened' }, 'cut')]
+            : []),
           ...(record.bot ? [h('em', { title: 'Its user agent says it is a bot' }, 'bot')] : []),
         ),
       ),

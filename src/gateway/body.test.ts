@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest'
+import { readBodyOf } from '../test/readBody.ts'
 import { readJson } from './body.ts'
 
 const MAX_BYTES = 2 ** 20
 
-const read = (body: string) =>
-  readJson(
-    new Request('http://a.example/', {
-      method: 'POST',
-      body,
-      headers: { 'content-length': `${Buffer.byteLength(body)}` },
-    }),
-    MAX_BYTES,
-  )
+const read = (body: string) => {
+  const request = new Request('http://a.example/', {
+    method: 'POST',
+    body,
+    headers: { 'content-length': `${Buffer.byteLength(body)}` },
+  })
+  return readJson(request, readBodyOf(request), MAX_BYTES)
+}
 
 const PADDING = `"${'x'.repeat(4_096)}"`
 /** So many lists in one another, around something. */

@@ -1,5 +1,6 @@
 import { toUSVString } from 'node:util'
 import type { Refusal } from './answers.ts'
+import type { ReadBody } from './http/readBody.ts'
 
 export type Body = { readonly ok: true; readonly json: unknown; readonly bytes: number } | Refusal
 
@@ -8,7 +9,7 @@ const MAX_VALUES = 1_000
 
 /**
  * Reads a request's body as JSON: from browsers it comes as text/plain (no preflight), from servers as
- * application/json, from some with no type at all. Never reads more than the limit.
+ * application/json, from some with no type at all. Rejects as `readBody` does.
  *
  * @param maxBytes Largest body, bytes of UTF-8; above it 413.
  * @param options.whenEmpty What no body stands for, whatever type it claims. Default: it is no JSON, 400.
@@ -17,6 +18,7 @@ const MAX_VALUES = 1_000
  */
 export async function readJson(
   request: Request,
+  readBody: ReadBody,
   maxBytes: number,
   options: { readonly whenEmpty?: unknown; readonly maxValues?: number } = {},
 ): Promise<Body> {
@@ -31,13 +33,9 @@ export async function readJson(
   const encoding = headers.get('content-encoding')
   if (encoding && encoding.trim().toLowerCase() !== 'identity')
     return refusal(415, 'Expected a body without Content-Encoding')
-  const text =
-    said === null
-      ? await readUpTo(request, maxBytes)
-      : Number(said) > maxBytes
-        ? undefined
-        : await request.text()
-  if (text === undefined) return refusal(413, `Expected a body of at most ${maxBytes} bytes`)
+  const bytes = await readBody(maxBytes)
+  if (!bytes) return refusal(413, `Expected a body of at most ${maxBytes} bytes`)
+  const text = decoder.decode(bytes)
   if (text.length > SHORT_CHARACTERS) {
     const fault = findExcess(text, maxValues)
     if (fault) return fault
@@ -45,7 +43,7 @@ export async function readJson(
   const json = whenEmpty !== undefined && !text.trim() ? whenEmpty : parse(text)
   return json === undefined
     ? refusal(400, 'The body is not JSON')
-    : { ok: true, json, bytes: said === null ? Buffer.byteLength(text) : Number(said) }
+    : { ok: true, json, bytes: bytes.length }
 }
 
 /** Nothing that is taken nests deeper than four levels, five in a batch. */
@@ -53,24 +51,9 @@ const MAX_LEVELS = 64
 /** A text of so many characters has no time to nest harmfully; an event is shorter than this. */
 const SHORT_CHARACTERS = 4_096
 
-const refusal = (status: number, message: string): Refusal => ({ ok: false, status, message })
+const decoder = new TextDecoder()
 
-/** A body of unknown length: undefined as soon as it grows above the limit. */
-async function readUpTo(request: Request, maxBytes: number): Promise<string | undefined> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  const reader = request.body?.getReader()
-  for (;;) {
-    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined }
-    if (done || !value) return new TextDecoder().decode(Buffer.concat(chunks))
-    bytes += value.length
-    if (bytes > maxBytes) {
-      await reader?.cancel()
-      return undefined
-    }
-    chunks.push(value)
-  }
-}
+const refusal = (status: number, message: string): Refusal => ({ ok: false, status, message })
 
 /**
  * Counts a text's values and levels before it is parsed: JSON.parse takes a microsecond a level and up to

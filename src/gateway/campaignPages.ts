@@ -1,6 +1,6 @@
 import { answer, type Refusal, refuse } from './answers.ts'
 import { type CampaignOperations, MAX_CREATE_BYTES } from './campaignOperations.ts'
-import { type Operators, readOwnJson } from './operators.ts'
+import { type Connected, type Operators, readOwnJson } from './operators.ts'
 import { createPlaces } from './places.ts'
 
 /** What the campaigns page needs of the rest of the gateway. */
@@ -53,13 +53,13 @@ export function createCampaignPages({ operations, operators }: CampaignPageParts
       return found.ok ? answer(200, toBody(found)) : refuse(found)
     }
 
-  async function create(request: Request, peer: string): Promise<Response> {
+  async function create(request: Request, peer: string, { env }: Connected): Promise<Response> {
     const watched = operators.findWatched(request, peer)
     if (!watched.ok) return refuse(watched)
     const { customerId } = watched
     const leave = await creates.take(customerId)
     try {
-      const body = await readOwnJson(request, MAX_CREATE_BYTES)
+      const body = await readOwnJson(request, env.readBody, MAX_CREATE_BYTES)
       if (!body.ok) return refuse(body)
       const created = await operations.create(customerId, body.json)
       return created.ok ? answer(200, created.record) : refuse(created)

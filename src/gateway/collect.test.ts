@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bundleWorker, makeFolder, recordsOf } from '../test/gateway.ts'
+import { readBodyOf } from '../test/readBody.ts'
 import { createAddresses } from './address.ts'
 import { createAdmission } from './admission.ts'
 import { createCollect } from './collect.ts'
@@ -68,25 +69,23 @@ const post = async (
   payload: unknown = PAYLOAD,
   headers: Headers = { origin: ORIGIN },
 ) => {
-  const response = await collect.collectOne(
-    new Request(`http://t.example/t/r?${query}`, {
-      method: 'POST',
-      headers: { 'content-type': 'text/plain', ...headers },
-      body: payload === '' ? '' : JSON.stringify(payload),
-    }),
-    '203.0.113.9',
-  )
+  const request = new Request(`http://t.example/t/r?${query}`, {
+    method: 'POST',
+    headers: { 'content-type': 'text/plain', ...headers },
+    body: payload === '' ? '' : JSON.stringify(payload),
+  })
+  const env = { readBody: readBodyOf(request) }
+  const response = await collect.collectOne(request, '203.0.113.9', { env })
   return { status: response.status, body: await response.json(), headers: response.headers }
 }
 const postBatch = async (body: unknown, query = 'k=SHOPKEY1') => {
-  const response = await collect.collectBatch(
-    new Request(`http://t.example/t/batch?${query}`, {
-      method: 'POST',
-      headers: { origin: ORIGIN },
-      body: typeof body === 'string' ? body : JSON.stringify(body),
-    }),
-    '203.0.113.9',
-  )
+  const request = new Request(`http://t.example/t/batch?${query}`, {
+    method: 'POST',
+    headers: { origin: ORIGIN },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+  const env = { readBody: readBodyOf(request) }
+  const response = await collect.collectBatch(request, '203.0.113.9', { env })
   return { status: response.status, body: await response.json() }
 }
 const newest = async () => (await recordsOf({ log })).at(-1)

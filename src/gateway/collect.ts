@@ -8,6 +8,7 @@ import type { CustomerLookup } from './customerLookup.ts'
 import { type Customer, hasRestKey } from './customers.ts'
 import { makeEventId } from './eventId.ts'
 import type { EventLog, LogEvent } from './eventLog.ts'
+import type { ReadBody } from './http/readBody.ts'
 import type { Metrics } from './metrics.ts'
 import { createCorrectedAt } from './moment.ts'
 import { allowsOrigin } from './origins.ts'
@@ -33,6 +34,9 @@ export type CollectParts = {
   /** The clock, ms since 1970. */
   readonly now: () => number
 }
+
+/** A handler's context, as far as it is looked at. */
+type Connected = { readonly env: { readonly readBody: ReadBody } }
 
 /** Who sends: a page of the customer's, or with the restKey a server that speaks for its visitor. */
 type Sender = { readonly ok: true; readonly customer: Customer; readonly isServer: boolean }
@@ -60,7 +64,7 @@ export function createCollect(parts: CollectParts) {
   const correctedAt = createCorrectedAt()
 
   /** POST /t/r: the body is one payload; `id`, `at` and `sent` travel in the query. */
-  async function collectOne(request: Request, peer: string): Promise<Response> {
+  async function collectOne(request: Request, peer: string, { env }: Connected): Promise<Response> {
     const query = queryOf(request)
     const sender = identify(query, request, peer)
     const source = toSource(sender, request, peer)
@@ -68,7 +72,7 @@ export function createCollect(parts: CollectParts) {
     const early = admission.arrive(source, bytes)
     if (early) return refusedOne(early, request)
     if (!sender.ok) return refusedOne(sender, request)
-    const body = await readJson(request, MAX_EVENT_BYTES)
+    const body = await readJson(request, env.readBody, MAX_EVENT_BYTES)
     if (!body.ok) return refusedOne(body, request)
     const late = admission.admit(source, 1, body.bytes, bytes)
     if (late) return refusedOne(late, request)
@@ -86,14 +90,20 @@ export function createCollect(parts: CollectParts) {
   }
 
   /** POST /t/batch: `{"sent", "events": [{"id", "at", "payload"}]}`; a verdict an event, in order. */
-  async function collectBatch(request: Request, peer: string): Promise<Response> {
+  async function collectBatch(
+    request: Request,
+    peer: string,
+    { env }: Connected,
+  ): Promise<Response> {
     const sender = identify(queryOf(request), request, peer)
     const source = toSource(sender, request, peer)
     const bytes = declaredBytes(request, MAX_BATCH_BYTES)
     const early = admission.arrive(source, bytes)
     if (early) return refused(early)
     if (!sender.ok) return refused(sender)
-    const body = await readJson(request, MAX_BATCH_BYTES, { maxValues: MAX_BATCH_VALUES })
+    const body = await readJson(request, env.readBody, MAX_BATCH_BYTES, {
+      maxValues: MAX_BATCH_VALUES,
+    })
     if (!body.ok) return refused(body)
     const { sent, events } = asObject(body.json) ?? {}
     if (!Array.isArray(events))

@@ -3,6 +3,7 @@ import { answer, JSON_HEADERS, type Refusal, refuse } from './answers.ts'
 import { readJson } from './body.ts'
 import { type Customer, type Customers, hasRestKey } from './customers.ts'
 import { DEMO_CUSTOMER_ID } from './demo.ts'
+import type { ReadBody } from './http/readBody.ts'
 import { hashSecret, isSecret } from './keys.ts'
 import { LOOPBACK_ORIGINS } from './origins.ts'
 import { createSessions, SESSION_SECONDS } from './sessions.ts'
@@ -18,6 +19,9 @@ export type OperatorParts = {
   /** A monotonic clock, ms. */
   readonly monotonicNow: () => number
 }
+
+/** A handler's context, as far as it is looked at. */
+export type Connected = { readonly env: { readonly readBody: ReadBody } }
 
 /** Why an operator may not look any more. */
 export type EndReason = 'signed_out' | 'key_changed' | 'removed'
@@ -89,8 +93,8 @@ export function createOperators(parts: OperatorParts) {
   }
 
   /** POST /live/login: a good restKey adds its customer to what this browser may see. */
-  async function login(request: Request, peer: string): Promise<Response> {
-    const body = await readOwnJson(request, MAX_LOGIN_BYTES)
+  async function login(request: Request, peer: string, { env }: Connected): Promise<Response> {
+    const body = await readOwnJson(request, env.readBody, MAX_LOGIN_BYTES)
     if (!body.ok) return refuse(body)
     const { customerId, restKey } = (body.json ?? {}) as Record<string, unknown>
     if (typeof customerId !== 'string' || typeof restKey !== 'string')
@@ -114,8 +118,8 @@ export function createOperators(parts: OperatorParts) {
   }
 
   /** POST /live/logout with `{}`: ends the session, also for the streams that it opened. */
-  async function logout(request: Request, peer: string): Promise<Response> {
-    const body = await readOwnJson(request, MAX_LOGIN_BYTES)
+  async function logout(request: Request, peer: string, { env }: Connected): Promise<Response> {
+    const body = await readOwnJson(request, env.readBody, MAX_LOGIN_BYTES)
     if (!body.ok) return refuse(body)
     sessions.signOut(tokenOf(request, peer))
     return answer(200, {}, { ...JSON_HEADERS, 'set-cookie': cookie(request, peer, '', 0) })
@@ -203,9 +207,9 @@ const NOT_SIGNED_IN: Refusal = { ok: false, status: 401, message: 'Sign in first
  *
  * @param maxBytes Largest body, bytes of UTF-8.
  */
-export async function readOwnJson(request: Request, maxBytes: number) {
+export async function readOwnJson(request: Request, readBody: ReadBody, maxBytes: number) {
   return /^application\/json\b/i.test(request.headers.get('content-type') ?? '')
-    ? readJson(request, maxBytes)
+    ? readJson(request, readBody, maxBytes)
     : ({
         ok: false,
         status: 415,

@@ -9,6 +9,7 @@ import type { CustomerLookup } from './customerLookup.ts'
 import { type Customer, hasRestKey } from './customers.ts'
 import { makeEventId } from './eventId.ts'
 import type { EventLog } from './eventLog.ts'
+import type { ReadBody } from './http/readBody.ts'
 import type { Metrics } from './metrics.ts'
 import { createPlaces } from './places.ts'
 import { checkCredentials } from './restChecks.ts'
@@ -46,7 +47,7 @@ const MAX_LISTS_BYTES = 40 * 2 ** 20
 const LINE = { maxWaiting: 200, waitMs: 2_000 }
 
 /** A handler's context, as far as it is looked at: `hangUp` breaks the connection. */
-type Connected = { readonly env: { readonly hangUp: () => void } }
+type Connected = { readonly env: { readonly hangUp: () => void; readonly readBody: ReadBody } }
 
 /** What a request is answered for. */
 type Call = Connected['env'] & {
@@ -177,7 +178,7 @@ export function createRest(parts: RestParts) {
   async function write(
     { customerId }: Customer,
     items: readonly CampaignSize[],
-    around: Connected['env'] & { readonly before: string; readonly after: string },
+    around: { readonly hangUp: () => void; readonly before: string; readonly after: string },
   ): Promise<Response> {
     const whole = items.reduce((sum, { bytes }) => sum + bytes, 0)
     const lists = whole <= SMALL_LIST_BYTES ? smallLists : largeLists
@@ -189,11 +190,11 @@ export function createRest(parts: RestParts) {
 
   /** Reads a body, and counts one whose length was not declared. */
   async function read(
-    { request, customer }: Call,
+    { request, customer, readBody }: Call,
     maxBytes: number,
     options?: { readonly whenEmpty: unknown },
   ): Promise<Body> {
-    const body = await readJson(request, maxBytes, options)
+    const body = await readJson(request, readBody, maxBytes, options)
     if (!body.ok) return body
     const uncounted = body.bytes - declaredBytes(request, maxBytes)
     return (uncounted > 0 ? admission.call(customer, 0, uncounted) : undefined) ?? body
@@ -234,6 +235,7 @@ export function createRest(parts: RestParts) {
             query,
             address,
             hangUp: env.hangUp,
+            readBody: env.readBody,
           })))
         : identified
       if (answered instanceof Response) return answered

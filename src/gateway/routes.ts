@@ -10,6 +10,7 @@ import { type CollectParts, createCollect } from './collect.ts'
 import { createCustomerLookup } from './customerLookup.ts'
 import type { Customers } from './customers.ts'
 import { Unavailable } from './eventLog.ts'
+import type { ReadBody } from './http/readBody.ts'
 import { createLive, type LiveLimits } from './live.ts'
 import { createShowMetrics } from './metricsServer.ts'
 import { createOperators, pageHeaders } from './operators.ts'
@@ -51,6 +52,7 @@ export type Env = {
     readonly peer: string
     /** Breaks the connection: the answer is no whole one. */
     readonly hangUp: () => void
+    readonly readBody: ReadBody
   }
 }
 

@@ -160,7 +160,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       requestTimeoutMs: options.requestTimeoutMs,
       sendTimeoutMs: options.sendTimeoutMs,
       onClosed: metrics.connectionClosed,
-      onRefused: metrics.refused,
     }
     const server = createHttpServer({ ...bounds, fetch: routes.fetch, maxConnections })
     const metricsServer = createHttpServer({

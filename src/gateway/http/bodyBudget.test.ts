@@ -1,33 +1,41 @@
 import { expect, test } from 'vitest'
-import { bodyBytesOf, createBodyBudget } from './bodyBudget.ts'
+import { createBodyBudget } from './bodyBudget.ts'
 
 test('one address has a quarter, all together the whole', () => {
-  const { reserve } = createBodyBudget(100)
-  const give = ['a', 'b', 'c', 'd'].map((address) => reserve(25, address))
-  expect(give.every(Boolean)).toBe(true)
-  expect(reserve(1, 'a')).toBeUndefined()
-  expect(reserve(1, 'e')).toBeUndefined()
-  give[0]?.()
-  give[0]?.()
-  expect(reserve(26, 'e')).toBeUndefined()
-  expect(reserve(25, 'a')).toBeDefined()
-  expect(reserve(1, 'e')).toBeUndefined()
+  const { lease } = createBodyBudget(100)
+  const leases = ['a', 'b', 'c', 'd'].map(lease)
+  expect(leases.map(({ grow }) => grow(25))).toEqual([true, true, true, true])
+  expect(lease('a').grow(1)).toBe(false)
+  expect(lease('e').grow(1)).toBe(false)
+  leases[0]?.release()
+  leases[0]?.release()
+  expect(lease('e').grow(26)).toBe(false)
+  expect(lease('a').grow(25)).toBe(true)
+  expect(lease('e').grow(1)).toBe(false)
 })
 
-test('a body above the share, or above all of it, fits alone', () => {
-  const { reserve } = createBodyBudget(100)
-  const give = reserve(1_000, 'a')
-  expect(give).toBeDefined()
-  expect(reserve(1, 'b')).toBeUndefined()
-  give?.()
-  expect(reserve(50, 'b')).toBeDefined()
-  expect(reserve(1, 'b')).toBeUndefined()
+test('a body above the share, or above all of it, fits alone, also where it grows', () => {
+  const { lease } = createBodyBudget(100)
+  const alone = lease('a')
+  expect([alone.grow(90), alone.grow(910)]).toEqual([true, true])
+  expect(lease('b').grow(1)).toBe(false)
+  expect(lease('a').grow(1)).toBe(false)
+  alone.release()
+  const next = lease('b')
+  expect(next.grow(50)).toBe(true)
+  expect(lease('b').grow(1)).toBe(false)
+  expect(lease('c').grow(50)).toBe(true)
+  // What was refused holds no more than before.
+  expect(next.grow(1)).toBe(false)
+  next.release()
+  expect(lease('d').grow(25)).toBe(true)
 })
 
-test.each([
-  [{}, 0],
-  [{ 'content-length': '17' }, 17],
-  [{ 'transfer-encoding': 'chunked' }, 2 ** 20],
-])('%j announces %d bytes', (headers, bytes) => {
-  expect(bodyBytesOf({ headers })).toBe(bytes)
+test('what was given back grows again from nothing', () => {
+  const { lease } = createBodyBudget(100)
+  const one = lease('a')
+  one.grow(80)
+  one.release()
+  expect(lease('b').grow(100)).toBe(true)
+  expect(one.grow(1)).toBe(false)
 })

@@ -170,11 +170,15 @@ test('bodies of unknown or large length share a budget; the answer comes before 
   }
   const refused = async () => {
     const body = 'x'.repeat(100_000)
-    const { status, headers, text } = await send(own.url, target, { method: 'POST', body })
+    const origin = 'https://shop.example'
+    const sent = { method: 'POST', headers: { origin }, body }
+    const { status, headers, text } = await send(own.url, target, sent)
     return status === 503 && headers['retry-after'] && JSON.parse(text).id === id
   }
   await expect.poll(refused).toBeTruthy()
-  const { said } = write(head('Transfer-Encoding: chunked'), own.port)
+  const chunk = `${(100_000).toString(16)}\r\n${'x'.repeat(100_000)}\r\n`
+  const chunked = head('Transfer-Encoding: chunked').slice(0, -1)
+  const { said } = write(chunked + chunk, own.port)
   await expect.poll(said).toMatch(/^HTTP\/1.1 503 /)
   // Small ones get through, and those of others.
   const send1 = (peer: string, size: number) =>

@@ -1,10 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { getRequestListener, type HttpBindings } from '@hono/node-server'
-import type { Addresses } from '../address.ts'
-import { eventIdOf, headersFor, OPEN_HEADERS, refuse } from '../answers.ts'
+import { type Addresses, networkOf } from '../address.ts'
+import { OPEN_HEADERS, refuse } from '../answers.ts'
 import type { Env } from '../routes.ts'
-import { type BodyBudget, bodyBytesOf, SMALL_BODY_BYTES } from './bodyBudget.ts'
+import type { BodyBudget } from './bodyBudget.ts'
 import { type CloseReason, createConnections } from './connections.ts'
+import { createReadBody } from './readBody.ts'
 
 /** What the HTTP server of the gateway is made of. */
 export type HttpServerOptions = {
@@ -19,8 +20,6 @@ export type HttpServerOptions = {
   readonly sendTimeoutMs?: number | undefined
   /** Told of each connection that is closed to keep a bound. */
   readonly onClosed: (reason: CloseReason) => void
-  /** Told of each request that is refused before the routes see it, by status. */
-  readonly onRefused: (status: number) => void
 }
 
 /** Longer than the idle time of common load balancers (60 s), which else see resets. */
@@ -34,22 +33,22 @@ const NO_HOST = 'no-host.invalid'
 
 /** A server that turns sockets into requests for `fetch`, within bounds. */
 export function createHttpServer(options: HttpServerOptions): Server {
-  const { fetch, addresses, bodies, onRefused, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options
+  const { fetch, addresses, bodies, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options
 
   function answer(request: Request, { incoming, outgoing }: HttpBindings) {
     // A Host such as `xn--` passes the library's look at its characters and is no URL all the same.
     if (!URL.canParse(request.url)) return refuseAddress()
     const peer = incoming.socket.remoteAddress ?? ''
-    const bytes = bodyBytesOf(incoming)
-    if (bytes > SMALL_BODY_BYTES) {
-      const release = bodies.reserve(bytes, addresses.visitor(request, peer))
-      if (!release) {
-        onRefused(503)
-        return refuseBody(request.url)
-      }
-      outgoing.once('close', release)
-    }
-    return fetch(request, { peer, hangUp: () => void incoming.socket.destroy() })
+    return fetch(request, {
+      peer,
+      hangUp: () => void incoming.socket.destroy(),
+      readBody: createReadBody(
+        incoming as IncomingMessage,
+        outgoing as ServerResponse,
+        bodies,
+        () => networkOf(addresses.visitor(request, peer)),
+      ),
+    })
   }
 
   const listener = getRequestListener(
@@ -84,12 +83,6 @@ export function createHttpServer(options: HttpServerOptions): Server {
   )
   return server
 }
-
-const refuseBody = (url: string): Response =>
-  refuse(
-    { status: 503, message: 'Too many large bodies are being received', id: eventIdOf(url) },
-    { ...headersFor(new URL(url).pathname), 'retry-after': '2' },
-  )
 
 const refuseAddress = (): Response =>
   refuse({ status: 400, message: 'The address is invalid' }, OPEN_HEADERS)

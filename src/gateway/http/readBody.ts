@@ -1,0 +1,126 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Unavailable } from '../eventLog.ts'
+import { type BodyBudget, SMALL_BODY_BYTES } from './bodyBudget.ts'
+
+/**
+ * Reads the body of a request, once, into as much memory as it has bytes, however small the pieces are in
+ * which it comes.
+ *
+ * @param maxBytes The largest that is read.
+ * @returns undefined where it is larger. Rejects with Unavailable where all larger bodies together hold too
+ * much, a body of known length before anything of it is read; with another Error where the connection ends.
+ */
+export type ReadBody = (maxBytes: number) => Promise<Buffer | undefined>
+
+type Incoming = Pick<IncomingMessage, 'headers' | 'destroyed' | 'on' | 'off'>
+
+/**
+ * @param response What a body holds of the budget is given back when it closes: an answer may be as large.
+ * @param addressOf Whose body it is; asked only for larger ones.
+ */
+export const createReadBody =
+  (
+    incoming: Incoming,
+    response: Pick<ServerResponse, 'once'>,
+    budget: BodyBudget,
+    addressOf: () => string,
+  ): ReadBody =>
+  async (maxBytes) => {
+    const declared = incoming.headers['content-length']
+    const length = declared === undefined ? undefined : Number(declared)
+    if (length !== undefined && length > maxBytes) return undefined
+    if (incoming.destroyed) throw givenUp()
+    const reserve = createReserve(response, budget, addressOf)
+    if (length !== undefined && !reserve(length)) throw tooMuch()
+    return receive(incoming, length, maxBytes, reserve)
+  }
+
+/** Takes from the budget for a buffer of so many bytes, in place of the one before. */
+function createReserve(
+  response: Pick<ServerResponse, 'once'>,
+  budget: BodyBudget,
+  addressOf: () => string,
+) {
+  let grow: ((bytes: number) => boolean) | undefined
+  let reserved = SMALL_BODY_BYTES
+  return (bytes: number): boolean => {
+    if (bytes <= reserved) return true
+    if (!grow) {
+      const lease = budget.lease(addressOf())
+      response.once('close', lease.release)
+      grow = lease.grow
+      reserved = 0
+    }
+    const isRoom = grow(bytes - reserved)
+    if (isRoom) reserved = bytes
+    return isRoom
+  }
+}
+
+function receive(
+  incoming: Incoming,
+  length: number | undefined,
+  maxBytes: number,
+  reserve: (bytes: number) => boolean,
+): Promise<Buffer | undefined> {
+  return new Promise((resolve, reject) => {
+    let buffer: Buffer = EMPTY
+    let bytes = 0
+
+    function take(chunk: Buffer): void {
+      const total = bytes + chunk.length
+      if (total > maxBytes) {
+        end()
+        resolve(undefined)
+        return
+      }
+      if (total > buffer.length) {
+        // Most bodies come in one piece, which is kept as it is.
+        if (bytes === 0 && chunk.length === length) {
+          buffer = chunk
+          bytes = total
+          return
+        }
+        const size = length ?? Math.min(Math.max(total, 2 * buffer.length, 4_096), maxBytes)
+        if (length === undefined && !reserve(size)) {
+          end()
+          reject(tooMuch())
+          return
+        }
+        const larger = Buffer.allocUnsafeSlow(size)
+        buffer.copy(larger, 0, 0, bytes)
+        buffer = larger
+      }
+      chunk.copy(buffer, bytes)
+      bytes = total
+    }
+
+    function finish(): void {
+      end()
+      resolve(buffer.subarray(0, bytes))
+    }
+
+    function fail(error?: Error): void {
+      end()
+      reject(error ?? givenUp())
+    }
+
+    /** What comes from now on is let go: the stream flows on without a listener. */
+    function end(): void {
+      incoming.off('data', take)
+      incoming.off('end', finish)
+      incoming.off('error', fail)
+      incoming.off('close', fail)
+    }
+
+    incoming.on('end', finish)
+    incoming.on('error', fail)
+    incoming.on('close', fail)
+    incoming.on('data', take)
+  })
+}
+
+const EMPTY = Buffer.alloc(0)
+
+const givenUp = () => new Error('The request was given up')
+const tooMuch = () => new Unavailable('Too many large bodies are being received', 2)

@@ -39,10 +39,10 @@ type KeptPage = LivePage & {
 }
 
 /**
- * Reads of all live views: one at a time, the customers in turn, and after each a rest as long as the read
- * took. So an append waits for one page at most, and views take half of the log's thread at most, however
- * many there are. The views of one customer share pages: who is not far behind the one that read last
- * gets what that one got.
+ * Reads for all live views: one at a time, the customers in turn, and after each a pause as long as the read
+ * took. An append waits for one page at most, and the views use at most half of the time of the log's thread,
+ * however many are open. The views of a customer share the page that was read last: a view whose position lies
+ * in it gets the rest of that page without a read.
  */
 export function createLivePages(log: EventLog): LivePages {
   const turns = createPlaces({ max: 1, maxWaiting: 0, waitMs: 0, message: 'Too many reads' })
@@ -104,7 +104,7 @@ export function createLivePages(log: EventLog): LivePages {
       const found = findKept(customer, after)
       if (found) return found
       const release = await takeTurn(customer)
-      // Another view may have read the same meanwhile.
+      // Another view may have read the same page meanwhile.
       const foundNow = findKept(customer, after)
       if (!foundNow) return thenRest(release, () => readLog(customer, after))
       release()

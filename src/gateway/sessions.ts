@@ -16,9 +16,9 @@ export type Sessions = {
    * @returns The token that names it now, 256 random bits.
    */
   signIn(token: string, customerId: string, keyHash: Buffer): string
-  /** A session that lasts still. */
+  /** The session of a token, while it lasts. */
   find(token: string): Session | undefined
-  /** Whether a session that was found lasts still. */
+  /** Whether a session that was found earlier has not ended since. */
   lasts(session: Session): boolean
   signOut(token: string): void
 }
@@ -27,8 +27,8 @@ export type Sessions = {
 export const SESSION_SECONDS = 12 * 3600
 const MAX_SESSIONS = 10_000
 /**
- * Sessions that may see one customer; above it the oldest may not any more. A shop's people have less, and who
- * has one key can not end the sessions of other customers.
+ * Sessions of one customer; above it the oldest loses that customer. The people of a shop need fewer, and a
+ * stranger with the key of one customer can not end the sessions of others.
  */
 const MAX_SESSIONS_OF_CUSTOMER = 100
 

@@ -1,8 +1,8 @@
 import type { LogRecord } from './eventLog.ts'
 
-/** A larger payload is shown shortened, bytes of UTF-8: no view has to hold a whole one. */
+/** Larger payloads are shown shortened, bytes of UTF-8, so that no view has to hold a whole one. */
 export const MAX_SHOWN_BYTES = 16_384
-/** A longer text is cut in what is shown shortened, UTF-16 code units. */
+/** Longer texts of such a payload are cut, UTF-16 code units. */
 export const MAX_SHOWN_TEXT = 256
 
 /**

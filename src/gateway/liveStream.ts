@@ -17,7 +17,7 @@ export type Watch = {
   readonly onEnd: () => void
 }
 
-/** An empty comment tells both ends and what is between that the stream lives, ms; the server waits for 30 s. */
+/** An empty comment tells both ends and what is between that the stream lives, ms. */
 const HEARTBEAT_MS = 15_000
 /** A busy log has news hundreds of times a second; a viewer that has all of it reads at most every so many ms. */
 const READ_PAUSE_MS = 100

@@ -342,6 +342,22 @@ test.each([
   expect(closed).toEqual([])
 })
 
+test('whoever sends thousands ahead does not keep others waiting until all are answered', async () => {
+  let answered = 0
+  let before = 0
+  const { port, count } = await start({}, ({ url }, response) => {
+    if (url === '/visit') before = answered
+    answered++
+    response.end(url)
+  })
+  const [ahead, visitor] = [open(port), open(port)]
+  await until(() => count() === 2)
+  ahead.socket.write(get('/ahead').repeat(2_000))
+  visitor.socket.write(get('/visit'))
+  await until(() => answered === 2_001)
+  expect(before).toBeLessThan(2_000)
+})
+
 test('all connections together hold a bounded number of requests', async () => {
   const { port, closed, count } = await start({}, () => {})
   const honest = open(port)

@@ -164,11 +164,18 @@ export function createConnections(
     connection.current = undefined
     if (connection.socket.destroyed || connection.isEnding) return
     const next = connection.parked.shift()
-    if (next) parked -= weigh(next)
+    if (!next) {
+      if (connection.fault) end(connection, connection.fault)
+      else idle.add(connection)
+      return
+    }
+    connection.current = next
+    parked -= weigh(next)
     if (connection.parked.length === 0) unpause(connection)
-    if (next) begin(connection, next)
-    else if (connection.fault) end(connection, connection.fault)
-    else idle.add(connection)
+    // Others have their turn in between: what one read brings may be thousands.
+    setImmediate(() => {
+      if (open.has(connection.socket)) begin(connection, next)
+    })
   }
 
   function park(connection: Connection, exchange: Exchange): void {

@@ -27,7 +27,8 @@ const isFree = (budget: BodyBudget) => {
 test.each([
   ['one piece', 100_000, 100_000],
   ['pieces', 100_000, 7_001],
-  ['bytes', 20_000, 1],
+  ['bytes', 1_000, 1],
+  ['small pieces', 60_000, 16],
   ['nothing', 0, 1],
 ])('a body in %s is read as it is, of known and of unknown length', async (_, length, size) => {
   const body = Buffer.from(Array.from({ length }, (_, i) => i % 251))
@@ -112,6 +113,16 @@ test.each([
   await expect(read).rejects.toThrow(message)
   close()
   expect(isFree(budget)).toBe(true)
+})
+
+test('a body of very many very small pieces ends the connection', async () => {
+  for (const headers of [declare(20_000), CHUNKED]) {
+    const { incoming, read } = begin(headers, createBodyBudget())
+    const refused = expect(read).rejects.toThrow('The request was given up')
+    for (let i = 0; i < 1_001; i++) incoming.write('x')
+    await refused
+    expect(incoming.destroyed).toBe(true)
+  }
 })
 
 test('a connection that has ended before takes no place', async () => {

@@ -25,7 +25,8 @@ export type Envelope = {
   readonly id: string
   /** When it happened, ms since 1970 by the browser's clock. */
   readonly at: number
-  readonly payload: unknown
+  /** Absent: the envelope asks whether the gateway has stored the event with this id. */
+  readonly payload?: unknown
 }
 
 /** Body of POST /t/batch. */
@@ -35,7 +36,10 @@ export type Batch = {
   readonly events: readonly Envelope[]
 }
 
-/** The verdict on one event of a batch; `message` and `issues` where `status` is no 2xx. */
+/**
+ * The verdict on one event of a batch; `message` and `issues` where `status` is no 2xx. On a question:
+ * 200 the event is stored, 404 it is not, 422 the id is no UUID.
+ */
 export type Verdict = {
   readonly id: string
   readonly status: number
@@ -43,5 +47,8 @@ export type Verdict = {
   readonly issues?: readonly Issue[]
 }
 
-/** Body of the answer to POST /t/batch, one verdict an event, in order. */
+/**
+ * Body of the answer to POST /t/batch, one verdict an event, in order. Its status is 200; of a batch
+ * that only asks it is 207 where not all of the events are stored.
+ */
 export type BatchAnswer = { readonly results: readonly Verdict[] }

@@ -5,7 +5,7 @@ import { bundleWorker, makeFolder, recordsOf } from '../test/gateway.ts'
 import { readBodyOf } from '../test/readBody.ts'
 import { createAddresses } from './address.ts'
 import { createAdmission } from './admission.ts'
-import { createCollect } from './collect.ts'
+import { type CollectParts, createCollect } from './collect.ts'
 import { type Customers, createCustomers } from './customers.ts'
 import type { EventLog } from './eventLog.ts'
 import { DEFAULT_LIMITS } from './limits.ts'
@@ -45,16 +45,7 @@ beforeAll(async () => {
     origins: [ORIGIN, 'loopback'],
     config: { eventPrefix: 'x_', events: { addToWishlist: 'liked' } },
   })
-  const metrics = createMetrics(() => 0)
-  collect = createCollect({
-    customers,
-    log,
-    addresses: createAddresses(),
-    admission: createAdmission(DEFAULT_LIMITS, metrics),
-    throttle: createThrottle(() => 0),
-    metrics,
-    now: () => NOW,
-  })
+  collect = createCollectWith()
 })
 afterAll(async () => {
   await log.close()
@@ -62,6 +53,20 @@ afterAll(async () => {
   worker.end()
   rmSync(folder, { recursive: true })
 })
+
+const createCollectWith = (given: Partial<CollectParts> = {}) => {
+  const metrics = createMetrics(() => 0)
+  return createCollect({
+    customers,
+    log,
+    addresses: createAddresses(),
+    admission: createAdmission(DEFAULT_LIMITS, metrics),
+    throttle: createThrottle(() => 0),
+    metrics,
+    now: () => NOW,
+    ...given,
+  })
+}
 
 type Headers = Record<string, string>
 const post = async (
@@ -78,14 +83,14 @@ const post = async (
   const response = await collect.collectOne(request, '203.0.113.9', { env })
   return { status: response.status, body: await response.json(), headers: response.headers }
 }
-const postBatch = async (body: unknown, query = 'k=SHOPKEY1') => {
+const postBatch = async (body: unknown, query = 'k=SHOPKEY1', into = collect) => {
   const request = new Request(`http://t.example/t/batch?${query}`, {
     method: 'POST',
     headers: { origin: ORIGIN },
     body: typeof body === 'string' ? body : JSON.stringify(body),
   })
   const env = { readBody: readBodyOf(request) }
-  const response = await collect.collectBatch(request, '203.0.113.9', { env })
+  const response = await into.collectBatch(request, '203.0.113.9', { env })
   return { status: response.status, body: await response.json() }
 }
 const newest = async () => (await recordsOf({ log })).at(-1)
@@ -372,4 +377,93 @@ test('a batch whose bare verdicts would be larger is refused as a whole, and not
   })
   expect([status, body.issues[0].path]).toEqual([422, 'events'])
   expect(await recordsOf({ log } as never)).toHaveLength(before)
+})
+
+// Asking before sending again.
+
+const idAt = (n: number) => `0190f3a2-7c41-7d11-9a3e-${`${n}`.padStart(12, '0')}`
+const statusesOf = ({ results }: { results: { status: number }[] }) =>
+  results.map(({ status }) => status)
+
+test('an envelope without a payload asks whether the customer has that id', async () => {
+  const [stored, missing, foreign] = [idAt(1), idAt(2), idAt(3)]
+  await post(`k=SHOPKEY1&id=${stored}`)
+  await post(`k=PREFIXED&id=${foreign}`)
+  const before = (await recordsOf({ log })).length
+  const { status, body } = await postBatch({
+    sent: 1,
+    events: [
+      { id: missing, at: 1 },
+      { id: stored, at: 1 },
+      { id: foreign },
+      { id: stored.toUpperCase() },
+    ],
+  })
+  expect(status).toBe(207)
+  expect(body.results).toEqual([
+    { id: missing, status: 404 },
+    { id: stored, status: 200 },
+    { id: foreign, status: 404 },
+    { id: stored.toUpperCase(), status: 200 },
+  ])
+  expect(await recordsOf({ log })).toHaveLength(before)
+})
+
+test('the status alone tells whether all that was asked about is stored', async () => {
+  const [stored, missing] = [idAt(4), idAt(5)]
+  await post(`k=SHOPKEY1&id=${stored}`)
+  const statusOf = async (...events: unknown[]) => (await postBatch({ events })).status
+  expect(await statusOf({ id: stored }, { id: stored })).toBe(200)
+  expect(await statusOf({ id: stored }, { id: missing })).toBe(207)
+  expect(await statusOf({ id: missing }, { id: missing })).toBe(207)
+  expect(await statusOf({ id: stored }, { id: 'none' })).toBe(207)
+  expect(await statusOf({ id: missing }, { id: stored, payload: PAYLOAD })).toBe(200)
+})
+
+test.each([
+  ['no id', {}],
+  ['an id that is no UUID', { id: 'x', at: 1 }],
+  ['an id that is no text', { id: 7 }],
+  ['an id that is null', { id: null }],
+])('a question with %s is invalid', async (_, ask) => {
+  const { body } = await postBatch({ events: [ask, { id: idAt(6) }] })
+  expect(statusesOf(body)).toEqual([422, 404])
+  expect(body.results[0].issues).toEqual([{ path: 'id', message: 'Expected a UUID' }])
+})
+
+test('a payload that is null is an invalid event, not a question', async () => {
+  const { body } = await postBatch({ events: [{ id: idAt(6), payload: null }] })
+  expect(statusesOf(body)).toEqual([422])
+})
+
+test('questions and events share a batch, and a question about an event of the same batch is answered 200', async () => {
+  const [sent, missing] = [idAt(7), idAt(8)]
+  const { body } = await postBatch({
+    events: [{ id: sent }, { id: missing }, { id: sent, payload: PAYLOAD }],
+  })
+  expect(statusesOf(body)).toEqual([200, 404, 200])
+})
+
+test('500 questions without `at` are answered, and cost a tenth of as many events', async () => {
+  const taken: number[] = []
+  const admission = createAdmission(
+    DEFAULT_LIMITS,
+    createMetrics(() => 0),
+  )
+  const counting = createCollectWith({
+    admission: {
+      ...admission,
+      admit(source, events, ...rest) {
+        taken.push(events)
+        return admission.admit(source, events, ...rest)
+      },
+    },
+  })
+  const ask = async (events: unknown[]) =>
+    (await postBatch({ events }, 'k=SHOPKEY1', counting)).body.results.length
+  const asks = Array.from({ length: 500 }, (_, n) => ({ id: idAt(1_000 + n) }))
+  expect(await ask(asks)).toBe(500)
+  expect(await ask([asks[0], { payload: PAYLOAD }])).toBe(2)
+  expect(await ask([asks[0]])).toBe(1)
+  expect(taken).toEqual([50, 2, 1])
 })

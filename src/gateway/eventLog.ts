@@ -70,6 +70,14 @@ export type EventLog = {
    */
   append(events: readonly LogEvent[]): Promise<readonly Outcome[]>
   /**
+   * Whether the customer has an event of each id, in order. Answers after every append that was called
+   * before is decided, so an id that waits to be stored is never reported as missing. Rejects with
+   * Unavailable.
+   *
+   * @param ids UUIDs in their usual text form, in any case.
+   */
+  has(customer: string, ids: readonly string[]): Promise<readonly boolean[]>
+  /**
    * Records in order of arrival, from a position on. Fewer than `max`, and less than `maxBytes`, means that
    * there are no more for now.
    */

@@ -17,6 +17,7 @@ const makeEvent = (id: string, payload = '{}'): LogEvent => ({
 /** An engine whose commits end when the test says so. */
 function createEngine() {
   const commits: { ids: string[]; end: (error?: Error) => void }[] = []
+  const stored = new Set<string>()
   let probe = async () => {}
   const engine: EventLog = {
     append: (events) =>
@@ -24,9 +25,14 @@ function createEngine() {
         const outcomes = events.map(({ id }): Outcome => (id === 'old' ? 'duplicate' : 'stored'))
         commits.push({
           ids: events.map(({ id }) => id),
-          end: (error) => (error ? reject(error) : resolve(outcomes)),
+          end(error) {
+            if (error) return reject(error)
+            for (const { id } of events) stored.add(id)
+            resolve(outcomes)
+          },
         })
       }),
+    has: async (_, ids) => ids.map((id) => stored.has(id)),
     read: async () => [],
     findTail: async () => ({ after: 0, newest: 0 }),
     subscribe: () => () => {},
@@ -164,4 +170,40 @@ test('closing waits for what was accepted and takes no more', async () => {
   commits[0]?.end()
   expect(await accepted).toEqual(['stored'])
   await closed
+})
+
+test('an id that waits to be stored is reported when it is decided', async () => {
+  const { engine, commits } = createEngine()
+  const log = createGroupCommit(engine)
+  const appends = [log.append([makeEvent('a')]), log.append([makeEvent('b')])]
+  let told: readonly boolean[] | undefined
+  const asked = log.has('demo', ['b', 'a', 'c']).then((has) => {
+    told = has
+  })
+  commits[0]?.end()
+  await appends[0]
+  await settle()
+  expect(told).toBeUndefined()
+  commits[1]?.end()
+  await asked
+  expect(told).toEqual([true, true, false])
+  expect(await log.has('demo', ['c'])).toEqual([false])
+})
+
+test('an id whose commit failed is reported as missing, not as an error', async () => {
+  const { engine, commits } = createEngine()
+  const log = createGroupCommit(engine)
+  const append = log.append([makeEvent('a')])
+  const asked = log.has('demo', ['a'])
+  commits[0]?.end(new Error('disk full'))
+  await expect(append).rejects.toThrow(Unavailable)
+  expect(await asked).toEqual([false])
+})
+
+test('asking a log that does not answer fails at the deadline', async () => {
+  const { engine } = createEngine()
+  const log = createGroupCommit({ ...engine, has: () => new Promise(() => {}) }, { deadlineMs: 20 })
+  await expect(log.has('demo', ['a'])).rejects.toThrow('The event log answers too slowly')
+  await log.close()
+  await expect(log.has('demo', ['a'])).rejects.toThrow('The gateway is stopping')
 })

@@ -54,6 +54,7 @@ export function createGroupCommit(
   let closed = false
   let isFailing = false
   let triedAt = 0
+  let newest: Promise<unknown> = Promise.resolve()
 
   function append(added: readonly LogEvent[]): Promise<readonly Outcome[]> {
     if (closed) return Promise.reject(new Unavailable('The gateway is stopping'))
@@ -63,10 +64,29 @@ export function createGroupCommit(
       return Promise.reject(new Unavailable('Too many events wait to be stored'))
     events += added.length
     bytes += size
-    return new Promise((resolve, reject) => {
+    const outcomes = new Promise<readonly Outcome[]>((resolve, reject) => {
       queue.push({ events: added, bytes: size, since: performance.now(), resolve, reject })
       sweep ??= setInterval(giveUp, SWEEP_MS)
       if (!draining) drained = drain()
+    })
+    newest = outcomes
+    return outcomes
+  }
+
+  /** The newest append is the last one that is decided, so the engine is asked after it. */
+  async function has(customer: string, ids: readonly string[]): Promise<readonly boolean[]> {
+    if (closed) throw new Unavailable('The gateway is stopping')
+    const decided = newest.catch(() => {})
+    return inTime(decided.then(() => engine.has(customer, ids)))
+  }
+
+  function inTime<T>(answer: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(
+        () => reject(new Unavailable('The event log answers too slowly', 5)),
+        deadlineMs,
+      )
+      answer.then(resolve, reject).finally(() => clearTimeout(timer))
     })
   }
 
@@ -145,6 +165,7 @@ export function createGroupCommit(
   return {
     ...engine,
     append,
+    has,
     depth: () => events,
     health() {
       if (closed) return { writable: false, reason: 'stopping' }

@@ -7,6 +7,8 @@ import type { Limited } from './rateLimit.ts'
 /** What the gateway counts; a line in the log an event would cost more than the event. */
 export type Metrics = {
   event(outcome: Outcome, bot: boolean): void
+  /** An id that a page asked about before sending its event again. */
+  asked(isStored: boolean): void
   /** An event, or a whole request, that was not taken, by the status of its answer. */
   refused(status: number): void
   /** A connection that was closed to keep a bound. */
@@ -27,6 +29,12 @@ export function createMetrics(depth: () => number): Metrics {
     name: 'events_total',
     help: 'Events acknowledged, by whether they were new',
     labelNames: ['outcome'],
+    registers,
+  })
+  const asked = new Counter({
+    name: 'events_asked_total',
+    help: 'Ids that pages asked about before sending an event again, by whether it was stored',
+    labelNames: ['answer'],
     registers,
   })
   const bots = new Counter({
@@ -83,6 +91,7 @@ export function createMetrics(depth: () => number): Metrics {
       byOutcome[outcome].inc()
       if (bot) bots.inc()
     },
+    asked: (isStored) => asked.labels(isStored ? 'stored' : 'missing').inc(),
     limited: (limit, unit) => limited.labels(limit, unit).inc(),
     refused: (status) => refused.labels(String(status)).inc(),
     connectionClosed: (reason) => closed.labels(reason).inc(),

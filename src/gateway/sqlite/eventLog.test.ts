@@ -59,6 +59,25 @@ test.each(open)(
   },
 )
 
+test.each(open)(
+  '%s: asked which ids a customer has, also while they are being stored',
+  async (_, open) => {
+    const file = nextFile()
+    const log = await open(file)
+    const [a, b, c] = [makeEvent(), makeEvent(), makeEvent({ customer: 'another' })]
+    const appends = [log.append([a]), log.append([b, c])]
+    const ids = [b.id, randomUUID(), a.id.toUpperCase(), c.id, b.id]
+    expect(await log.has('demo', ids)).toEqual([true, false, true, false, true])
+    expect(await log.has('demo', [])).toEqual([])
+    await Promise.all(appends)
+    const other = await open(file)
+    expect(await other.has('another', [a.id, c.id])).toEqual([false, true])
+    await other.close()
+    await log.close()
+    await expect(log.has('demo', ids)).rejects.toThrow(Unavailable)
+  },
+)
+
 test.each(open)('%s: an id is stored once a customer, whoever sends it when', async (_, open) => {
   const file = nextFile()
   const log = await open(file)

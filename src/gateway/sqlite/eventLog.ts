@@ -40,6 +40,8 @@ export function createSqliteLog({ ask, lost, close }: SqliteThread): EventLog {
         tellListeners(new Set(events.map(({ customer }) => customer)))
       return positions.map((seq) => (seq > 0 ? 'stored' : 'duplicate'))
     },
+    has: (customer, ids) =>
+      ask({ kind: 'hasEvents', customer, ids }) as Promise<readonly boolean[]>,
     read: (range) => ask({ kind: 'read', range }) as Promise<readonly LogRecord[]>,
     findTail: (customer, max) => ask({ kind: 'findTail', customer, max }) as Promise<Tail>,
     subscribe(listener) {

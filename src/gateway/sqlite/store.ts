@@ -11,6 +11,8 @@ export type Store = {
    * @param cells Of `toCells`.
    */
   append(cells: readonly Cell[]): number[]
+  /** Whether the customer has an event of each id, in order. */
+  has(customer: string, ids: readonly string[]): boolean[]
   read(range: Range): LogRecord[]
   findTail(customer: string, max: number): Tail
   readonly campaigns: CampaignRows
@@ -56,6 +58,9 @@ export function openStore(file: string): Store {
     `INSERT INTO events (customer, id, received_at, at, operation, event, did, bot, payload)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (customer, id) DO NOTHING`,
   )
+  const findEvent = database
+    .prepare<[string, Buffer], number>('SELECT 1 FROM events WHERE customer = ? AND id = ?')
+    .pluck()
   const columns =
     'seq, customer, id, received_at AS receivedAt, at, operation, event, did, bot, payload'
   const all = database.prepare<[number, number], Row>(
@@ -76,7 +81,7 @@ export function openStore(file: string): Store {
     const positions: number[] = []
     for (let at = 0; at < cells.length; at += CELLS_PER_EVENT) {
       const row: (Cell | Buffer)[] = cells.slice(at, at + CELLS_PER_EVENT)
-      row[1] = Buffer.from(String(row[1]).replaceAll('-', ''), 'hex')
+      row[1] = bytesOf(String(row[1]))
       const { changes, lastInsertRowid } = insert.run(row)
       positions.push(changes > 0 ? Number(lastInsertRowid) : 0)
     }
@@ -85,6 +90,7 @@ export function openStore(file: string): Store {
 
   return {
     append: (cells) => append.immediate(cells),
+    has: (customer, ids) => ids.map((id) => findEvent.get(customer, bytesOf(id)) !== undefined),
     read: ({ after = 0, max, maxBytes, customer }) =>
       takeRecords(
         customer === undefined ? all.iterate(after, max) : ofCustomer.iterate(customer, after, max),
@@ -114,6 +120,8 @@ function takeRecords(rows: Iterable<Row>, maxBytes = Number.POSITIVE_INFINITY): 
 }
 
 const toRecord = (row: Row): LogRecord => ({ ...row, id: uuidOf(row.id), bot: row.bot === 1 })
+
+const bytesOf = (uuid: string): Buffer => Buffer.from(uuid.replaceAll('-', ''), 'hex')
 
 function uuidOf(bytes: Buffer): string {
   const hex = bytes.toString('hex')

@@ -7,6 +7,7 @@ import type { Cell } from './cells.ts'
 /** What the thread can be asked. */
 export type Asked =
   | { readonly kind: 'append'; readonly cells: readonly Cell[] }
+  | { readonly kind: 'hasEvents'; readonly customer: string; readonly ids: readonly string[] }
   | { readonly kind: 'read'; readonly range: Range }
   | { readonly kind: 'findTail'; readonly customer: string; readonly max: number }
   | { readonly kind: 'createCampaign'; readonly customer: string; readonly row: CampaignRow }

@@ -12,6 +12,7 @@ const { campaigns } = store
 
 const answer = (question: Question): unknown => {
   if (question.kind === 'append') return store.append(question.cells)
+  if (question.kind === 'hasEvents') return store.has(question.customer, question.ids)
   if (question.kind === 'read') return store.read(question.range)
   if (question.kind === 'findTail') return store.findTail(question.customer, question.max)
   if (question.kind === 'createCampaign') return campaigns.create(question.row)

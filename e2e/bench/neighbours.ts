@@ -12,8 +12,10 @@ import { line, median } from '../benchPages.ts'
 import { makeFolder, UNLIMITED } from '../gateway.ts'
 
 const CONNECTIONS = 8
-const ROUNDS = 3
-const SLICE_MS = 1_500
+const ROUNDS = 8
+const SLICE_MS = 500
+/** A flood that is stopped or goes on is given so long to settle, ms. */
+const SETTLE_MS = 100
 /** The neighbour's pause between an answer and its next event, ms. */
 const PAUSE_MS = 10
 /** A flood begins so long before the neighbour is measured, ms: bursts are used up. */
@@ -57,37 +59,28 @@ async function measureAll(): Promise<void> {
   ] as const) {
     const folder = makeFolder('neighbours')
     const server = await startServer(folder, limits)
-    console.log(line(`\n${title}`, 'median ms', 'of quiet', 'p95 ms', 'answers/s'))
+    console.log(line(`\n${title}`, 'quiet, ms', 'flooded, ms', 'of quiet', 'flood/s'))
     for (const [name, [path, body]] of Object.entries(floods)) {
       const quiet: number[] = []
       const loud: number[] = []
-      let answered = 0
+      const [key] = server.trackingKeys
+      const target = { url: server.url, path: `${path}?k=${key}`, body: JSON.stringify(body) }
+      const flood = await startFlood(target)
+      await sleep(HEAD_START_MS)
       for (let round = 0; round < ROUNDS; round++) {
-        quiet.push(...(await neighbour(server)))
-        const [key] = server.trackingKeys
-        const end = startFlood({
-          url: server.url,
-          path: `${path}?k=${key}`,
-          body: JSON.stringify(body),
-        })
-        await sleep(HEAD_START_MS)
         loud.push(...(await neighbour(server)))
-        answered += await end()
-        await sleep(500)
+        await flood.pause()
+        quiet.push(...(await neighbour(server)))
+        await flood.resume()
       }
-      const was = median(quiet)
-      if (name === Object.keys(floods)[0]) console.log(row('quiet', quiet, was, 0))
-      console.log(row(name, loud, was, answered / (ROUNDS * (SLICE_MS + HEAD_START_MS))))
+      const rate = await flood.end()
+      const columns = [median(quiet), median(loud)].map((ms) => ms.toFixed(1))
+      const times = (median(loud) / median(quiet)).toFixed(1)
+      console.log(line(name, ...columns, times, rate.toFixed(0)))
     }
     server.end()
     rmSync(folder, { recursive: true, force: true })
   }
-}
-
-function row(name: string, times: number[], quiet: number, rate: number): string {
-  const p95 = times.sort((a, b) => a - b)[Math.floor(times.length * 0.95)] ?? Number.NaN
-  const of = (median(times) / quiet).toFixed(1)
-  return line(name, median(times).toFixed(1), of, p95.toFixed(1), (rate * 1000).toFixed(0))
 }
 
 /** One event after the other; the times of the answers, ms. */
@@ -106,32 +99,62 @@ async function neighbour({ url, trackingKeys }: Listening): Promise<number[]> {
   return times
 }
 
-/** Floods in a process of its own; answers what ends it, which tells how many answers it had. */
-function startFlood(target: Target): () => Promise<number> {
+/** Floods in a process of its own, from its first answer on. `end` answers how many answers a second it had. */
+async function startFlood(target: Target) {
   const runner = fileURLToPath(new URL('../run.mjs', import.meta.url))
   const args = [runner, fileURLToPath(import.meta.url), '--flood']
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-  child.send(target)
-  return () =>
-    new Promise((resolve) => {
+  const ask = (message: Target | 'pause' | 'resume') =>
+    new Promise<number>((resolve) => {
       child.once('message', (answered) => resolve(Number(answered)))
-      child.send('end')
+      child.send(message)
     })
+  await ask(target)
+  let answers = 0
+  let loudMs = 0
+  let from = performance.now()
+  return {
+    async pause() {
+      loudMs += performance.now() - from
+      answers = await ask('pause')
+      await sleep(SETTLE_MS)
+    },
+    async resume() {
+      await ask('resume')
+      from = performance.now()
+      await sleep(SETTLE_MS)
+    },
+    async end() {
+      await this.pause()
+      child.disconnect()
+      return (answers * 1_000) / loudMs
+    },
+  }
 }
 
+/** What the flooding process does: it answers each message with the number of answers that it had. */
 async function flood(target: Target): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
   let answered = 0
-  process.on('message', () => process.send?.(answered, () => process.exit()))
-  await Promise.all(
-    Array.from({ length: CONNECTIONS }, async () => {
-      for (;;) {
-        // A connection that was closed after a refusal is opened again.
-        await post(target, agent, '127.0.0.2').catch(() => {})
-        answered++
-      }
-    }),
-  )
+  let isPaused = false
+  const wake: (() => void)[] = []
+  process.on('message', (message) => {
+    isPaused = message === 'pause'
+    for (const go of isPaused ? [] : wake.splice(0)) go()
+    process.send?.(answered)
+  })
+  await post(target, agent, '127.0.0.2')
+  process.send?.(0)
+  for (let i = 0; i < CONNECTIONS; i++) sendOn()
+
+  async function sendOn(): Promise<void> {
+    for (;;) {
+      if (isPaused) await new Promise<void>((resolve) => wake.push(resolve))
+      // A connection that was closed after a refusal is opened again.
+      await post(target, agent, '127.0.0.2').catch(() => {})
+      answered++
+    }
+  }
 }
 
 function post({ url, path, body }: Target, agent: Agent, from: string): Promise<number> {

@@ -4,6 +4,7 @@ import { check } from './check.ts'
 import {
   createEventSchemas,
   EVENT_NAMES,
+  eventNameOf,
   type PagePayload,
   type TrackingOperation,
 } from './events.ts'
@@ -23,6 +24,10 @@ const withoutAddress = (operation: TrackingOperation) => {
 afterEach(() => {
   Reflect.deleteProperty(Object.prototype, 'extend')
   Reflect.deleteProperty(Object.prototype, 'source')
+})
+
+test.each(names)('%s: the rule gives the name in the list', (operation) => {
+  expect(eventNameOf(operation)).toBe(EVENT_NAMES[operation])
 })
 
 test('there is a schema for each tracking operation', () => {

@@ -12,9 +12,11 @@ const NAME = 'track.debug'
  */
 export function createDebug(base: string, session: Store): (isOn: boolean) => void {
   const debug = (isOn: boolean) => {
-    session[isOn ? 'set' : 'remove'](NAME, '1')
-    // A page whose policy forbids the inspector goes on without it; the browser says so.
-    if (isOn) import(`${base}/t/i.js`).catch(() => {})
+    if (isOn) {
+      session.set(NAME, '1')
+      // A page whose policy forbids the inspector goes on without it; the browser says so.
+      import(`${base}/t/i.js`).catch(() => {})
+    } else session.remove(NAME)
   }
   if (/[?&]track_debug=1/.test(location.search) || session.get(NAME)) debug(true)
   return debug

@@ -1,11 +1,10 @@
+import { UUID } from '../contract/uuid.ts'
 import { attempt } from './lib/attempt.ts'
 import type { Store } from './lib/storage.ts'
 import { uuid4 } from './lib/uuid.ts'
 
 /** Where the device id is kept: a name in localStorage, and of the cookie where that fails. */
 const NAME = 'track.did'
-/** A UUID under that name, and no junk. */
-const KEPT = /track\.did=([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})(?:;|$)/i
 /** 400 days: the longest that browsers keep a cookie. */
 const COOKIE_SECONDS = 34_560_000
 
@@ -32,7 +31,11 @@ export function createDeviceId(store: Store, page: { cookie: string }): DeviceId
   }
   return {
     get() {
-      did ||= KEPT.exec(`${NAME}=${store.get(NAME)};${attempt(() => page.cookie)}`)?.[1] ?? reset()
+      // What is kept there and is no UUID is junk.
+      did ||=
+        [store.get(NAME), ...attempt(() => page.cookie.split(/track\.did=|;/), [])].find((kept) =>
+          UUID.test(`${kept}`),
+        ) ?? reset()
       return did
     },
     reset,

@@ -160,12 +160,15 @@ describe('the same reporter', () => {
   const during = (act: () => void) => {
     // happy-dom has no `window.event`, which browsers set while they dispatch one.
     const target = new EventTarget()
-    target.addEventListener('click', (value) => {
+    const set = (value: unknown) =>
       Object.defineProperty(window, 'event', { value, configurable: true })
+    const before = window.event
+    target.addEventListener('click', (event) => {
+      set(event)
       act()
     })
     target.dispatchEvent(new Event('click'))
-    Object.defineProperty(window, 'event', { value: undefined, configurable: true })
+    set(before)
   }
 
   test('twice during one DOM event is a theme that runs its code twice', () => {
@@ -180,6 +183,18 @@ describe('the same reporter', () => {
     run()
     run()
     expect(seen).toEqual([false, true, false, false, false])
+  })
+
+  test('twice during one DOM event, with another event between', () => {
+    const isDuplicate = create()
+    const seen: boolean[] = []
+    const run = () => void seen.push(isDuplicate(config, line, 'call'))
+    during(() => {
+      run()
+      during(run)
+      run()
+    })
+    expect(seen).toEqual([false, false, true])
   })
 
   test('with another SKU during one DOM event means both', () => {

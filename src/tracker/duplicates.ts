@@ -24,26 +24,15 @@ export type Report = {
   readonly said: string
   /** Who has reported it. */
   readonly by: Origin[]
-  /** The number of the DOM event that the page was in then. */
-  readonly during?: number | undefined
+  /** The DOM event that the page was in then, if any, held weakly: it would keep its nodes alive. */
+  readonly during?: WeakSet<Event>
 }
 
 /** Recent reports, by tracking key, event name and subject (a product, a search term, an address). */
 export type Reports = Map<string, Report[]>
 
-let last: Event | undefined
-let number = 0
-/** The number of the DOM event that the page is in; the events themselves would keep their nodes alive. */
-const numberOfEvent = () => {
-  const { event } = window
-  if (event !== last) number++
-  last = event
-  // `event` is a name that pages use for something else too.
-  return event?.eventPhase && number
-}
-
 /** Two reporters need not agree on the SKU. */
-const withoutSku = (said: string) => said.split(',"sku"')[0]
+const withoutSku = (said: string) => said.replace(/,"sku".*/, '')
 
 /** Whether an event is one that was reported already; if not, it is remembered. */
 export type IsDuplicate = (
@@ -75,19 +64,20 @@ export const createIsDuplicate =
     const rest = { __proto__: null, ...payload, did: 0, url: 0, http_user_agent: 0, source: 0 }
     // The contract has put the fields in order: quantity, variation.id and at last the SKU.
     const said = key + JSON.stringify(rest)
-    const [subject = ''] = said.split(',"quantity"')
+    const subject = said.replace(/,"quantity".*/, '')
     const at = now()
-    const during = numberOfEvent()
+    // `event` is a name that pages use for something else too.
+    const event = window.event?.eventPhase ? [window.event] : []
     const recent = (reports.get(subject) ?? []).filter(
       (report) => Math.abs(at - report.at) < +duplicateWindowMs,
     )
-    const twin = recent.find(({ by, ...report }) =>
-      by.includes(from)
-        ? report.said === said && during && report.during === during
-        : withoutSku(report.said) === withoutSku(said) || /ga4/.test(`${by}${from}`),
+    const twin = recent.find((report) =>
+      report.by.includes(from)
+        ? report.said === said && report.during?.has(event[0] as Event)
+        : withoutSku(report.said) === withoutSku(said) || /ga4/.test(`${report.by}${from}`),
     )
     if (twin) twin.by.push(from)
-    else recent.push({ at, said, by: [from], during })
+    else recent.push({ at, said, by: [from], during: new WeakSet(event) })
     // What a page reports has no end.
     if (reports.size > MAX_REPORTS) reports.clear()
     reports.set(subject, recent)

@@ -1,5 +1,5 @@
-import { EVENT_NAMES } from '../contract/events.ts'
 import { UUID } from '../contract/uuid.ts'
+import { schemas } from './schemas.ts'
 import type { Sighting } from './track.ts'
 
 /**
@@ -42,7 +42,7 @@ export function takeEarlyCalls(
         // What is no event (`on` and its listener) is for the page, not for each key.
         const outcome =
           UUID.test(id) &&
-          (name in EVENT_NAMES
+          (name in schemas
             ? helper?.(first, { url, at, id, only })
             : only || helper?.(first, second))
         settle?.(outcome)

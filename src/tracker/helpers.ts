@@ -1,4 +1,4 @@
-import { EVENT_NAMES, type TrackingOperation } from '../contract/events.ts'
+import type { TrackingOperation } from '../contract/events.ts'
 import type { DeviceId } from './deviceId.ts'
 import type { Flush } from './flush.ts'
 import type { TrackApi } from './global.d.ts'
@@ -6,6 +6,7 @@ import { now } from './lib/now.ts'
 import { whenShown } from './lib/whenShown.ts'
 import type { Notices } from './notices.ts'
 import type { Outbox } from './outbox.ts'
+import { schemas } from './schemas.ts'
 import type { Sighting, Track } from './track.ts'
 
 declare const __version__: string
@@ -23,7 +24,7 @@ export function createHelpers(
   debug: TrackApi['debug'],
 ): TrackApi {
   const helpers: { [O in TrackingOperation]?: unknown } = {}
-  for (const operation of Object.keys(EVENT_NAMES) as TrackingOperation[])
+  for (const operation of Object.keys(schemas) as TrackingOperation[])
     helpers[operation] = (payload: unknown, seen?: Sighting) =>
       new Promise((resolve) => {
         const sighting = { at: now(), url: location.href, ...seen }

@@ -47,8 +47,8 @@ export function createParts(api: PartApi): (parts: Parts, config: Config) => voi
   const started: { [name: string]: ReturnType<Part> } = {}
   return (parts, config) => {
     // The page may lack what a part stands on; the others go on.
-    for (const name of Object.keys(parts))
+    for (const name in parts)
       if (!(name in started)) started[name] = attempt(() => parts[name]?.(api))
-    for (const tellOf of Object.values(started)) attempt(() => tellOf?.(config))
+    for (const name in started) attempt(() => started[name]?.(config))
   }
 }

@@ -1,4 +1,4 @@
-import { EVENT_NAMES, type TrackingOperation } from '../contract/events.ts'
+import { eventNameOf, type TrackingOperation } from '../contract/events.ts'
 import type { Config } from './config.ts'
 import { maskUrl } from './lib/maskUrl.ts'
 
@@ -20,7 +20,7 @@ export function completePayload(
   did: string,
   config: Config,
 ): { readonly [name: string]: unknown } {
-  const event = config.events?.[operation] ?? EVENT_NAMES[operation]
+  const event = config.events?.[operation] ?? eventNameOf(operation)
   const payload: { [name: string]: unknown } = {
     // What was given as undefined is absent, whatever the page put into Object.prototype.
     __proto__: null,

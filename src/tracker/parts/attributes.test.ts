@@ -17,8 +17,16 @@ let seen: Seen[] = []
 let outcome: Outcome = { ok: true, id: '' }
 const configs = new Map<string, Config>()
 
+/** As it is now, with a prototype, and without what is undefined. */
+const copy = (value: unknown): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(value as object)
+      .filter(([, field]) => field !== undefined)
+      .map(([name, field]) => [name, field && typeof field === 'object' ? copy(field) : field]),
+  )
+
 const track: Track = (operation, payload, sighting) => {
-  seen.push({ op: operation, payload: JSON.parse(JSON.stringify(payload)), sighting })
+  seen.push({ op: operation, payload: copy(payload), sighting })
   return outcome
 }
 
@@ -366,6 +374,21 @@ test.each([
   history.pushState({}, '', '#reviews')
   show(`${html}<b data-track="viewProduct" data-track-on="load" data-track-product-id="2"></b>`)
   await vi.waitFor(() => expect(ids()).toEqual([...expected, '2']))
+})
+
+test("a toJSON of the page is in nobody's way", async () => {
+  history.pushState({}, '', '/tojson')
+  Object.assign(Object.prototype, {
+    toJSON: () => {
+      throw new Error('of the page')
+    },
+  })
+  try {
+    show('<main data-track="viewProduct" data-track-on="load" data-track-product-id="9"></main>')
+    await vi.waitFor(() => expect(seen).toHaveLength(1))
+  } finally {
+    Reflect.deleteProperty(Object.prototype, 'toJSON')
+  }
 })
 
 test('an element that has not changed is read once, however often the page changes', async () => {

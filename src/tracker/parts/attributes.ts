@@ -162,8 +162,10 @@ function readPayload(element: HTMLElement): { readonly [name: string]: unknown }
     track_variation_sku: sku,
   } = said
   const own = (id ?? sku) ? undefined : track_product_id
+  // Without a prototype, whose toJSON would be the page's.
   const payload: { [name: string]: unknown } = {
-    variation: { id: id ?? own, sku: sku ?? own },
+    __proto__: null,
+    variation: { __proto__: null, id: id ?? own, sku: sku ?? own },
   }
   for (const name in schemas[helperOf(element)]?.entries) {
     const selector = /^email/.test(name) ? EMAIL_FIELD : name === 'search_term' && SEARCH_FIELD

@@ -305,8 +305,7 @@ export function createCustomers(file: string, now: () => number = Date.now): Cus
       try {
         return using(() => selectAny.get()) === 1 ? undefined : NOBODY
       } catch (error) {
-        if (error instanceof Unavailable) return error.message
-        throw error
+        return (error as Error).message
       }
     },
     close: () => database.close(),

@@ -95,6 +95,8 @@ export function createGroupCommit(
   let sweep: NodeJS.Timeout | undefined
   let closed = false
   let isFailing = false
+  /** When the commit that runs began; undefined while none does. */
+  let committingSince: number | undefined
   let triedAt = 0
 
   function append(added: readonly LogEvent[]): Promise<readonly Outcome[]> {
@@ -149,6 +151,7 @@ export function createGroupCommit(
       inFlight = takeGroup()
       const group = inFlight
       const started = performance.now()
+      committingSince = started
       const all = group.length === 1 ? (group[0] as Piece).events : group.flatMap((p) => p.events)
       try {
         const outcomes = await engine.append(all)
@@ -168,6 +171,7 @@ export function createGroupCommit(
         for (const { reject } of group) reject(error)
       }
       inFlight = []
+      committingSince = undefined
       release(group)
       onCommit(all.length, (performance.now() - started) / 1000)
     }
@@ -245,13 +249,15 @@ export function createGroupCommit(
     depth: () => events,
     health() {
       if (closed) return { writable: false, reason: 'stopping' }
+      // Before all else: while a commit hangs, no question to the engine has an answer.
+      if (committingSince !== undefined && performance.now() - committingSince > deadlineMs)
+        return { writable: false, reason: 'the event log answers too slowly' }
       if (events > maxEvents * NEARLY_FULL || bytes > maxBytes * NEARLY_FULL)
         return { writable: false, reason: 'the queue of events is nearly full' }
-      if (isFailing) {
-        probeAgain()
-        return { writable: false, reason: 'the event log can not be written' }
-      }
-      return engine.health()
+      const health = engine.health()
+      if (!health.writable || !isFailing) return health
+      probeAgain()
+      return { writable: false, reason: 'the event log can not be written' }
     },
     async close() {
       closed = true

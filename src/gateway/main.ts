@@ -6,22 +6,26 @@ import { type Gateway, startGateway } from './server.ts'
 import type { Settings } from './settings.ts'
 import { version } from './version.ts'
 
-/** A stop that takes longer than this is cut off, ms. */
+/** A stop that takes longer than this is cut off, ms: of a gateway that works, and of one that can not go on. */
 const HARD_EXIT_MS = 15_000
+const FATAL_EXIT_MS = 2_000
 /** Lines about errors in a second; a full disk fails every request. */
 const MAX_ERROR_LINES = 10
 
 /**
- * Runs a gateway as this process, until SIGTERM or SIGINT.
+ * Runs a gateway as this process, until SIGTERM or SIGINT, or until it can not go on.
  *
- * @returns Exit code: 0 after a clean stop, 1 where it could not start.
+ * @returns Exit code: 0 after a clean stop, 1 where it could not start or not go on, so that a supervisor
+ * starts it again.
  */
 export async function runGateway(settings: Settings): Promise<number> {
   const log = createLog(settings.logLevel)
   const mayLog = createLineLimit(MAX_ERROR_LINES)
   // Before the start, since a signal may come during it; `on`, not `once`, since a terminal and npm both
   // send Ctrl-C, and the second one must not cut the stop off.
-  const stop = new Promise<string>((resolve) => {
+  let stop: (why: string | Error) => void = () => {}
+  const stopped = new Promise<string | Error>((resolve) => {
+    stop = resolve
     process.on('SIGTERM', resolve)
     process.on('SIGINT', resolve)
   })
@@ -34,6 +38,11 @@ export async function runGateway(settings: Settings): Promise<number> {
       onError: (error, route) => {
         if (mayLog()) log.error({ err: error, route }, 'A request failed')
       },
+      onReadiness: (reason) => {
+        if (reason === undefined) log.info('Ready')
+        else log.warn({ reason }, 'Not ready')
+      },
+      onFatal: (error) => stop(error),
     })
   } catch (error) {
     printError([explain(error, settings)])
@@ -56,14 +65,19 @@ export async function runGateway(settings: Settings): Promise<number> {
       )
   }
 
-  const signal = await stop
-  setTimeout(() => {
-    log.fatal('The stop took too long')
-    process.exit(1)
-  }, HARD_EXIT_MS).unref()
-  if (!gateway.demo) log.info({ signal }, 'Stopping')
+  const why = await stopped
+  const isFatal = why instanceof Error
+  setTimeout(
+    () => {
+      if (!isFatal) log.fatal('The stop took too long')
+      process.exit(1)
+    },
+    isFatal ? FATAL_EXIT_MS : HARD_EXIT_MS,
+  ).unref()
+  if (isFatal) log.fatal({ dataDir: settings.dataDir }, `The gateway can not go on. ${why.message}`)
+  else if (!gateway.demo) log.info({ signal: why }, 'Stopping')
   await gateway.close()
-  return 0
+  return isFatal ? 1 : 0
 }
 
 /** Lines of JSON on stdout. pino escapes what JSON must; the rest that a terminal may act upon is escaped here. */

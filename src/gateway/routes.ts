@@ -39,8 +39,8 @@ export type RouteParts = Omit<CollectParts, 'customers'> & {
   readonly live?: LiveLimits | undefined
   /** Whether the demo shop is served. */
   readonly demo: boolean
-  /** False from the moment the gateway stops. */
-  readonly isReady: () => boolean
+  /** Why the gateway is not ready; undefined where it is. */
+  readonly findUnready: () => string | undefined
   /** Told of each error that nobody expected. */
   readonly onError: (error: unknown, route: string) => void
 }
@@ -80,7 +80,7 @@ const PREFLIGHT_MAX_AGE_SECONDS = '86400'
  * @returns The app, and what ends the live views that are open.
  */
 export function createRoutes(parts: RouteParts) {
-  const { demo, isReady, metrics, publicFolder } = parts
+  const { demo, findUnready, metrics, publicFolder } = parts
   const customers = createCustomerLookup(parts.customers)
   const collect = createCollect({ ...parts, customers })
   const serveScript = createServeScript({ ...parts, customers })
@@ -203,17 +203,10 @@ export function createRoutes(parts: RouteParts) {
   }
 
   function ready(): Response {
-    const reason = findReason()
+    const reason = findUnready()
     return reason === undefined
       ? answer(200, { status: 'ready' })
       : refuse({ status: 503, message: reason }, { ...JSON_HEADERS, 'retry-after': '1' })
-  }
-
-  /** Why this gateway is not ready; undefined where it is. */
-  function findReason(): string | undefined {
-    if (!isReady()) return 'stopping'
-    const { writable, reason = 'not ready' } = parts.log.health()
-    return parts.customers.fault() ?? (writable ? undefined : reason)
   }
 
   function home(): Response {

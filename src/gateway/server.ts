@@ -1,15 +1,14 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createAddresses } from './address.ts'
 import { createAdmission } from './admission.ts'
 import type { Campaigns } from './campaigns.ts'
-import { type Customers, createCustomers } from './customers.ts'
-import { prepareDataFolder } from './dataFolder.ts'
+import type { Customers } from './customers.ts'
+import { type Data, openData } from './data.ts'
 import { addDemoCampaign, addDemoCustomer, findDemoBlock, findRetiredDemo } from './demo.ts'
 import type { EventLog } from './eventLog.ts'
-import { createGroupCommit, type QueueLimits } from './groupCommit.ts'
+import type { QueueLimits } from './groupCommit.ts'
 import { createBodyBudget } from './http/bodyBudget.ts'
 import { chooseMaxConnections } from './http/descriptors.ts'
 import { closeServer, createHttpServer } from './http/httpServer.ts'
@@ -17,12 +16,9 @@ import { completeLimits, type GivenLimits } from './limits.ts'
 import type { LiveLimits } from './live.ts'
 import { createMetrics } from './metrics.ts'
 import { createMetricsPort, MAX_METRICS_CONNECTIONS, METRICS_HOST } from './metricsServer.ts'
+import { watchReadiness } from './readiness.ts'
 import { createRoutes } from './routes.ts'
 import { readScriptFiles } from './serveScript.ts'
-import { createSqliteCampaigns } from './sqlite/campaigns.ts'
-import { createSqliteLog } from './sqlite/eventLog.ts'
-import { createSqliteReports } from './sqlite/reports.ts'
-import { startSqliteThread } from './sqlite/thread.ts'
 import { createThrottle } from './throttle.ts'
 
 /** How to start a gateway. Everything has a default but the folder of its data. */
@@ -78,6 +74,17 @@ export type GatewayOptions = {
   readonly monotonicNow?: () => number
   /** Told of each error that nobody expected. Default: nobody. */
   readonly onError?: (error: unknown, route: string) => void
+  /**
+   * Told each time the gateway becomes ready or not, with the reason, and at the start where it is not. Default:
+   * nobody.
+   */
+  readonly onReadiness?: (reason: string | undefined) => void
+  /**
+   * Told once that the gateway can not go on and only a new start of the process may help: a file that it has
+   * open was removed or replaced, or the thread of the log ends again and again. It answers 503 until it is
+   * closed. Default: nobody.
+   */
+  readonly onFatal?: (error: Error) => void
 }
 
 /** A gateway that listens. */
@@ -122,37 +129,36 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const maxConnections = chooseMaxConnections(options.maxConnections)
   const script = readScriptFiles(scriptFolder)
   const addresses = createAddresses(trustedProxies, publicUrl)
-  prepareDataFolder(dataDir)
-  const customers = createCustomers(join(dataDir, 'customers.db'), now)
-  const eventsFile = join(dataDir, 'events.db')
-  let log: ReturnType<typeof createGroupCommit> | undefined
+  const metrics = createMetrics(() => data?.log.depth() ?? 0)
+  let isStopping = false
+  let data: Data | undefined
+  const findUnready = () => (isStopping ? 'stopping' : data?.findFault())
+  const readiness = watchReadiness(findUnready, options.onReadiness ?? (() => {}))
   try {
+    data = await openData({
+      ...{ dataDir, workerFile, now, queue: options.queue },
+      onCommit: metrics.commit,
+      onReportsEnd: (error) => onError(error, 'the thread of the reports'),
+      onChange: readiness.look,
+      onFatal(error) {
+        readiness.look()
+        options.onFatal?.(error)
+      },
+    })
+    const { customers, log, campaigns, reports } = data
     const demoBlock =
       findDemoBlock({ host, trustedProxies, publicUrl }) ?? findRetiredDemo(customers)
     const demo = options.demo === true && !demoBlock
     const demoRestKey = demo ? addDemoCustomer(customers) : undefined
-    const thread = await startSqliteThread(eventsFile, workerFile)
-    log = createGroupCommit(createSqliteLog(thread), options.queue, (events, seconds) =>
-      metrics.commit(events, seconds),
-    )
-    const metrics = createMetrics(log.depth)
     const admission = createAdmission(completeLimits(options.limits), metrics)
-    const campaigns = createSqliteCampaigns(thread)
     if (demo) await addDemoCampaign(campaigns, now())
     const hasEmail = await campaigns.hasEmail()
-    const reports = createSqliteReports({
-      eventsFile,
-      reportsFile: join(dataDir, 'reports.db'),
-      workerFile: new URL('./report-worker.js', workerFile),
-    })
-    let isReady = true
     const routes = createRoutes({
       ...{ customers, log, campaigns, reports, addresses, admission, metrics, script },
       ...{ throttle: createThrottle(monotonicNow), monotonicNow, now },
       ...{ publicFolder, demo, publicUrl },
       ...{ metricsToken: options.metricsToken, live: options.live },
-      onError,
-      isReady: () => isReady,
+      ...{ onError, findUnready },
     })
     const bounds = {
       addresses,
@@ -174,17 +180,18 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       metricsServer.close()
       throw error
     })
-    const { close: closeLog } = log
+    const { close: closeData } = data
     if (hasEmail) reports.follow()
+    // Behind what the caller says of the start.
+    setImmediate(readiness.look)
 
     const stop = async (): Promise<void> => {
-      isReady = false
+      isStopping = true
+      readiness.stop()
       routes.close()
       await closeServer(server, options.requestTimeoutMs)
       if (metricsBound) await closeServer(metricsServer, options.requestTimeoutMs)
-      await reports.close()
-      await closeLog()
-      customers.close()
+      await closeData()
     }
     let stopped: Promise<void> | undefined
     return {
@@ -203,8 +210,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       },
     }
   } catch (error) {
-    await log?.close()
-    customers.close()
+    readiness.stop()
+    await data?.close()
     throw error
   }
 }

@@ -9,7 +9,7 @@ function prepare() {
   const asked: { question: Asked; answer: (value: unknown) => void }[] = []
   const campaigns = createSqliteCampaigns({
     ask: (question) => new Promise((answer) => asked.push({ question, answer })),
-    lost: () => undefined,
+    fault: () => undefined,
     close: async () => {},
   })
   const kinds = () => asked.map(({ question }) => question.kind)
@@ -76,7 +76,7 @@ test('who asks faster than is answered is refused, another customer and answers 
 test('a question that fails gives its turn back', async () => {
   const campaigns = createSqliteCampaigns({
     ask: () => Promise.reject(new Error('The disk is full')),
-    lost: () => undefined,
+    fault: () => undefined,
     close: async () => {},
   })
   for (let i = 0; i < 3; i++)

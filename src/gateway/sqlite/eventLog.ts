@@ -1,4 +1,4 @@
-import type { EventLog, LogRecord, NewsListener, Tail } from '../eventLog.ts'
+import type { EventLog, LogEvent, LogRecord, NewsListener, Tail } from '../eventLog.ts'
 import { toCells } from './cells.ts'
 import type { SqliteThread } from './thread.ts'
 
@@ -12,30 +12,53 @@ const LOOK_MS = 500
  *
  * @param thread Closed with the log.
  */
-export function createSqliteLog({ ask, lost, close }: SqliteThread): EventLog {
+export function createSqliteLog({ ask, fault, close }: SqliteThread): EventLog {
   const listeners = new Set<NewsListener>()
 
   function tellListeners(customers?: ReadonlySet<string>): void {
     for (const listener of listeners) listener(customers)
   }
 
-  let looking: NodeJS.Timeout | undefined
+  async function store(events: readonly LogEvent[]): Promise<readonly number[]> {
+    try {
+      return (await ask({ kind: 'append', cells: toCells(events) })) as readonly number[]
+    } catch (error) {
+      isUnsure = true
+      throw error
+    }
+  }
+
+  let timer: NodeJS.Timeout | undefined
+  let isLooking = false
+  /** Of the file, as it was seen last; undefined before the first look. */
   let version: unknown
+  /** Whether something may have been stored that nobody heard of: a thread may end behind a commit. */
+  let isUnsure = false
   /** The first look of a listener only learns where things stand; who listens reads once by itself. */
   function look(): void {
-    ask({ kind: 'version' }).then(
-      (seen) => {
-        if (version !== undefined && seen !== version) tellListeners()
-        version = seen
-      },
-      // The thread is gone: whoever asks it for something is told so.
-      () => clearInterval(looking),
-    )
+    if (isLooking) return
+    isLooking = true
+    ask({ kind: 'version' })
+      .then(
+        (seen) => {
+          const isNews = version !== undefined && seen !== version
+          if (isNews || isUnsure) tellListeners()
+          version = seen
+          isUnsure = false
+        },
+        // Whoever asks for something is told; the next look may find it mended.
+        () => {
+          isUnsure = true
+        },
+      )
+      .finally(() => {
+        isLooking = false
+      })
   }
 
   return {
     async append(events) {
-      const positions = (await ask({ kind: 'append', cells: toCells(events) })) as readonly number[]
+      const positions = await store(events)
       if (listeners.size > 0 && positions.some((seq) => seq > 0))
         tellListeners(new Set(events.map(({ customer }) => customer)))
       return positions.map((seq) => (seq > 0 ? 'stored' : 'duplicate'))
@@ -48,20 +71,20 @@ export function createSqliteLog({ ask, lost, close }: SqliteThread): EventLog {
       listeners.add(listener)
       if (listeners.size === 1) {
         look()
-        looking = setInterval(look, LOOK_MS)
+        timer = setInterval(look, LOOK_MS)
       }
       return () => {
         listeners.delete(listener)
-        if (listeners.size === 0) clearInterval(looking)
+        if (listeners.size === 0) clearInterval(timer)
       }
     },
     probe: () => ask({ kind: 'probe' }) as Promise<void>,
     health() {
-      const reason = lost()
-      return reason ? { writable: false, reason: reason.message } : { writable: true }
+      const reason = fault()
+      return reason === undefined ? { writable: true } : { writable: false, reason }
     },
     close() {
-      clearInterval(looking)
+      clearInterval(timer)
       return close()
     },
   }

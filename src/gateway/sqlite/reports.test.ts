@@ -8,7 +8,7 @@ import { Unavailable } from '../eventLog.ts'
 import type { Reports } from '../report.ts'
 import { toCells } from './cells.ts'
 import { openReportStore } from './reportStore.ts'
-import { createSqliteReports } from './reports.ts'
+import { createSqliteReports, type ReportOptions } from './reports.ts'
 import { openStore } from './store.ts'
 
 /** The promise of report.ts, kept by a thread. */
@@ -49,7 +49,7 @@ function open() {
       }))
       log.append(toCells(visits))
     },
-    start(options: { patienceMs?: number } = {}) {
+    start(options: Partial<ReportOptions> = {}) {
       const reports = createSqliteReports({ ...paths, workerFile, ...options })
       opened.push(reports)
       return reports
@@ -168,6 +168,49 @@ test('a thread that can not start is Unavailable', async () => {
     expect(`${failure.cause}`).toContain('broken')
   }
   await reports.close()
+})
+
+test('a thread that ends is started again, also where nobody asks, and says so meanwhile', async () => {
+  const faulty = join(bundles, 'dist/ending.js')
+  writeFileSync(
+    faulty,
+    `import { existsSync, rmSync } from 'node:fs'
+    import { workerData } from 'node:worker_threads'
+    const flag = workerData.eventsFile + '.ends'
+    setInterval(() => {
+      if (!existsSync(flag)) return
+      rmSync(flag)
+      throw new Error('A bug')
+    }, 10)
+    await import('./report-worker.js')`,
+  )
+  const { add, start, end, eventsFile, reportsFile } = open()
+  let failure: Unavailable | undefined
+  const reports = start({
+    workerFile: pathToFileURL(faulty),
+    onEnd: async () => {
+      failure = await reports.read('demo', SPRING).catch((error) => error)
+    },
+  })
+  add(1)
+  expect(await visitorsOf(reports)).toBe(1)
+  writeFileSync(`${eventsFile}.ends`, '')
+  await expect.poll(() => failure, { timeout: 20_000 }).toBeInstanceOf(Unavailable)
+  expect(String(failure?.cause)).toContain('A bug')
+  add(1)
+  await expect
+    .poll(
+      () => {
+        const store = openReportStore({ eventsFile, reportsFile })
+        const figures = store.read('demo', SPRING, 2)
+        store.close()
+        return figures?.visitors
+      },
+      { timeout: 20_000 },
+    )
+    .toBe(2)
+  expect(await visitorsOf(reports)).toBe(2)
+  await end()
 })
 
 test('reports that are closed answer nothing, and may be closed again', async () => {

@@ -3,6 +3,7 @@ import { Unavailable } from '../eventLog.ts'
 import type { ReportFigures, Reports } from '../report.ts'
 import type { Utm } from '../utm.ts'
 import type { ReportFiles } from './reportStore.ts'
+import { createRestart, type RestartOptions } from './restart.ts'
 
 type Asked =
   | { readonly kind: 'read'; readonly customer: string; readonly tracking: Utm }
@@ -29,13 +30,16 @@ export type ReportOptions = ReportFiles & {
   readonly workerFile: URL
   /** How long `read` waits for the log to be counted, ms. Default 5,000. */
   readonly patienceMs?: number
+  /** Called each time the thread has ended and nobody closed it. */
+  readonly onEnd?: (error: unknown) => void
+  /** When it is started again. Default: after half a second, at first. */
+  readonly backoff?: Pick<RestartOptions, 'baseMs' | 'maxMs'>
 }
 /** What the thread is started with. */
 export type Start = ReportFiles & { readonly patienceMs: number }
 
 type Thread = {
   ask(question: Asked): Promise<ReportFigures | undefined>
-  isRunning(): boolean
   end(): Promise<unknown>
 }
 
@@ -44,9 +48,14 @@ const RETRY_SECONDS = 5
 /** Of the thread. It keeps under 10 MB; without a bound it lets three times as much garbage lie about. */
 const LIMITS = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 64 }
 
+/** A thread that does not answer within its patience and this hangs, ms. */
+const GRACE_MS = 10_000
+const BACKOFF = { baseMs: 500, maxMs: 60_000 }
+
 /**
  * Reports over the SQLite log, in a thread of their own that starts with the first call of `follow` or
- * `read` and follows the log from then on. Who never calls them pays nothing.
+ * `read` and follows the log from then on. Who never calls them pays nothing. A thread that ends is started
+ * again, without end and ever more slowly; `read` rejects with Unavailable meanwhile.
  *
  * Several gateways of one machine may share both files. The reports file holds only what can be counted
  * again from the log: it may be deleted while no gateway runs.
@@ -55,33 +64,43 @@ const LIMITS = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 64 }
  * then it rejects with Unavailable, whose message says how far that is, and the counting goes on.
  */
 export function createSqliteReports(options: ReportOptions): Reports {
-  const { workerFile, eventsFile, reportsFile, patienceMs = 5_000 } = options
+  const { workerFile, eventsFile, reportsFile, patienceMs = 5_000, onEnd = () => {} } = options
   let thread: Thread | undefined
+  /** Why there is no thread; undefined where there is one, or was none yet. */
+  let away: unknown
   let isClosed = false
+  const restart = createRestart({ ...BACKOFF, ...options.backoff, start })
 
-  /** One that has ended is started again by whoever asks next. */
-  function started(): Thread {
-    if (!thread?.isRunning())
-      thread = startThread(workerFile, { eventsFile, reportsFile, patienceMs })
-    return thread
+  function start(): void {
+    away = undefined
+    thread = startThread(workerFile, { eventsFile, reportsFile, patienceMs }, (error) => {
+      if (isClosed) return
+      thread = undefined
+      away = error
+      restart.ended(error instanceof Error ? error : new Error(String(error)))
+      onEnd(error)
+    })
   }
 
   return {
     follow() {
-      if (!isClosed) started()
+      if (!isClosed && !thread && !away) start()
     },
     async read(customer, tracking) {
       if (isClosed) throw new Unavailable('The reports are closed', RETRY_SECONDS)
-      return (await started().ask({ kind: 'read', customer, tracking })) as ReportFigures
+      if (away) throw failed(away)
+      if (!thread) start()
+      return (await thread?.ask({ kind: 'read', customer, tracking })) as ReportFigures
     },
     async close() {
       isClosed = true
+      restart.stop()
       await thread?.end()
     },
   }
 }
 
-function startThread(workerFile: URL, start: Start): Thread {
+function startThread(workerFile: URL, start: Start, onEnd: (error: unknown) => void): Thread {
   const worker = new Worker(workerFile, {
     workerData: start,
     name: 'reports',
@@ -89,40 +108,56 @@ function startThread(workerFile: URL, start: Start): Thread {
   })
   const waiting = new Map<
     number,
-    { resolve: (figures: ReportFigures | undefined) => void; reject: (error: Error) => void }
+    {
+      resolve: (figures: ReportFigures | undefined) => void
+      reject: (error: Error) => void
+      timer: NodeJS.Timeout
+    }
   >()
   let asked = 0
   let isRunning = true
 
   worker.on('message', (reply: Reply) => {
-    const promise = waiting.get(reply.number)
-    waiting.delete(reply.number)
+    const promise = take(reply.number)
     if ('value' in reply) promise?.resolve(reply.value)
     else if ('behind' in reply) promise?.reject(notReady(reply.behind))
     else promise?.reject(failed(reply.error))
   })
   worker.on('error', lose)
-  worker.on('exit', () => lose('the thread has ended'))
+  worker.on('exit', (code) => lose(new Error(`The thread has ended with code ${code}`)))
 
   /** The thread is gone, and with it the answers to what it was asked. */
   function lose(cause: unknown): void {
+    if (!isRunning) return
     isRunning = false
-    for (const { reject } of waiting.values()) reject(failed(cause))
-    waiting.clear()
+    for (const number of [...waiting.keys()]) take(number)?.reject(failed(cause))
+    onEnd(cause)
+  }
+
+  function take(number: number) {
+    const promise = waiting.get(number)
+    waiting.delete(number)
+    clearTimeout(promise?.timer)
+    return promise
+  }
+
+  /** A disk that hangs must not keep anybody waiting for ever. */
+  function giveUp(number: number): void {
+    take(number)?.reject(failed(new Error('The thread answers too slowly')))
   }
 
   function ask(question: Asked): Promise<ReportFigures | undefined> {
     asked++
     const number = asked
     return new Promise((resolve, reject) => {
-      waiting.set(number, { resolve, reject })
+      const timer = setTimeout(giveUp, start.patienceMs + GRACE_MS, number)
+      waiting.set(number, { resolve, reject, timer })
       worker.postMessage({ ...question, number } satisfies Question)
     })
   }
 
   return {
     ask,
-    isRunning: () => isRunning,
     async end() {
       // That it is gone already is no failure.
       if (isRunning) await ask({ kind: 'close' }).catch(() => {})

@@ -103,7 +103,14 @@ export function openStore(file: string): Store {
     campaigns: createCampaignRows(database),
     probe: () => void database.pragma('user_version = 0'),
     version: () => dataVersion.get() as number,
-    close: () => database.close(),
+    close() {
+      // Where the file was moved away, SQLite leaves the last commits in the -wal, which did not move along.
+      try {
+        database.pragma('wal_checkpoint(PASSIVE)')
+      } finally {
+        database.close()
+      }
+    },
   }
 }
 

@@ -1,8 +1,11 @@
+import { basename } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { CampaignQuery } from '../campaigns.ts'
 import { type Range, Unavailable } from '../eventLog.ts'
 import type { CampaignRow } from './campaignRows.ts'
 import type { Cell } from './cells.ts'
+import { filesOf } from './files.ts'
+import { watchFiles } from './fileWatch.ts'
 
 /** What the thread can be asked. */
 export type Asked =
@@ -24,17 +27,47 @@ export type Question = Asked & { readonly number: number }
 /** Number 0 is the first word of the worker: the store is open. */
 export type Reply =
   | { readonly number: number; readonly value: unknown }
-  | { readonly number: number; readonly error: string }
+  /** `isDamage`: the file is damaged, and `error` says which one and what to do. */
+  | { readonly number: number; readonly error: string; readonly isDamage: boolean }
 
 /** The thread that has the SQLite file of the events and the campaigns. It answers in order. */
 export type SqliteThread = {
-  /** Rejects with Unavailable where it can not be done, and from the close on. */
+  /**
+   * Rejects with Unavailable where it can not be done, where the thread ends meanwhile (then the outcome is
+   * unknown), and from the close on.
+   */
   ask(question: Asked): Promise<unknown>
-  /** Why it answers no more; undefined while it does. */
-  lost(): Error | undefined
+  /** Why it answers no more, for whoever runs the gateway; undefined while it does. */
+  fault(): string | undefined
   /** Resolves when what was asked before is done and the file is closed. */
   close(): Promise<void>
 }
+
+/** What may be said of a thread when it is started. */
+export type ThreadOptions = {
+  /** Called once, where the thread has ended and nobody closed it. */
+  readonly onEnd?: (error: Error) => void
+  /** Called once, where its file or one beside it was removed or replaced. It answers nothing from then on. */
+  readonly onGone?: (error: Error) => void
+  /**
+   * A question but `append` that has no answer after this is rejected, ms. Default 15,000. An append has the
+   * deadline of the queue in front of the log.
+   */
+  readonly deadlineMs?: number
+}
+
+/** When to try again, seconds. */
+const RETRY_SECONDS = 5
+const DEADLINE_MS = 15_000
+/**
+ * Far above what a commit or a list needs (some 50 MB), so that something that grows without end takes its
+ * thread down, which is started again, and not the process.
+ */
+const LIMITS = { maxOldGenerationSizeMb: 256 }
+
+/** Why nothing is written to a file that is not the one that was opened. */
+export const goneError = (path: string): Error =>
+  new Error(`${basename(path)} was removed or replaced while the gateway had it open`)
 
 /**
  * Starts the thread.
@@ -43,52 +76,98 @@ export type SqliteThread = {
  * @param workerFile The bundle of worker.ts, which the build writes beside the gateway's.
  * @throws Error when the file can not be opened as a durable store.
  */
-export async function startSqliteThread(file: string, workerFile: URL): Promise<SqliteThread> {
-  const worker = new Worker(workerFile, { workerData: file, name: 'sqlite' })
+export async function startSqliteThread(
+  file: string,
+  workerFile: URL,
+  options: ThreadOptions = {},
+): Promise<SqliteThread> {
+  const { onEnd = () => {}, onGone = () => {}, deadlineMs = DEADLINE_MS } = options
+  const worker = new Worker(workerFile, {
+    workerData: file,
+    name: 'sqlite',
+    resourceLimits: LIMITS,
+  })
   const waiting = new Map<
     number,
-    { resolve: (value: unknown) => void; reject: (error: Error) => void }
+    { resolve: (value: unknown) => void; reject: (error: Error) => void; timer?: NodeJS.Timeout }
   >()
   let asked = 0
-  let lost: Error | undefined
+  let isRunning = true
+  let isClosing = false
+  let fault: string | undefined
+  let stopWatching = () => {}
 
-  const opened = expectReply(0)
   worker.on('message', (reply: Reply) => {
-    const promise = waiting.get(reply.number)
-    waiting.delete(reply.number)
-    if ('error' in reply)
-      promise?.reject(new Unavailable('The event log can not be written', 5, reply.error))
-    else promise?.resolve(reply.value)
+    const promise = take(reply.number)
+    if (!('error' in reply)) return promise?.resolve(reply.value)
+    if (reply.isDamage) fault ??= reply.error
+    const message = reply.isDamage ? reply.error : 'The event log can not be written'
+    promise?.reject(new Unavailable(message, RETRY_SECONDS, reply.error))
   })
-  worker.on('error', (error) => lose(error instanceof Error ? error : new Error(String(error))))
-  worker.on('exit', () => lose(new Unavailable('The event log is closed', 5)))
+  worker.on('error', (error) => end(error instanceof Error ? error : new Error(String(error))))
+  worker.on('exit', (code) => end(new Error(`Its thread has ended with code ${code}`)))
+  const opened = new Promise<unknown>((resolve, reject) => waiting.set(0, { resolve, reject }))
   await opened
-
-  function expectReply(number: number): Promise<unknown> {
-    return new Promise((resolve, reject) => waiting.set(number, { resolve, reject }))
+  try {
+    stopWatching = watchFiles(filesOf(file), (path) => {
+      const error = goneError(path)
+      fault ??= error.message
+      onGone(error)
+    })
+  } catch (error) {
+    isClosing = true
+    await worker.terminate()
+    throw error
   }
 
-  function ask(question: Asked): Promise<unknown> {
-    if (lost) return Promise.reject(new Unavailable('The event log is closed', 5, lost))
-    asked++
-    const reply = expectReply(asked)
-    worker.postMessage({ ...question, number: asked } satisfies Question)
-    return reply
+  function take(number: number) {
+    const promise = waiting.get(number)
+    waiting.delete(number)
+    clearTimeout(promise?.timer)
+    return promise
   }
 
   /** The thread is gone, and with it the answers to what it was asked. */
-  function lose(error: Error): void {
-    lost ??= error
-    for (const { reject } of waiting.values()) reject(error)
-    waiting.clear()
+  function end(error: Error): void {
+    if (!isRunning) return
+    isRunning = false
+    stopWatching()
+    fault ??= error.message
+    const isOpen = !waiting.has(0)
+    take(0)?.reject(error)
+    const lost = new Unavailable('The event log has ended, the outcome is unknown', RETRY_SECONDS)
+    for (const number of [...waiting.keys()]) take(number)?.reject(lost)
+    if (isOpen && !isClosing) onEnd(error)
+  }
+
+  function send(question: Asked): Promise<unknown> {
+    asked++
+    const number = asked
+    return new Promise((resolve, reject) => {
+      const timer = question.kind === 'append' ? undefined : setTimeout(giveUp, deadlineMs, number)
+      waiting.set(number, { resolve, reject, ...(timer && { timer }) })
+      worker.postMessage({ ...question, number } satisfies Question)
+    })
+  }
+
+  /** A disk that hangs must not keep anybody waiting for ever. */
+  function giveUp(number: number): void {
+    take(number)?.reject(new Unavailable('The event log answers too slowly', RETRY_SECONDS))
   }
 
   return {
-    ask,
-    lost: () => lost,
+    ask(question) {
+      if (isClosing || fault !== undefined)
+        return Promise.reject(new Unavailable(fault ?? 'The event log is closed', RETRY_SECONDS))
+      return send(question)
+    },
+    fault: () => fault ?? (isClosing ? 'The event log is closed' : undefined),
     async close() {
-      if (lost) return
-      await ask({ kind: 'close' })
+      if (isClosing) return
+      isClosing = true
+      stopWatching()
+      // That the file could not be closed well is mended by the next one that opens it.
+      if (isRunning) await send({ kind: 'close' }).catch(() => {})
       await worker.terminate()
     },
   }

@@ -1,4 +1,6 @@
+import { basename } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
+import { explain, isDamaged } from './database.ts'
 import { openStore } from './store.ts'
 import type { Question, Reply } from './thread.ts'
 
@@ -6,7 +8,8 @@ import type { Question, Reply } from './thread.ts'
  * The thread in which the store lives: a commit that waits for a slow disk, a checkpoint or a long read
  * stops no connection. It answers one question after the other.
  */
-const store = openStore(workerData as string)
+const file = workerData as string
+const store = openStore(file)
 
 const { campaigns } = store
 
@@ -31,9 +34,12 @@ parentPort?.on('message', (question: Question) => {
   try {
     reply = { number: question.number, value: answer(question) }
   } catch (error) {
+    const isDamage = isDamaged(error)
+    const message = error instanceof Error ? error.message : String(error)
     reply = {
       number: question.number,
-      error: error instanceof Error ? error.message : String(error),
+      error: isDamage ? explain(basename(file), error) : message,
+      isDamage,
     }
   }
   parentPort?.postMessage(reply)

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs'
-import { serveStatic } from '@hono/node-server/serve-static'
 import { type Context, Hono } from 'hono'
 import type { Addresses } from './address.ts'
 import { answer, eventIdOf, headersFor, JSON_HEADERS, refuse } from './answers.ts'
@@ -15,6 +14,7 @@ import { createLive, type LiveLimits } from './live.ts'
 import { createShowMetrics } from './metricsServer.ts'
 import { createOperators, pageHeaders } from './operators.ts'
 import { TooMany } from './places.ts'
+import { createPublicFiles } from './publicFiles.ts'
 import type { Reports } from './report.ts'
 import { createRest } from './rest.ts'
 import { createServeScript, refuseScript, type ScriptFiles, serveInspector } from './serveScript.ts'
@@ -183,18 +183,9 @@ export function createRoutes(parts: RouteParts) {
   function folder(path: string, headers: Record<string, string>): void {
     if (!existsSync(publicFolder + path))
       throw new Error(`The pages are missing: ${publicFolder + path}`)
+    const find = createPublicFiles(publicFolder, headers)
     app.get(path, (context) => context.redirect(`${path}/`))
-    app.get(
-      `${path}/*`,
-      serveStatic({
-        root: publicFolder,
-        onFound(_, context) {
-          context.header('cache-control', 'no-cache')
-          context.header('x-content-type-options', 'nosniff')
-          for (const [name, value] of Object.entries(headers)) context.header(name, value)
-        },
-      }),
-    )
+    app.get(`${path}/*`, (context) => find(context.req.path) ?? context.notFound())
     app.all(`${path}/*`, (context) =>
       /^(GET|HEAD)$/.test(context.req.method)
         ? context.notFound()

@@ -213,6 +213,13 @@ export function showMoment(/** @type {string} */ text) {
 export const showDay = (/** @type {string} */ date) =>
   `${Number(date.slice(8, 10))} ${MONTHS[Number(date.slice(5, 7)) - 1]}`
 
+/** What a report lacks, as a sentence; empty where it is whole. */
+export function tellIncomplete(/** @type {{ incomplete_days?: string[] }} */ { incomplete_days }) {
+  if (!incomplete_days?.length) return ''
+  const days = incomplete_days.map((date) => showMoment(date)).join('; ')
+  return `Some events that arrived on these days are not counted, since the shop had more new devices, or other utm values, than a report keeps: ${days}.`
+}
+
 export const number = (/** @type {number} */ value) => value.toLocaleString('en-US')
 
 /** A share as whole percent; what is more than nothing is never shown as 0 %, less than all never as 100 %. */

@@ -14,6 +14,7 @@ import {
   showMoment,
   slugOf,
   startValues,
+  tellIncomplete,
   toCampaign,
   writePlace,
 } from './model.js'
@@ -164,4 +165,12 @@ test.each([
   [3, 3, '100 %'],
 ])('%i of %i as a share', (part, whole, shown) => {
   expect(percent(part, whole)).toBe(shown)
+})
+
+test('a report that lacks events names the days', () => {
+  expect(tellIncomplete({})).toBe('')
+  expect(tellIncomplete({ incomplete_days: [] })).toBe('')
+  expect(tellIncomplete({ incomplete_days: ['2026-11-02', '2026-12-31'] })).toMatch(
+    /not counted.*: 2 Nov 2026; 31 Dec 2026\.$/,
+  )
 })

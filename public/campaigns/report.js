@@ -6,7 +6,15 @@ import { loadCampaign, loadNewest, loadReport } from './data.js'
 import { wordOf } from './fields.js'
 import { createFunnel } from './funnel.js'
 import { channel } from './list.js'
-import { linkOf, namesakes, number, percent, quoteNames, showMoment } from './model.js'
+import {
+  linkOf,
+  namesakes,
+  number,
+  percent,
+  quoteNames,
+  showMoment,
+  tellIncomplete,
+} from './model.js'
 import { createNames } from './names.js'
 import { createPreview } from './preview.js'
 import { shopOf } from './shop.js'
@@ -34,6 +42,7 @@ export function createReport(element, page) {
   const table = h('div', { class: 'scroll' })
   const empty = h('div', { class: 'card first', hidden: '', 'data-test': 'report-empty' })
   const other = h('div', { class: 'card first', hidden: '', 'data-test': 'no-report' })
+  const incomplete = h('p', { class: 'hint', hidden: '', 'data-test': 'incomplete' })
   const sent = h('dl', { class: 'sent' })
   const preview = createPreview('The campaign’s HTML')
   const picture = h(
@@ -64,6 +73,7 @@ export function createReport(element, page) {
     h('div', { class: 'head' }, back, title, facts),
     trouble,
     link,
+    incomplete,
     empty,
     other,
     picture,
@@ -94,7 +104,7 @@ export function createReport(element, page) {
     id = place.id
     drawn = ''
     names.reset()
-    for (const part of [link, empty, other, picture, whole, trouble]) part.hidden = true
+    for (const part of [link, incomplete, empty, other, picture, whole, trouble]) part.hidden = true
     title.textContent = '…'
     facts.replaceChildren()
     back.href = page.href({ view: 'list', search: '', type: '', page: 1 })
@@ -264,6 +274,8 @@ export function createReport(element, page) {
   }
 
   function draw(report) {
+    incomplete.textContent = tellIncomplete(report)
+    incomplete.hidden = !incomplete.textContent
     empty.hidden = report.visitors > 0
     picture.hidden = report.visitors === 0
     if (report.visitors === 0) return empty.replaceChildren(...waiting())

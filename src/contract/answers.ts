@@ -59,6 +59,12 @@ export type EmailReport = {
   }
   /** Every day from the first to the last with an event, without a gap. */
   readonly days: readonly ReportDay[]
+  /**
+   * Days (UTC, YYYY-MM-DD) on which events of the shop arrived that may be missing in these figures, oldest
+   * first, the newest 31 at most: the shop had more new devices on such a day than a report counts, or, before
+   * the campaign was created, more different utm values. Absent where there are none.
+   */
+  readonly incomplete_days?: readonly string[]
 }
 
 /** Answer to an event: its id, the first time and every time after. */

@@ -1,7 +1,7 @@
 /** What was asked for lately, a bounded number of it. */
 export type Cache<Value> = {
-  /** The value of a key, found by `find` where it is not there. */
-  get(key: string, find: () => Value): Value
+  /** The value of a key, found by `find` where it is not there. Undefined is not kept. */
+  get(key: string, find: () => Value | undefined): Value | undefined
   clear(): void
 }
 
@@ -11,9 +11,10 @@ export function createCache<Value extends object | number>(most: number): Cache<
   return {
     get(key, find) {
       let value = values.get(key)
-      if (value === undefined) value = find()
       // At the end again: the first key is the one that was not asked for the longest.
-      else values.delete(key)
+      if (value !== undefined) values.delete(key)
+      else value = find()
+      if (value === undefined) return undefined
       values.set(key, value)
       if (values.size > most) values.delete(values.keys().next().value as string)
       return value

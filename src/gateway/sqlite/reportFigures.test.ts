@@ -8,6 +8,8 @@ import type { LogEvent } from '../eventLog.ts'
 import type { ReportFigures } from '../report.ts'
 import type { Utm } from '../utm.ts'
 import { toCells } from './cells.ts'
+import type { ReportBounds } from './reportCounter.ts'
+import { DAILY_BOUNDS } from './reportCustomers.ts'
 import { openReportStore, type ReportStore } from './reportStore.ts'
 import { openStore } from './store.ts'
 
@@ -51,13 +53,17 @@ const makeEvent = ({
 /** Two stores over one log, as two gateways have; `turns` says who counts which slice. Default the first. */
 function openReports(
   events: readonly LogEvent[],
-  { slice = 1_000, mostMoved = 2_000, turns = [0] as readonly number[] } = {},
+  {
+    slice = 1_000,
+    turns = [0] as readonly number[],
+    ...bounds
+  }: { slice?: number; turns?: readonly number[] } & Partial<ReportBounds> = {},
 ) {
   files++
   const eventsFile = join(folder, `events-${files}.db`)
   const log = openStore(eventsFile)
   const paths = { eventsFile, reportsFile: join(folder, `reports-${files}.db`) }
-  const open = () => [openReportStore(paths, mostMoved), openReportStore(paths, mostMoved)]
+  const open = () => [openReportStore(paths, bounds), openReportStore(paths, bounds)]
   let stores = open()
   let turn = 0
   const storeInTurn = () => stores[turns[turn++ % turns.length] ?? 0] as ReportStore
@@ -81,8 +87,12 @@ function openReports(
   }
 }
 
-function figuresOf(events: readonly LogEvent[], utm: Utm = SPRING): ReportFigures {
-  const reports = openReports(events)
+function figuresOf(
+  events: readonly LogEvent[],
+  utm: Utm = SPRING,
+  bounds: Partial<ReportBounds> = {},
+): ReportFigures {
+  const reports = openReports(events, bounds)
   const figures = reports.read(utm)
   reports.close()
   return figures
@@ -349,7 +359,8 @@ test('the hundred most frequent names are shown, the rest and overlong ones are 
   )
   const long = makeEvent({ at: MONDAY + 1, event: 'x'.repeat(201) })
   const own = makeEvent({ at: MONDAY + 1, event: '(other)' })
-  const shown = figuresOf([visit, ...events, ...often, long, own]).events
+  const all = [visit, ...events, ...often, long, own]
+  const shown = figuresOf(all, SPRING, { daily: { ...DAILY_BOUNDS, names: 5_000 } }).events
   const names = Object.keys(shown)
   expect(names).toHaveLength(101)
   expect(names.slice(0, 60)).toEqual(Array.from({ length: 60 }, (_, i) => `name ${i}`))

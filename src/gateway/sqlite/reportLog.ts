@@ -5,11 +5,15 @@ export type Row = {
   readonly seq: number
   readonly id: Buffer
   readonly at: number
+  readonly receivedAt: number
   readonly operation: string
   readonly event: string
   readonly did: string | null
   readonly payload: string
 }
+
+/** A campaign, as far as reports need it. */
+export type CampaignRow = { readonly seq: number; readonly customer: string; readonly head: string }
 
 /** The event log, as reports read it. */
 export type ReportLog = ReturnType<typeof openLog>
@@ -32,7 +36,24 @@ export function openLog(file: string) {
     }
   }
 
-  const { database, last, lastOf, idAt, next, between, rows } = reading(() => {
+  /** One after the other: a slice of large rows never is in memory as a whole. */
+  function* each<Bound extends unknown[], Result>(
+    statement: Database.Statement<Bound, Result>,
+    ...bound: Bound
+  ): Generator<Result, void> {
+    const found = reading(() => statement.iterate(...bound))
+    try {
+      for (;;) {
+        const { value, done } = reading(() => found.next())
+        if (done) return
+        yield value
+      }
+    } finally {
+      found.return?.()
+    }
+  }
+
+  const { database, last, lastOf, idAt, next, between, rows, campaigns } = reading(() => {
     const database = new Database(file, { readonly: true, fileMustExist: true, timeout: 5_000 })
     return {
       database,
@@ -54,10 +75,14 @@ export function openLog(file: string) {
           'SELECT DISTINCT customer FROM events NOT INDEXED WHERE seq > ? AND seq <= ?',
         )
         .pluck(),
-      rows: database.prepare<[string, number, number], Row>(
-        `SELECT seq, id, at, operation, event, did, payload
+      rows: database.prepare<[string, number, number, number], Row>(
+        `SELECT seq, id, at, received_at AS receivedAt, operation, event, did, payload
          FROM events INDEXED BY events_by_customer
-         WHERE customer = ? AND seq > ? ORDER BY seq LIMIT ?`,
+         WHERE customer = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`,
+      ),
+      campaigns: database.prepare<[number, number], CampaignRow>(
+        `SELECT seq, customer, head FROM campaigns
+         WHERE seq > ? AND type = 'email' ORDER BY seq LIMIT ?`,
       ),
     }
   })
@@ -70,19 +95,11 @@ export function openLog(file: string) {
     customerAfter: (customer: string) => reading(() => next.get(customer)) ?? undefined,
     /** Of whom the events behind `after` up to `upTo` are. */
     customersBetween: (after: number, upTo: number) => reading(() => between.all(after, upTo)),
-    /** One after the other: a slice of large payloads never is in memory as a whole. */
-    *after(customer: string, seq: number, max: number): Generator<Row, void> {
-      const found = rows.iterate(customer, seq, max)
-      try {
-        for (;;) {
-          const { value, done } = reading(() => found.next())
-          if (done) return
-          yield value
-        }
-      } finally {
-        found.return?.()
-      }
-    },
+    /** A customer's events behind `after`, up to `upTo`. */
+    events: (customer: string, after: number, upTo: number, max: number) =>
+      each(rows, customer, after, upTo, max),
+    /** Campaigns of all customers that can have a report, in the order in which they were created. */
+    campaigns: (after: number, max: number) => each(campaigns, after, max),
     close: () => void database.close(),
   }
 }

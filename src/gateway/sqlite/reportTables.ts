@@ -4,16 +4,18 @@ import { refuseForeign } from './database.ts'
 import { makeFile, makePrivate } from './files.ts'
 
 /** Changes with every change of the tables or of what is counted in them: then all is counted again. */
-const VERSION = 3
+const VERSION = 4
 
 /**
  * How far the log is counted, and what has been counted.
  *
- * `customers` has the position up to which each one's events are counted, and `position` the furthest event
- * of all with its id: a log that has another one there is another log. `changes` goes up with each slice.
+ * `customers` has the position up to which each one's events are counted, and what the day has brought so
+ * far (see reportCustomers.ts); `position` has the furthest event of all with its id: a log that has another
+ * one there is another log. `changes` goes up with each slice; up to `campaigns` those of the log are known.
  *
  * `devices`, `utms` and `names` give short numbers to what may be long; the first two keep only a hash,
- * so a text of a stranger takes no room. `trail` is what each device did, in the order of decisions.md:
+ * so a text of a stranger takes no room. `since` is the first day from which on nothing of these utm values is
+ * missing. `trail` is what each device did, in the order of decisions.md:
  * what comes late finds its place there. `shares` says how many of a campaign's events a device has, so
  * that a device is counted once; `totals` is the sum of it, and what a report reads. In both, day -1 is
  * all days together and step 0 every step.
@@ -23,16 +25,40 @@ const TABLES = `
     build BLOB NOT NULL,
     changes INTEGER NOT NULL,
     seq INTEGER NOT NULL,
-    id BLOB
+    id BLOB,
+    campaigns INTEGER NOT NULL
   ) STRICT;
-  CREATE TABLE customers (customer TEXT PRIMARY KEY, seq INTEGER NOT NULL) STRICT;
+  CREATE TABLE customers (
+    customer INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    seq INTEGER NOT NULL DEFAULT 0,
+    day INTEGER NOT NULL DEFAULT 0,
+    devices INTEGER NOT NULL DEFAULT 0,
+    utms INTEGER NOT NULL DEFAULT 0,
+    names INTEGER NOT NULL DEFAULT 0
+  ) STRICT;
+  CREATE TABLE incomplete (
+    customer INTEGER NOT NULL,
+    day INTEGER NOT NULL,
+    novelty TEXT NOT NULL,
+    PRIMARY KEY (customer, day, novelty)
+  ) STRICT, WITHOUT ROWID;
   CREATE TABLE devices (
     device INTEGER PRIMARY KEY,
     hash BLOB NOT NULL UNIQUE,
     moved INTEGER NOT NULL DEFAULT 0
   ) STRICT;
-  CREATE TABLE utms (utm INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE) STRICT;
-  CREATE TABLE names (name INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
+  CREATE TABLE utms (
+    utm INTEGER PRIMARY KEY,
+    hash BLOB NOT NULL UNIQUE,
+    since INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE names (
+    name INTEGER PRIMARY KEY,
+    customer INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    UNIQUE (customer, text)
+  ) STRICT;
   CREATE TABLE trail (
     device INTEGER NOT NULL,
     at INTEGER NOT NULL,
@@ -116,6 +142,6 @@ export function clear(database: Database.Database): void {
     .all()
   for (const table of tables) database.exec(`DROP TABLE "${table.replaceAll('"', '""')}"`)
   database.exec(TABLES)
-  database.prepare('INSERT INTO position VALUES (?, 0, 0, NULL)').run(randomBytes(8))
+  database.prepare('INSERT INTO position VALUES (?, 0, 0, NULL, 0)').run(randomBytes(8))
   database.pragma(`user_version = ${VERSION}`)
 }

@@ -9,6 +9,9 @@ export const STEP = { any: 0, viewProduct: 1, addToCart: 2, initiateCheckout: 3,
 const MAX_NAMES = 100
 export const OTHER = '(other)'
 
+/** Stands for all utm values that have no number: they have no figures. Numbers begin at 1. */
+export const OTHER_UTM = 0
+
 /** Changes that gather before they are written, about 200 bytes each. */
 const MAX_CHANGES = 10_000
 
@@ -120,6 +123,7 @@ export function createTotals(database: Database): Totals {
 
   return {
     count(device, utm, { at, name, step }, by) {
+      if (utm === OTHER_UTM) return
       const day = Math.floor(at / DAY_MS)
       share(device, utm, ALL_DAYS, STEP.any, by)
       share(device, utm, day, STEP.any, by)

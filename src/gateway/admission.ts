@@ -1,8 +1,10 @@
 import { networkOf } from './address.ts'
 import type { Refusal } from './answers.ts'
 import type { Customer } from './customers.ts'
+import type { EventLog, LogEvent, Outcome } from './eventLog.ts'
 import type { Limits } from './limits.ts'
 import type { Metrics } from './metrics.ts'
+import type { Quota } from './quota.ts'
 import { type Cost, createRateLimit, type Limited } from './rateLimit.ts'
 
 /** Who sends events, as far as it is known before the body is read. */
@@ -44,26 +46,41 @@ export type Admission = {
   call(customer: Customer, requests: number, bytes: number): Refusal | undefined
   /** Asked when an address loads a script. */
   script(address: string): Refusal | undefined
+  /** Stores a customer's events, unless its daily quota is reached. Rejects as the log does. */
+  append(
+    customer: Customer,
+    events: readonly LogEvent[],
+  ): Promise<{ readonly ok: true; readonly outcomes: readonly Outcome[] } | Refusal>
+}
+
+/** What admission needs of the rest of the gateway. */
+export type AdmissionParts = {
+  readonly limits: Limits
+  readonly quota: Quota
+  readonly log: Pick<EventLog, 'append'>
+  readonly metrics: Metrics
+  /** A monotonic clock, ms. */
+  readonly monotonicNow: () => number
 }
 
 /** The limits by their names in the metrics, each with what its refusals say. */
-const WORDS = {
-  address: { events: 'events', from: 'from this address' },
-  customer: { events: 'events', from: 'with this tracking key' },
-  server: { events: 'requests', from: 'with this REST key' },
-  script: { events: 'requests', from: 'from this address' },
-} as const
-export type LimitName = keyof typeof WORDS
+const MESSAGES = {
+  address: (unit) => `Too many ${unit} from this address`,
+  customer: (unit) => `Too many ${unit} with this tracking key`,
+  server: (unit) => `Too many ${unit === 'events' ? 'requests' : unit} with this REST key`,
+  script: () => 'Too many requests from this address',
+  quota: () => 'The daily quota of this customer is used up',
+} satisfies Record<string, (unit: Limited['unit']) => string>
+export type LimitName = keyof typeof MESSAGES
 
 /**
  * Token buckets in front of what strangers may call: a tracking key and an allowed Origin are public knowledge.
  *
  * A customer has two pairs of buckets, so that a flood with its public key does not keep its own servers out.
  * Scripts have buckets apart from events, so that an address that sends too much still loads pages that work.
- *
- * @param now A monotonic clock, ms.
  */
-export function createAdmission(limits: Limits, metrics: Metrics, now?: () => number): Admission {
+export function createAdmission(parts: AdmissionParts): Admission {
+  const { limits, quota, log, metrics, monotonicNow: now } = parts
   const addresses = createRateLimit(limits.address, undefined, now)
   const scripts = createRateLimit(limits.address, undefined, now)
   const pages = createRateLimit(limits.customer, undefined, now)
@@ -72,13 +89,11 @@ export function createAdmission(limits: Limits, metrics: Metrics, now?: () => nu
   function refuse(limit: LimitName, limited: Limited | undefined) {
     if (!limited) return undefined
     const { unit, retryAfterSeconds } = limited
-    const { events, from } = WORDS[limit]
-    const what = unit === 'events' ? events : unit
     metrics.limited(limit, unit)
     return {
       ok: false,
       status: 429,
-      message: `Too many ${what} ${from}. Try again in ${retryAfterSeconds} s`,
+      message: `${MESSAGES[limit](unit)}. Try again in ${retryAfterSeconds} s`,
       retryAfterSeconds,
     } satisfies Refusal
   }
@@ -86,14 +101,18 @@ export function createAdmission(limits: Limits, metrics: Metrics, now?: () => nu
   const ofAddress = (address: string, events: number, bytes: number, paid?: Cost) =>
     refuse('address', addresses.take(networkOf(address), events, bytes, paid))
   const ofPages = (limited: Limited | undefined) => refuse('customer', limited)
+  const ofQuota = (customer: Customer) => refuse('quota', quota.check(customer))
   const ofServers = (limited: Limited | undefined) => refuse('server', limited)
 
   return {
     arrive({ customer, isServer, address }, bytes) {
-      if (isServer && customer) return ofServers(servers.check(customer.customerId, 1, bytes))
-      const refused = ofAddress(address, 1, bytes)
+      const refused = isServer ? undefined : ofAddress(address, 1, bytes)
       if (refused || !customer) return refused
-      return ofPages(pages.check(customer.customerId, 1, bytes))
+      const { customerId } = customer
+      const limited = isServer
+        ? ofServers(servers.check(customerId, 1, bytes))
+        : ofPages(pages.check(customerId, 1, bytes))
+      return limited ?? ofQuota(customer)
     },
     admit({ customer, isServer, address }, events, bytes, counted) {
       if (!customer) return undefined
@@ -106,6 +125,17 @@ export function createAdmission(limits: Limits, metrics: Metrics, now?: () => nu
       return refused ?? ofPages(pages.take(customerId, events, bytes))
     },
     call: ({ customerId }, requests, bytes) => ofServers(servers.take(customerId, requests, bytes)),
+    async append(customer, events) {
+      if (events.length === 0) return { ok: true, outcomes: [] }
+      const refused = ofQuota(customer)
+      if (refused) return refused
+      const release = quota.hold(customer, events)
+      try {
+        return { ok: true, outcomes: await log.append(events) }
+      } finally {
+        release()
+      }
+    },
     script: (address) => refuse('script', scripts.take(networkOf(address), 1, 0)),
   }
 }

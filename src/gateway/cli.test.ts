@@ -41,6 +41,30 @@ test('a start with the demo says where everything is, and the demo’s key once'
   expect(fieldOf('REST key', said)).toMatch(/^[A-Z2-7]{52}$/)
 })
 
+test('a customer has the daily quota of the settings, or one of its own', async () => {
+  const origin = ['--origin', 'https://quota.example']
+  const id = fieldOf('customerId', run(['customer', 'add', ...origin]).stdout)
+  const quotaIn = (text: string) => /daily quota +(.+)/.exec(text.slice(text.indexOf(id)))?.[1]
+  const set = (...args: string[]) => quotaIn(run(['customer', 'set', id, ...args]).stdout)
+  const byDefault = '10,000,000 events (default), 21,474,836,480 bytes (default)'
+  expect(quotaIn(run(['customer', 'list']).stdout)).toBe(byDefault)
+  expect(quotaIn(run(['customer', 'list'], { DAILY_EVENTS: '5' }).stdout)).toMatch(
+    /^5 events \(def/,
+  )
+  expect(set('--daily-events', '50000')).toBe('50,000 events, 21,474,836,480 bytes (default)')
+  expect(set('--daily-bytes', '1000')).toBe('50,000 events, 1,000 bytes')
+  expect(set('--daily-events', 'default')).toBe('10,000,000 events (default), 1,000 bytes')
+  expect(set('--daily-bytes', 'default')).toBe(byDefault)
+
+  const added = run(['customer', 'add', ...origin, '--daily-events', '1']).stdout
+  const target = `/t/r?k=${fieldOf('trackingKey', added)}`
+  const body = JSON.stringify({ did: 'd', event: 'e', url: 'https://quota.example/' })
+  const headers = { origin: 'https://quota.example', 'user-agent': 'Mozilla/5.0' }
+  const post = async () =>
+    (await send(running.url, target, { method: 'POST', body, headers })).status
+  expect([await post(), await post()]).toEqual([200, 429])
+})
+
 test('a customer that is added, changed and removed is seen by a running gateway', async () => {
   const added = run(['customer', 'add', '--origin', 'https://Shop.example/', '--name', 'A shop'])
   expect(added.status).toBe(0)
@@ -168,6 +192,11 @@ test.each<[string[], string]>([
   [['customer', 'add', '--orgin', 'loopback'], 'There is no option --orgin. Did you mean origin?'],
   [['customer', 'list', '--name', 'x'], 'customer list takes no --name.'],
   [['customer', 'add', '--key', 'rest'], 'customer add takes no --key.'],
+  ...['0', '-1', '1.5', '10 MB', '100000000000001', ''].map((quota): [string[], string] => [
+    ['customer', 'set', 'demo', `--daily-events=${quota}`],
+    `Expected --daily-events as a whole number from 1 to 100000000000000, or default: ${quota}\n`,
+  ]),
+  [['customer', 'rotate', 'demo', '--daily-bytes', '1'], 'customer rotate takes no --daily-bytes.'],
   [['customer', 'set', 'demo', '--yes'], 'customer set takes no --yes.'],
   [['start', '--origin', 'loopback'], 'start takes no --origin.'],
 ])('%j is misused', (args, message) => {

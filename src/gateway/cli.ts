@@ -28,6 +28,8 @@ const HELP = `shoptrail ${version}
   --tracking-key KEY
                     a tracking key of your own for it, 6 to 20 characters
   --key KEY         rest (the secret one) or tracking (the one in the pages)
+  --daily-events N  what it may store in a day (UTC); "default" is the DAILY_EVENTS of the settings
+  --daily-bytes N   the same in bytes of payloads; "default" is DAILY_BYTES
   --yes             yes, remove it
   --demo            with the demo customer and the demo shop
 
@@ -52,6 +54,7 @@ What one sender may take of the gateway; above it 429 with Retry-After, and page
   ADDRESS_BYTES_PER_SECOND 1048576  ADDRESS_BYTES_BURST 16777216
   CUSTOMER_EVENTS_PER_SECOND 2000   CUSTOMER_EVENTS_BURST 10000   of a customer's pages, and of its servers
   CUSTOMER_BYTES_PER_SECOND 4194304 CUSTOMER_BYTES_BURST 33554432
+  DAILY_EVENTS 10000000             DAILY_BYTES 21474836480       of a customer in a day (UTC)
 `
 
 /** The command line. Answers the exit code. */
@@ -90,6 +93,8 @@ const OPTIONS = {
   id: { type: 'string' },
   key: { type: 'string' },
   'tracking-key': { type: 'string' },
+  'daily-events': { type: 'string' },
+  'daily-bytes': { type: 'string' },
   yes: { type: 'boolean' },
   demo: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },

@@ -9,7 +9,8 @@ import { type CollectParts, createCollect } from './collect.ts'
 import { type Customers, createCustomers } from './customers.ts'
 import type { EventLog } from './eventLog.ts'
 import { DEFAULT_LIMITS } from './limits.ts'
-import { createMetrics } from './metrics.ts'
+import { createMetrics, type Metrics } from './metrics.ts'
+import { createQuota } from './quota.ts'
 import { createSqliteLog } from './sqlite/eventLog.ts'
 import { startSqliteThread } from './sqlite/thread.ts'
 import { createThrottle } from './throttle.ts'
@@ -54,13 +55,19 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
+const admissionWith = (metrics: Metrics) =>
+  createAdmission({
+    ...{ limits: DEFAULT_LIMITS, log, metrics, monotonicNow: () => performance.now() },
+    quota: createQuota(DEFAULT_LIMITS.daily, () => NOW),
+  })
+
 const createCollectWith = (given: Partial<CollectParts> = {}) => {
   const metrics = createMetrics(() => 0)
   return createCollect({
     customers,
     log,
     addresses: createAddresses(),
-    admission: createAdmission(DEFAULT_LIMITS, metrics),
+    admission: admissionWith(metrics),
     throttle: createThrottle(() => 0),
     metrics,
     now: () => NOW,
@@ -446,10 +453,7 @@ test('questions and events share a batch, and a question about an event of the s
 
 test('500 questions without `at` are answered, and cost a tenth of as many events', async () => {
   const taken: number[] = []
-  const admission = createAdmission(
-    DEFAULT_LIMITS,
-    createMetrics(() => 0),
-  )
+  const admission = admissionWith(createMetrics(() => 0))
   const counting = createCollectWith({
     admission: {
       ...admission,

@@ -93,8 +93,9 @@ export function createCollect(parts: CollectParts) {
       arrival,
     )
     if (!judged.ok) return refusedOne(judged, request)
-    const [outcome] = await log.append([judged.event])
-    if (outcome) metrics.event(outcome, judged.event.bot)
+    const stored = await admission.append(sender.customer, [judged.event])
+    if (!stored.ok) return refusedOne(stored, request)
+    for (const outcome of stored.outcomes) metrics.event(outcome, judged.event.bot)
     return answer(200, { id: judged.id }, OPEN_HEADERS)
   }
 
@@ -144,11 +145,12 @@ export function createCollect(parts: CollectParts) {
     const written = writeVerdicts(judged, events, maxBytes)
     if (!written.ok) return refused(written)
     // The question comes second, so a batch that sends an event and asks about it hears that it is stored.
-    const [outcomes, known] = await Promise.all([
-      good.length > 0 ? log.append(good) : [],
+    const [stored, known] = await Promise.all([
+      admission.append(sender.customer, good),
       asked.length > 0 ? log.has(sender.customer.customerId, asked) : [],
     ])
-    outcomes.forEach((outcome, i) => {
+    if (!stored.ok) return refused(stored)
+    stored.outcomes.forEach((outcome, i) => {
       metrics.event(outcome, good[i]?.bot ?? false)
     })
     for (const isStored of known) metrics.asked(isStored)

@@ -10,6 +10,7 @@ import {
   REST_KEY_RULE,
 } from './customers.ts'
 import { prepareDataFolder } from './dataFolder.ts'
+import { MAX_LIMIT } from './limits.ts'
 import { readOrigin } from './origins.ts'
 import { readPublicConfig } from './publicConfig.ts'
 import type { Settings } from './settings.ts'
@@ -22,14 +23,16 @@ export type CustomerOptions = {
   readonly id?: string | undefined
   readonly key?: string | undefined
   readonly 'tracking-key'?: string | undefined
+  readonly 'daily-events'?: string | undefined
+  readonly 'daily-bytes'?: string | undefined
   readonly yes?: boolean | undefined
 }
 
 /** What stands behind `customer`, each with the options it takes. */
 export const VERBS: ReadonlyMap<string, readonly string[]> = new Map([
-  ['add', ['origin', 'name', 'config', 'id', 'tracking-key']],
+  ['add', ['origin', 'name', 'config', 'daily-events', 'daily-bytes', 'id', 'tracking-key']],
   ['list', []],
-  ['set', ['origin', 'name', 'config']],
+  ['set', ['origin', 'name', 'config', 'daily-events', 'daily-bytes']],
   ['rotate', ['key']],
   ['remove', ['yes']],
 ])
@@ -69,8 +72,8 @@ export function runCustomer(
   const customers = createCustomers(join(settings.dataDir, 'customers.db'))
   try {
     if (verb === 'add') return add(customers, read.asked, options, settings, ownRestKey)
-    if (verb === 'list') return told(...list(customers.list()))
-    return changeOne(customers, verb as string, id as string, read.asked, options)
+    if (verb === 'list') return told(...list(customers.list(), settings))
+    return changeOne(customers, verb as string, id as string, read.asked, options, settings)
   } finally {
     customers.close()
   }
@@ -124,9 +127,10 @@ function changeOne(
   id: string,
   asked: Asked,
   { key, yes }: CustomerOptions,
+  settings: Settings,
 ): Done {
   if (verb === 'set' && Object.keys(asked).length === 0)
-    return misused('Set what? --origin, --name or --config')
+    return misused('Set what? --origin, --name, --config, --daily-events or --daily-bytes')
   if (verb === 'rotate' && key !== 'rest' && key !== 'tracking')
     return misused('Which key? --key rest or --key tracking')
   const customer = customers.find(id)
@@ -143,7 +147,7 @@ function changeOne(
     // As it is stored: what is wrong in it can be taken out by its name.
     const change = toChange(asked, readObject(customer.configText) ?? {})
     if (!change.ok) return change
-    return told(...list([customers.change(id, change.change) as Customer]))
+    return told(...list([customers.change(id, change.change) as Customer], settings))
   }
   const made = customers.rotate(id, key as 'rest' | 'tracking')
   return key === 'rest'
@@ -164,13 +168,14 @@ type Asked = {
   readonly name?: string
   readonly origins?: string[]
   readonly config?: Readonly<Record<string, unknown>>
+  readonly dailyEvents?: number | null
+  readonly dailyBytes?: number | null
 }
 
-function readChange({
-  origin,
-  name,
-  config,
-}: CustomerOptions): { readonly ok: true; readonly asked: Asked } | Fault {
+function readChange(
+  options: CustomerOptions,
+): { readonly ok: true; readonly asked: Asked } | Fault {
+  const { origin, name, config } = options
   const origins = origin?.map((text) => readOrigin(text))
   const wrong = origin?.[origins?.indexOf(undefined) ?? -1]
   if (wrong?.includes('*'))
@@ -188,14 +193,38 @@ function readChange({
       `  Expected such as --config '{"ga4":true}', in single quotes, since the shell takes double ones away`,
       `  (Windows: --config "{\\"ga4\\":true}")`,
     )
+  const quotas = readQuotas(options)
+  if (!quotas.ok) return quotas
   return {
     ok: true,
     asked: {
       ...(name !== undefined && { name }),
       ...(origins && { origins: origins as string[] }),
       ...(settings && { config: settings }),
+      ...quotas.asked,
     },
   }
+}
+
+/** A number, or `default`: null, which takes the customer's own one away. */
+function readQuotas(
+  options: CustomerOptions,
+): { readonly ok: true; readonly asked: Asked } | Fault {
+  const asked: { dailyEvents?: number | null; dailyBytes?: number | null } = {}
+  for (const [option, field] of [
+    ['daily-events', 'dailyEvents'],
+    ['daily-bytes', 'dailyBytes'],
+  ] as const) {
+    const text = options[option]
+    if (text === undefined) continue
+    const quota = text === 'default' ? null : Number(text)
+    if (quota !== null && (!/^\d{1,15}$/.test(text) || quota < 1 || quota > MAX_LIMIT))
+      return misused(
+        `Expected --${option} as a whole number from 1 to ${MAX_LIMIT}, or default: ${text}`,
+      )
+    asked[field] = quota
+  }
+  return { ok: true, asked }
 }
 
 function readObject(text: string): Record<string, unknown> | undefined {
@@ -221,17 +250,19 @@ function toChange(
   return misused('--config is invalid:', ...faults)
 }
 
-function list(customers: readonly Customer[]): string[] {
+function list(customers: readonly Customer[], { limits }: Settings): string[] {
   if (customers.length === 0)
     return ['There are no customers yet: shoptrail customer add --origin https://shop.example']
   return customers.flatMap((customer, i) => {
     const { customerId, name, trackingKey, origins, configText, faults } = customer
+    const { dailyEvents, dailyBytes } = customer
     return [
       ...(i > 0 ? [''] : []),
       `${customerId}${name && ` (${name})`}`,
       `  trackingKey  ${trackingKey}`,
       `  origins      ${origins.join(' ') || 'none'}`,
       `  config       ${configText}`,
+      `  daily quota  ${quota(dailyEvents, limits.daily.events, 'events')}, ${quota(dailyBytes, limits.daily.bytes, 'bytes')}`,
       ...faults.map(
         ({ part, reason }) =>
           `  UNUSABLE     ${part}: ${reason}. It is answered 503. ${mend(customerId)[part]}`,
@@ -239,6 +270,10 @@ function list(customers: readonly Customer[]): string[] {
     ]
   })
 }
+
+/** One quota of a customer, and whether it is its own. */
+const quota = (own: number | undefined, byDefault: number, unit: string): string =>
+  `${(own ?? byDefault).toLocaleString('en')} ${unit}${own === undefined ? ' (default)' : ''}`
 
 /** What makes usable again what is not. */
 const mend = (id: string): Record<CustomerFault['part'], string> => ({

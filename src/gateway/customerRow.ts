@@ -14,6 +14,9 @@ export type CustomerRow = {
   /** JSON: a PublicConfig. */
   readonly config: string
   readonly created_at: number
+  /** Null where the settings' quota holds. */
+  readonly daily_events: number | null
+  readonly daily_bytes: number | null
 }
 
 /** What of a customer can not be used as it is stored. */
@@ -54,6 +57,8 @@ export function toCustomer(row: CustomerRow): Customer {
     // What no key has as its hash.
     restKeyHash: restKey ? Buffer.alloc(HASH_BYTES) : row.rest_key_hash,
     createdAt: row.created_at,
+    dailyEvents: row.daily_events ?? undefined,
+    dailyBytes: row.daily_bytes ?? undefined,
     faults,
   }
 }

@@ -24,6 +24,9 @@ export type Customer = {
   readonly operations: ReadonlyMap<string, TrackingOperation>
   /** SHA-256 of the restKey. */
   readonly restKeyHash: Buffer
+  /** Its own daily quota, events and bytes; undefined where the settings' holds. */
+  readonly dailyEvents: number | undefined
+  readonly dailyBytes: number | undefined
   /** When it was added, ms since 1970. */
   readonly createdAt: number
   /** What of the above is stored so that it can not be used, and is empty here. Usually nothing. */
@@ -35,6 +38,9 @@ export type CustomerChange = {
   readonly name?: string
   readonly origins?: readonly string[]
   readonly config?: PublicConfig
+  /** A daily quota of its own; null takes it away, so that the settings' holds. */
+  readonly dailyEvents?: number | null
+  readonly dailyBytes?: number | null
 }
 
 /**
@@ -115,6 +121,11 @@ const TABLES = `
     config TEXT NOT NULL,
     created_at INTEGER NOT NULL
   ) STRICT;
+  CREATE TABLE IF NOT EXISTS quotas (
+    customer_id TEXT PRIMARY KEY,
+    daily_events INTEGER,
+    daily_bytes INTEGER
+  ) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS retired (
     kind TEXT NOT NULL,
     value TEXT NOT NULL,
@@ -139,14 +150,12 @@ type Kind = 'customer_id' | 'tracking_key'
  */
 export function createCustomers(file: string, now: () => number = Date.now): Customers {
   const database = openDatabase(file, SCHEMA)
-  const select = database.prepare<[string], CustomerRow>(
-    'SELECT * FROM customers WHERE customer_id = ?',
-  )
-  const selectByKey = database.prepare<[string], CustomerRow>(
-    'SELECT * FROM customers WHERE tracking_key = ?',
-  )
+  const rows =
+    'SELECT customers.*, daily_events, daily_bytes FROM customers LEFT JOIN quotas USING (customer_id)'
+  const select = database.prepare<[string], CustomerRow>(`${rows} WHERE customer_id = ?`)
+  const selectByKey = database.prepare<[string], CustomerRow>(`${rows} WHERE tracking_key = ?`)
   const selectAll = database.prepare<[], CustomerRow>(
-    'SELECT * FROM customers ORDER BY created_at, rowid',
+    `${rows} ORDER BY created_at, customers.rowid`,
   )
   const selectAny = database.prepare<[], number>('SELECT EXISTS (SELECT 1 FROM customers)').pluck()
   const insert = database.prepare(
@@ -154,6 +163,7 @@ export function createCustomers(file: string, now: () => number = Date.now): Cus
      VALUES (@customer_id, @name, @tracking_key, @rest_key_hash, @origins, @config, @created_at)`,
   )
   const erase = database.prepare('DELETE FROM customers WHERE customer_id = ?')
+  const eraseQuota = database.prepare('DELETE FROM quotas WHERE customer_id = ?')
   const retire = database.prepare<[Kind, string, string]>(
     'INSERT OR IGNORE INTO retired (kind, value, customer_id) VALUES (?, ?, ?)',
   )
@@ -202,6 +212,21 @@ export function createCustomers(file: string, now: () => number = Date.now): Cus
     byKey.clear()
   }
 
+  function setQuota(
+    customerId: string,
+    column: 'daily_events' | 'daily_bytes',
+    quota: number | null | undefined,
+  ): void {
+    if (quota === undefined) return
+    database
+      .prepare(
+        `INSERT INTO quotas (customer_id, ${column}) SELECT customer_id, ? FROM customers WHERE customer_id = ?
+         ON CONFLICT (customer_id) DO UPDATE SET ${column} = excluded.${column}`,
+      )
+      .run(quota, customerId)
+    byKey.clear()
+  }
+
   /** Why a new customer can not have this id or this tracking key. */
   function findOwner(customerId: string, trackingKey: string): string | undefined {
     if (select.get(customerId)) return `The customer ${customerId} exists`
@@ -218,11 +243,14 @@ export function createCustomers(file: string, now: () => number = Date.now): Cus
     const taken = findOwner(row.customer_id, row.tracking_key)
     if (taken) throw new Error(taken)
     insert.run(row)
+    setQuota(row.customer_id, 'daily_events', row.daily_events ?? undefined)
+    setQuota(row.customer_id, 'daily_bytes', row.daily_bytes ?? undefined)
   })
 
   const remove = database.transaction((customerId: string): boolean => {
     const row = select.get(customerId)
     if (!row) return false
+    eraseQuota.run(customerId)
     retire.run('customer_id', customerId, customerId)
     retire.run('tracking_key', row.tracking_key, customerId)
     return erase.run(customerId).changes > 0
@@ -236,10 +264,12 @@ export function createCustomers(file: string, now: () => number = Date.now): Cus
   )
 
   const change = database.transaction(
-    (customerId: string, { name, origins, config }: CustomerChange) => {
+    (customerId: string, { name, origins, config, dailyEvents, dailyBytes }: CustomerChange) => {
       if (name !== undefined) update('name', name, customerId)
       if (origins !== undefined) update('origins', JSON.stringify(origins), customerId)
       if (config !== undefined) update('config', JSON.stringify(config), customerId)
+      setQuota(customerId, 'daily_events', dailyEvents)
+      setQuota(customerId, 'daily_bytes', dailyBytes)
     },
   )
 
@@ -248,6 +278,8 @@ export function createCustomers(file: string, now: () => number = Date.now): Cus
       name = '',
       origins = [],
       config = {},
+      dailyEvents = null,
+      dailyBytes = null,
       customerId = makeCustomerId(),
       trackingKey = makeTrackingKey(),
       restKey = makeRestKey(),
@@ -261,6 +293,8 @@ export function createCustomers(file: string, now: () => number = Date.now): Cus
         origins: JSON.stringify(origins),
         config: JSON.stringify(config),
         created_at: now(),
+        daily_events: dailyEvents,
+        daily_bytes: dailyBytes,
       }
       using(() => insertFree.immediate(row))
       return { customer: toCustomer(row), restKey }

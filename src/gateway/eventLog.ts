@@ -1,3 +1,5 @@
+import type { Usage } from './usage.ts'
+
 /** One event as the log keeps it: validated, completed, its moment corrected. */
 export type LogEvent = {
   /** The customer it belongs to; an event is unique by customer and id. */
@@ -86,6 +88,11 @@ export type EventLog = {
   findTail(customer: string, max: number): Promise<Tail>
   /** Calls the listener after records were added, by this process or another. Answers its undo. */
   subscribe(listener: NewsListener): () => void
+  /**
+   * Calls the listener with what customers have stored on a day, whenever that changes: by an append of this
+   * process before it resolves, by another process within a second. First with every customer's, before it resolves.
+   */
+  watchUsage(listener: (usages: readonly Usage[]) => void): Promise<void>
   health(): Health
   /** Resolves when something that is no event was written durably: whether appends work again. */
   probe(): Promise<void>

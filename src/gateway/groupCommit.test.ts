@@ -36,6 +36,7 @@ function createEngine() {
     read: async () => [],
     findTail: async () => ({ after: 0, newest: 0 }),
     subscribe: () => () => {},
+    watchUsage: async () => {},
     health: () => ({ writable: true }),
     probe: () => probe(),
     close: async () => {},

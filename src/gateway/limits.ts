@@ -1,12 +1,24 @@
 import type { RateLimits } from './rateLimit.ts'
 
+/** What a customer may store in a day (UTC). */
+export type DailyQuota = {
+  readonly events: number
+  /** Of the events' payloads as they are stored, UTF-8. */
+  readonly bytes: number
+}
+
 /** What keeps one sender, or one customer, from taking all of the gateway. */
 export type Limits = {
   /** Of each customer: its pages together, and once more its servers, which have the REST key. */
   readonly customer: RateLimits
   /** Of each address that sends without a REST key; an IPv6 address counts as its /64. */
   readonly address: RateLimits
+  /** Of each customer that has no quota of its own. */
+  readonly daily: DailyQuota
 }
+
+/** The largest limit; as good as none. */
+export const MAX_LIMIT = 1e14
 
 /** Limits of which some parts are given; the others have their defaults. */
 export type GivenLimits = { readonly [Name in keyof Limits]?: Partial<Limits[Name]> }
@@ -24,9 +36,11 @@ export const DEFAULT_LIMITS: Limits = {
     events: { perSecond: 500, burst: 2_500 },
     bytes: { perSecond: 2 ** 20, burst: 16 * 2 ** 20 },
   },
+  daily: { events: 10_000_000, bytes: 20 * 2 ** 30 },
 }
 
-export const completeLimits = ({ customer, address }: GivenLimits = {}): Limits => ({
+export const completeLimits = ({ customer, address, daily }: GivenLimits = {}): Limits => ({
   customer: { ...DEFAULT_LIMITS.customer, ...customer },
   address: { ...DEFAULT_LIMITS.address, ...address },
+  daily: { ...DEFAULT_LIMITS.daily, ...daily },
 })

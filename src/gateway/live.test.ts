@@ -106,6 +106,11 @@ test('on localhost the demo customer is open', async () => {
       trackingKey: 'DEMOSHOP',
       demo: true,
       origin: null,
+      quota: {
+        events: { used: 0, limit: 10_000_000 },
+        bytes: { used: 0, limit: 20 * 2 ** 30 },
+        secondsLeft: expect.any(Number),
+      },
     },
   ])
 })

@@ -56,7 +56,7 @@ export function createMetrics(depth: () => number): Metrics {
   })
   const limited = new Counter({
     name: 'requests_limited_total',
-    help: 'Requests answered 429 by a limit: of an address, a customer’s tracking key, its REST key (server), scripts of an address',
+    help: 'Requests answered 429 by a limit: of an address, a customer’s tracking key, its REST key (server), scripts of an address, a daily quota',
     labelNames: ['limit', 'unit'],
     registers,
   })

@@ -6,6 +6,7 @@ import { DEMO_CUSTOMER_ID } from './demo.ts'
 import type { ReadBody } from './http/readBody.ts'
 import { hashSecret, isSecret } from './keys.ts'
 import { LOOPBACK_ORIGINS } from './origins.ts'
+import type { Quota } from './quota.ts'
 import { createSessions, SESSION_SECONDS } from './sessions.ts'
 import type { Throttle } from './throttle.ts'
 
@@ -16,6 +17,7 @@ export type OperatorParts = {
   /** Whether the demo customer may be seen without a key, on localhost. */
   readonly demo: boolean
   readonly throttle: Throttle
+  readonly quota: Quota
   /** A monotonic clock, ms. */
   readonly monotonicNow: () => number
 }
@@ -70,25 +72,30 @@ const NOBODY = hashSecret('')
  * that is SameSite=Strict, and a sign-in and a sign-out that only JSON reaches.
  */
 export function createOperators(parts: OperatorParts) {
-  const { customers, addresses, throttle, demo } = parts
+  const { customers, addresses, throttle, quota, demo } = parts
   const sessions = createSessions(parts.monotonicNow)
 
   /**
    * GET /live/customers: whom this operator may see, 401 where that is nobody. `origin` is the first that
-   * the customer allows, so its shop; null where it allows none but loopback.
+   * the customer allows, so its shop; null where it allows none but loopback. `quota` is what it has stored
+   * today of what it may, as QuotaUse.
    */
   function list(request: Request, peer: string): Response {
     const visible = visibleTo(request, peer)
     if (visible.length === 0) return refuse(NOT_SIGNED_IN)
     return answer(
       200,
-      visible.map(({ customerId, name, trackingKey, origins }) => ({
-        customerId,
-        name,
-        trackingKey,
-        demo: customerId === DEMO_CUSTOMER_ID,
-        origin: origins.find((origin) => origin !== LOOPBACK_ORIGINS) ?? null,
-      })),
+      visible.map((customer) => {
+        const { customerId, name, trackingKey, origins } = customer
+        return {
+          customerId,
+          name,
+          trackingKey,
+          demo: customerId === DEMO_CUSTOMER_ID,
+          origin: origins.find((origin) => origin !== LOOPBACK_ORIGINS) ?? null,
+          quota: quota.read(customer),
+        }
+      }),
     )
   }
 

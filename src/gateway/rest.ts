@@ -131,7 +131,7 @@ export function createRest(parts: RestParts) {
     if (!checked.ok) return invalid('The event is invalid', checked.error.issues)
     const receivedAt = parts.now()
     const id = makeEventId(receivedAt)
-    const [outcome] = await parts.log.append([
+    const stored = await admission.append(customer, [
       {
         customer: customer.customerId,
         id,
@@ -144,7 +144,8 @@ export function createRest(parts: RestParts) {
         payload: JSON.stringify(checked.payload),
       },
     ])
-    if (outcome) metrics.event(outcome, false)
+    if (!stored.ok) return stored
+    for (const outcome of stored.outcomes) metrics.event(outcome, false)
     return answer(200, { id })
   }
 

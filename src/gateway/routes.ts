@@ -15,6 +15,7 @@ import { createShowMetrics } from './metricsServer.ts'
 import { createOperators, pageHeaders } from './operators.ts'
 import { TooMany } from './places.ts'
 import { createPublicFiles } from './publicFiles.ts'
+import type { Quota } from './quota.ts'
 import type { Reports } from './report.ts'
 import { createRest } from './rest.ts'
 import { createServeScript, refuseScript, type ScriptFiles, serveInspector } from './serveScript.ts'
@@ -25,6 +26,7 @@ export type RouteParts = Omit<CollectParts, 'customers'> & {
   readonly customers: Customers
   readonly addresses: Addresses
   readonly campaigns: Campaigns
+  readonly quota: Quota
   readonly reports: Reports
   readonly script: ScriptFiles
   /** The gateway's address as the world sees it, if it is configured. */

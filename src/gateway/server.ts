@@ -16,6 +16,7 @@ import { completeLimits, type GivenLimits } from './limits.ts'
 import type { LiveLimits } from './live.ts'
 import { createMetrics } from './metrics.ts'
 import { createMetricsPort, MAX_METRICS_CONNECTIONS, METRICS_HOST } from './metricsServer.ts'
+import { createQuota } from './quota.ts'
 import { watchReadiness } from './readiness.ts'
 import { createRoutes } from './routes.ts'
 import { readScriptFiles } from './serveScript.ts'
@@ -150,11 +151,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       findDemoBlock({ host, trustedProxies, publicUrl }) ?? findRetiredDemo(customers)
     const demo = options.demo === true && !demoBlock
     const demoRestKey = demo ? addDemoCustomer(customers) : undefined
-    const admission = createAdmission(completeLimits(options.limits), metrics)
+    const limits = completeLimits(options.limits)
+    const quota = createQuota(limits.daily, now)
+    await log.watchUsage(quota.learn)
+    const admission = createAdmission({ limits, quota, log, metrics, monotonicNow })
     if (demo) await addDemoCampaign(campaigns, now())
     const hasEmail = await campaigns.hasEmail()
     const routes = createRoutes({
-      ...{ customers, log, campaigns, reports, addresses, admission, metrics, script },
+      ...{ customers, log, campaigns, reports, addresses, admission, quota, metrics, script },
       ...{ throttle: createThrottle(monotonicNow), monotonicNow, now },
       ...{ publicFolder, demo, publicUrl },
       ...{ metricsToken: options.metricsToken, live: options.live },

@@ -92,11 +92,14 @@ test('each limit is a setting of its own', () => {
     ADDRESS_EVENTS_PER_SECOND: '5',
     ADDRESS_EVENTS_BURST: '6',
     ADDRESS_BYTES_PER_SECOND: '7',
-    ADDRESS_BYTES_BURST: '100000000000000',
+    ADDRESS_BYTES_BURST: '8',
+    DAILY_EVENTS: '9',
+    DAILY_BYTES: '100000000000000',
   })
   expect(read.ok && read.settings.limits).toEqual({
     customer: { events: { perSecond: 1, burst: 2 }, bytes: { perSecond: 3, burst: 4 } },
-    address: { events: { perSecond: 5, burst: 6 }, bytes: { perSecond: 7, burst: 1e14 } },
+    address: { events: { perSecond: 5, burst: 6 }, bytes: { perSecond: 7, burst: 8 } },
+    daily: { events: 9, bytes: 1e14 },
   })
 })
 

@@ -11,7 +11,7 @@ import {
   string,
   transform,
 } from 'valibot'
-import { DEFAULT_LIMITS, type Limits } from './limits.ts'
+import { DEFAULT_LIMITS, type Limits, MAX_LIMIT } from './limits.ts'
 import type { LiveLimits } from './live.ts'
 
 const whole = (from: number, to: number) =>
@@ -30,8 +30,8 @@ const port = pipe(
 )
 
 /** A limit of so much, from 1; the largest is as good as none. */
-const limitOf = (defaultLimit: number) => optional(whole(1, 1e14), `${defaultLimit}`)
-const { customer, address } = DEFAULT_LIMITS
+const limitOf = (defaultLimit: number) => optional(whole(1, MAX_LIMIT), `${defaultLimit}`)
+const { customer, address, daily } = DEFAULT_LIMITS
 
 /** The environment that the gateway reads. An empty variable is as good as none. */
 const variables = object({
@@ -97,6 +97,12 @@ const variables = object({
   ADDRESS_EVENTS_BURST: limitOf(address.events.burst),
   ADDRESS_BYTES_PER_SECOND: limitOf(address.bytes.perSecond),
   ADDRESS_BYTES_BURST: limitOf(address.bytes.burst),
+  /**
+   * What a customer may store in a day (UTC), events and bytes of their payloads, unless it has a quota of its own.
+   * The request that reaches it is still taken; then 429 until the day ends. Defaults 10,000,000 and 20 GiB.
+   */
+  DAILY_EVENTS: limitOf(daily.events),
+  DAILY_BYTES: limitOf(daily.bytes),
   /**
    * Port of 127.0.0.1 on which GET /metrics is answered, 0 to 65,535, another one than PORT; 0 is any that is
    * free. Default none: then no port is opened for it.
@@ -218,6 +224,7 @@ export function readSettings(
           },
           bytes: { perSecond: output.ADDRESS_BYTES_PER_SECOND, burst: output.ADDRESS_BYTES_BURST },
         },
+        daily: { events: output.DAILY_EVENTS, bytes: output.DAILY_BYTES },
       },
       metricsPort: output.METRICS_PORT,
       metricsToken: output.METRICS_TOKEN,

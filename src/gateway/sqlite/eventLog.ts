@@ -1,6 +1,8 @@
 import type { EventLog, LogEvent, LogRecord, NewsListener, Tail } from '../eventLog.ts'
 import { toCells } from './cells.ts'
+import type { Appended } from './store.ts'
 import type { SqliteThread } from './thread.ts'
+import { createUsageWatch } from './usageWatch.ts'
 
 /** How often it is looked whether another process has written, while somebody listens, ms. */
 const LOOK_MS = 500
@@ -19,11 +21,17 @@ export function createSqliteLog({ ask, fault, close }: SqliteThread): EventLog {
     for (const listener of listeners) listener(customers)
   }
 
+  const usageWatch = createUsageWatch(ask)
+
   async function store(events: readonly LogEvent[]): Promise<readonly number[]> {
     try {
-      return (await ask({ kind: 'append', cells: toCells(events) })) as readonly number[]
+      const appended = await ask({ kind: 'append', cells: toCells(events) })
+      const { positions, usage } = appended as Appended
+      usageWatch.tell(usage)
+      return positions
     } catch (error) {
       isUnsure = true
+      usageWatch.doubt()
       throw error
     }
   }
@@ -78,6 +86,7 @@ export function createSqliteLog({ ask, fault, close }: SqliteThread): EventLog {
         if (listeners.size === 0) clearInterval(timer)
       }
     },
+    watchUsage: usageWatch.start,
     probe: () => ask({ kind: 'probe' }) as Promise<void>,
     health() {
       const reason = fault()
@@ -85,6 +94,7 @@ export function createSqliteLog({ ask, fault, close }: SqliteThread): EventLog {
     },
     close() {
       clearInterval(timer)
+      usageWatch.stop()
       return close()
     },
   }

@@ -1,21 +1,33 @@
 import { type LogRecord, type Range, type Tail, weigh } from '../eventLog.ts'
+import type { Usage } from '../usage.ts'
 import { CAMPAIGN_TABLES, type CampaignRows, createCampaignRows } from './campaignRows.ts'
 import { CELLS_PER_EVENT, type Cell } from './cells.ts'
 import { openDatabase, type Schema } from './database.ts'
+import { createUsageRows, USAGE_TABLE } from './usageRows.ts'
+
+/** What became of an append. */
+export type Appended = {
+  /** Of each event, in order; 0 where its id was there. */
+  readonly positions: readonly number[]
+  /** What the customers to which it added something have stored on that day now. */
+  readonly usage: readonly Usage[]
+}
 
 /** Rows of one SQLite file. Everything here is synchronous; the worker is where that hurts nobody. */
 export type Store = {
   /**
-   * One transaction, durable when it returns: the position of each event, 0 where its id was there.
+   * One transaction, durable when it returns.
    *
    * @param cells Of `toCells`.
    */
-  append(cells: readonly Cell[]): number[]
+  append(cells: readonly Cell[]): Appended
   /** Whether the customer has an event of each id, in order. */
   has(customer: string, ids: readonly string[]): boolean[]
   read(range: Range): LogRecord[]
   findTail(customer: string, max: number): Tail
   readonly campaigns: CampaignRows
+  /** What every customer has stored today and yesterday. */
+  usage(): Usage[]
   /** Rewrites the first page: fails where a commit would, and changes nothing. */
   probe(): void
   /** Changes when another connection has written, of this process or another. */
@@ -44,7 +56,7 @@ const TABLES = `
   CREATE INDEX IF NOT EXISTS events_by_customer ON events (customer);
 `
 const SCHEMA: Schema = {
-  tables: TABLES + CAMPAIGN_TABLES,
+  tables: TABLES + CAMPAIGN_TABLES + USAGE_TABLE,
   probe:
     'SELECT seq, customer, id, received_at, at, operation, event, did, bot, payload FROM events',
 }
@@ -77,15 +89,20 @@ export function openStore(file: string): Store {
     )
     .pluck()
   const dataVersion = database.prepare<[], number>('PRAGMA data_version').pluck()
-  const append = database.transaction((cells: readonly Cell[]) => {
+  const usageRows = createUsageRows(database)
+  const append = database.transaction((cells: readonly Cell[]): Appended => {
     const positions: number[] = []
+    usageRows.reset()
     for (let at = 0; at < cells.length; at += CELLS_PER_EVENT) {
       const row: (Cell | Buffer)[] = cells.slice(at, at + CELLS_PER_EVENT)
-      row[1] = bytesOf(String(row[1]))
+      const [customer, id, receivedAt] = row
+      row[1] = bytesOf(String(id))
       const { changes, lastInsertRowid } = insert.run(row)
       positions.push(changes > 0 ? Number(lastInsertRowid) : 0)
+      if (changes > 0)
+        usageRows.count(String(customer), Number(receivedAt), Buffer.byteLength(String(row.at(-1))))
     }
-    return positions
+    return { positions, usage: usageRows.write() }
   })
 
   return {
@@ -101,6 +118,7 @@ export function openStore(file: string): Store {
       newest: fromNewest.get(customer, 0) ?? 0,
     }),
     campaigns: createCampaignRows(database),
+    usage: () => usageRows.all(),
     probe: () => void database.pragma('user_version = 0'),
     version: () => dataVersion.get() as number,
     close() {

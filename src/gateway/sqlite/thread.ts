@@ -21,7 +21,7 @@ export type Asked =
       readonly customer: string
       readonly query: CampaignQuery
     }
-  | { readonly kind: 'probe' | 'version' | 'hasEmail' | 'close' }
+  | { readonly kind: 'probe' | 'version' | 'usage' | 'hasEmail' | 'close' }
 /** The reply carries the same number. */
 export type Question = Asked & { readonly number: number }
 /** Number 0 is the first word of the worker: the store is open. */

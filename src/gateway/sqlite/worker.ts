@@ -26,6 +26,7 @@ const answer = (question: Question): unknown => {
   if (question.kind === 'hasEmail') return campaigns.hasEmail()
   if (question.kind === 'probe') return store.probe()
   if (question.kind === 'version') return store.version()
+  if (question.kind === 'usage') return store.usage()
   return store.close()
 }
 

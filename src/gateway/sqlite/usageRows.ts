@@ -1,0 +1,62 @@
+import type { Database } from 'better-sqlite3'
+import { dayOf, type Usage } from '../usage.ts'
+
+/** What each customer has stored on a day; synchronous, as the store. */
+export type UsageRows = {
+  /** Counts one stored event; its sums are written by `write`, in the transaction that stores the event. */
+  count(customer: string, receivedAt: number, bytes: number): void
+  /** Adds what was counted since the last call. Answers the sums of those customers' days. */
+  write(): Usage[]
+  /** Forgets what was counted and not written, since its transaction was rolled back. */
+  reset(): void
+  /** Every customer's today and yesterday. */
+  all(): Usage[]
+}
+
+export const USAGE_TABLE = `
+  CREATE TABLE IF NOT EXISTS usage (
+    customer TEXT NOT NULL,
+    day INTEGER NOT NULL,
+    events INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    PRIMARY KEY (customer, day)
+  ) STRICT, WITHOUT ROWID;
+`
+
+export function createUsageRows(database: Database): UsageRows {
+  const add = database.prepare<[Usage], Usage>(
+    `INSERT INTO usage (customer, day, events, bytes) VALUES (@customer, @day, @events, @bytes)
+     ON CONFLICT (customer, day) DO UPDATE SET events = events + excluded.events, bytes = bytes + excluded.bytes
+     RETURNING customer, day, events, bytes`,
+  )
+  const forget = database.prepare<[number]>('DELETE FROM usage WHERE day < ?')
+  const select = database.prepare<[], Usage>('SELECT customer, day, events, bytes FROM usage')
+  let counted = new Map<string, { customer: string; day: number; events: number; bytes: number }>()
+  let newest = 0
+
+  return {
+    count(customer, receivedAt, bytes) {
+      const day = dayOf(receivedAt)
+      const key = `${day} ${customer}`
+      const sums = counted.get(key) ?? { customer, day, events: 0, bytes: 0 }
+      sums.events++
+      sums.bytes += bytes
+      counted.set(key, sums)
+    },
+    write() {
+      const written = [...counted.values()].map((sums) => add.get(sums) as Usage)
+      counted = new Map()
+      for (const { day } of written) {
+        if (day <= newest) continue
+        // Yesterday stays, for a clock that is set back over midnight.
+        forget.run(day - 1)
+        newest = day
+      }
+      return written
+    },
+    reset() {
+      counted = new Map()
+    },
+    all: () => select.all(),
+  }
+}

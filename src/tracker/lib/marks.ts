@@ -86,7 +86,7 @@ export function whenUsed(
       element &&
       triggerOf(element) === type.replace('aux', '') &&
       // The middle button opens links and does nothing else, those after it do not activate.
-      !(button > 1 || (button && !find(path, '[href]'))) &&
+      (!button || (button < 2 && find(path, '[href]'))) &&
       // A label's click is followed by one of its control, and that one counts if it is seen here.
       !(control && element.contains(control) && !path.includes(control))
     )

@@ -87,8 +87,8 @@ function startTelling(configs: PartApi['configs'], report: Report): void {
 
   /** The page as page views count it: an anchor that the visitor jumps to is none of its own. */
   const turn = () => {
-    const isHashed = [...configs.values()].some(({ pageViewHash }) => pageViewHash)
-    const here = location.pathname + (isHashed ? location.hash : '')
+    let here = location.pathname
+    for (const { pageViewHash } of configs.values()) if (pageViewHash) here += location.hash
     if (page === here) return
     page = here
     told.clear()
@@ -109,12 +109,8 @@ function startTelling(configs: PartApi['configs'], report: Report): void {
   const screen = new IntersectionObserver(
     (entries) => {
       for (const { target, intersectionRatio } of entries) {
-        clearTimeout(timers.get(target))
-        if (intersectionRatio >= 0.5)
-          timers.set(
-            target,
-            setTimeout(() => tell(target as HTMLElement), SEEN_MS),
-          )
+        if (intersectionRatio < 0.5) clearTimeout(timers.get(target))
+        else timers.set(target, setTimeout(tell, SEEN_MS, target as HTMLElement))
       }
     },
     { threshold: 0.5 },
@@ -123,8 +119,7 @@ function startTelling(configs: PartApi['configs'], report: Report): void {
   let timer = 0
   const look = () => {
     timer = 0
-    for (const element of document.querySelectorAll<HTMLElement>('[data-track-on=load]'))
-      tell(element)
+    document.querySelectorAll<HTMLElement>('[data-track-on=load]').forEach(tell)
     for (const element of document.querySelectorAll('[data-track-on=visible]'))
       screen.observe(element)
   }

@@ -178,6 +178,39 @@ test('a large event: shown shortened, and said so', async ({ page, gateway }) =>
   await page.getByTestId('close-inspector').click()
 })
 
+test('a crowd of devices that somebody makes up: a bounded list, also while it is pointed at', async ({
+  page,
+  gateway,
+}) => {
+  const one = add(gateway, 'One')
+  await signIn(page, gateway, one)
+  const send = async (count: number) => {
+    for (let i = 0; i < count; i++) {
+      const data = {
+        ...{ did: randomUUID(), event: 'view_page', url: `${gateway.url}/${'p'.repeat(2_000)}` },
+        ...{ http_user_agent: 'Test', remote_addr: '203.0.113.7' },
+      }
+      const address = `${gateway.url}/t/r?k=${one.trackingKey}&api_key=${one.restKey}`
+      expect((await page.request.post(address, { data })).status()).toBe(200)
+    }
+  }
+  await send(1)
+  const devices = page.getByTestId('device')
+  await expect(devices).toHaveCount(1)
+  await devices.first().hover()
+  // A few at a time: each drawing lists the last twelve.
+  for (let sent = 1; sent < 90; sent += 10) {
+    await send(10)
+    await expect(page.getByTestId('device-total')).toHaveText(`${sent + 10}`)
+  }
+  await expect(devices).toHaveCount(50)
+  const [path] = await page.getByTestId('row').locator('.path').allTextContents()
+  expect(path).toBe(`/${'p'.repeat(299)}…`)
+  await page.mouse.move(0, 0)
+  await send(1)
+  await expect(devices).toHaveCount(12)
+})
+
 test('too many wrong keys: said, with the time to wait, and the good key comes in', async ({
   page,
   gateway,

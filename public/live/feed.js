@@ -44,7 +44,7 @@ function post(path, body) {
  * told why, once, and the stream stays closed.
  *
  * @param {string} customerId
- * @param {{ onEvent: (event: object) => void, onState: (state: string) => void,
+ * @param {{ onEvent: (event: object, length: number) => void, onState: (state: string) => void,
  *   onEnd: (reason: 'key_changed' | 'signed_out' | 'removed' | 'refused') => void }} told
  * @returns {() => void} closes it.
  */
@@ -63,7 +63,7 @@ export function startFeed(customerId, { onEvent, onState, onEnd }) {
     }
     source.addEventListener('event', ({ data }) => {
       try {
-        onEvent(JSON.parse(data))
+        onEvent(JSON.parse(data), data.length)
       } catch {
         // A line that is no JSON is not an event; the stream goes on.
       }

@@ -31,8 +31,26 @@ export function kindOf({ operation, event }) {
   return KINDS.has(operation) ? operation : 'sendCustom'
 }
 
+/** Texts in a row of the list are shown up to this length, characters: more has no room in any window. */
+export const MAX_SHOWN = 300
+
+/** A text as a row shows it. */
+export function cut(/** @type {string} */ text) {
+  if (text.length <= MAX_SHOWN) return text
+  // Some characters are two units.
+  const characters = [...text.slice(0, 2 * MAX_SHOWN)]
+  return characters.length <= MAX_SHOWN && text.length <= 2 * MAX_SHOWN
+    ? text
+    : `${characters.slice(0, MAX_SHOWN).join('')}…`
+}
+
 /** What the event is about, in a few characters: product, search term, e-mail or name. */
-export function subjectOf({ event, payload }) {
+export function subjectOf(record) {
+  const { main, more } = subject(record)
+  return { main: cut(String(main)), more: cut(String(more)) }
+}
+
+function subject({ event, payload }) {
   if (payload.variation)
     return {
       main: `#${payload.product_id}`,
@@ -49,14 +67,15 @@ export function subjectOf({ event, payload }) {
   return { main: '', more: event }
 }
 
-/** The page's path and query, without its host. */
+/**
+ * The page's path, query and fragment, without its host, which is not parsed: that takes the square of its
+ * length. An address that is none is shown as it is.
+ */
 export function pathOf({ payload }) {
-  try {
-    const { pathname, search, hash } = new URL(payload.url)
-    return pathname + search + hash
-  } catch {
-    return String(payload.url ?? '')
-  }
+  const url = String(payload.url ?? '')
+  const [, path] = /^https?:\/\/[^/?#]*(.*)/is.exec(url) ?? []
+  if (path === undefined) return cut(url)
+  return cut(path.startsWith('/') ? path : `/${path}`)
 }
 
 /** The first eight characters tell devices apart for the eye; an event by API has no device. */

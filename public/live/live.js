@@ -6,7 +6,8 @@ import { $, copy } from './dom.js'
 import { startFeed } from './feed.js'
 import { createInspector } from './inspector.js'
 import { shortDid } from './kinds.js'
-import { createModel, MAX_EVENTS, passes } from './model.js'
+import { createLast } from './last.js'
+import { createModel, MAX_EVENTS, MAX_LENGTH, passes } from './model.js'
 import { createOperator, showState } from './operator.js'
 import { createStream } from './stream.js'
 import { createSummary } from './summary.js'
@@ -28,7 +29,7 @@ const inspector = createInspector({ onClose: closeInspector, onDevice: onlyDevic
 const operator = createOperator('live view', { onWatch: watch, onLeave: () => stopFeed() })
 
 /** Received and not yet drawn, oldest first. While paused they wait here. */
-let waiting = []
+const waiting = createLast(MAX_EVENTS, MAX_LENGTH)
 let lost = 0
 let drawing = false
 let paused = false
@@ -56,7 +57,7 @@ function watch(customer, serverNow) {
   watched = customer
   stopFeed()
   model.reset()
-  waiting = []
+  waiting.clear()
   setPaused(false)
   closeInspector()
   resetFilters()
@@ -100,13 +101,9 @@ function showFeedState(/** @type {string} */ state) {
 
 /* What arrives */
 
-function receive(event) {
-  waiting.push(event)
+function receive(event, length) {
+  lost += waiting.add(event, length)
   unsaid++
-  if (waiting.length > MAX_EVENTS) {
-    waiting.shift()
-    lost++
-  }
   if (paused) showPaused()
   else plan()
 }
@@ -122,11 +119,17 @@ function plan() {
 function draw() {
   drawing = false
   if (paused) return
-  const records = waiting.flatMap((event) => model.add(event) ?? [])
-  waiting = []
+  const records = takeWaiting()
   const shown = records.filter((record) => passes(record, filter))
   if (shown.length > 0) stream.add(shown, Date.now() > quietUntil && shown.length < 30)
   drawAround()
+}
+
+/** Counts what waits; answers what is new of it. */
+function takeWaiting() {
+  const records = waiting.all().flatMap(({ thing, length }) => model.add(thing, length) ?? [])
+  waiting.clear()
+  return records
 }
 
 function drawAround() {
@@ -198,7 +201,7 @@ function setPaused(/** @type {boolean} */ wanted) {
 }
 
 function showPaused() {
-  const news = waiting.length + lost
+  const news = waiting.size() + lost
   $('#pause span').textContent = paused ? `Resume${news ? ` (${news} new)` : ''}` : 'Pause'
   if (!paused) lost = 0
 }
@@ -215,8 +218,7 @@ function startButtons() {
   onClick('#clear', () => {
     closeInspector()
     // What waits in a pause is cleared with the rest: it must not come back with the resume.
-    for (const event of waiting) model.add(event)
-    waiting = []
+    takeWaiting()
     model.clear()
     showPaused()
     redraw()

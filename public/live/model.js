@@ -3,15 +3,22 @@
  * is counted as it arrives, so that a thousand events cost a thousand additions and no second look.
  */
 import { FUNNEL, kindOf, pathOf } from './kinds.js'
+import { createLast } from './last.js'
 
 /** Events that stay searchable, newest first in what `find` answers. */
 export const MAX_EVENTS = 5000
+/** The same of large ones, UTF-16 units of their JSON: usual events have 700, the largest shown 17,000. */
+export const MAX_LENGTH = 8_000_000
 /** Events shown at once. */
 export const MAX_ROWS = 500
 /** Ids remembered, so that a reconnection shows nothing twice. */
 const MAX_IDS = 20_000
 /** Devices remembered; above it the one not seen for longest is forgotten. */
 const MAX_DEVICES = 2000
+/** Distinct devices that are counted, in all and at each step of the funnel; beyond it is `or more`. */
+export const MAX_COUNTED = 50_000
+/** Arrivals remembered, for the last minute: more than a view gets in one, should a clock go back. */
+const MAX_ARRIVALS = 200_000
 /** The last kinds a device's trail shows. */
 const TRAIL = 16
 const MINUTE_MS = 60_000
@@ -24,22 +31,25 @@ export function createModel(now = Date.now) {
 
   function createCounts() {
     return {
-      /** @type {object[]} oldest first */
-      events: [],
+      events: createLast(MAX_EVENTS, MAX_LENGTH),
       total: 0,
       /** @type {Map<string, number>} */
       kinds: new Map(),
       /** @type {Map<string, {did: string, count: number, last: number, trail: string[]}>} */
       devices: new Map(),
-      devicesEver: new Set(),
-      funnel: FUNNEL.map(({ kind, name }) => ({ kind, name, events: 0, dids: new Set() })),
+      devicesEver: createDistinct(),
+      funnel: FUNNEL.map(({ kind, name }) => ({ kind, name, events: 0, dids: createDistinct() })),
       /** Arrivals of the last minute, oldest first, ms of the server's clock. */
       arrivals: [],
     }
   }
 
-  /** Takes one event; answers its record, or nothing where it is known already. */
-  function add(event) {
+  /**
+   * Takes one event; answers its record, or nothing where it is known already.
+   *
+   * @param {number} length Of its JSON, UTF-16 units.
+   */
+  function add(event, length) {
     if (ids.has(event.id)) return
     ids.add(event.id)
     if (ids.size > MAX_IDS) ids.delete(ids.values().next().value)
@@ -47,8 +57,7 @@ export function createModel(now = Date.now) {
     const at = +new Date(event.at)
     const receivedAt = +new Date(event.receivedAt)
     const record = { ...event, kind, at, receivedAt, path: pathOf(event), text: '' }
-    seen.events.push(record)
-    if (seen.events.length > MAX_EVENTS * 1.2) seen.events = seen.events.slice(-MAX_EVENTS)
+    seen.events.add(record, length)
     seen.total++
     seen.kinds.set(kind, (seen.kinds.get(kind) ?? 0) + 1)
     for (const step of seen.funnel)
@@ -58,6 +67,8 @@ export function createModel(now = Date.now) {
       }
     if (event.did) addDevice(event.did, kind, receivedAt)
     seen.arrivals.push(receivedAt)
+    if (seen.arrivals.length > MAX_ARRIVALS * 1.2)
+      seen.arrivals = seen.arrivals.slice(-MAX_ARRIVALS)
     return record
   }
 
@@ -74,8 +85,10 @@ export function createModel(now = Date.now) {
   /** Which of the remembered events pass `filter`, newest first, at most MAX_ROWS. */
   function find(filter) {
     const found = []
-    for (let i = seen.events.length - 1; i >= 0 && found.length < MAX_ROWS; i--)
-      if (passes(seen.events[i], filter)) found.push(seen.events[i])
+    for (const record of seen.events.newestFirst()) {
+      if (passes(record, filter)) found.push(record)
+      if (found.length === MAX_ROWS) break
+    }
     return found
   }
 
@@ -95,18 +108,31 @@ export function createModel(now = Date.now) {
     add,
     find,
     lastMinute,
-    get: (id) => seen.events.findLast((record) => record.id === id),
+    get(id) {
+      for (const record of seen.events.newestFirst()) if (record.id === id) return record
+    },
     total: () => seen.total,
     count: (kind) => seen.kinds.get(kind) ?? 0,
-    deviceTotal: () => seen.devicesEver.size,
+    /** Distinct devices; `isMore` where they are more than are counted. */
+    deviceTotal: () => seen.devicesEver.count(),
     /** The devices heard of last, newest first. */
     devices: (most) => [...seen.devices.values()].slice(-most).reverse(),
-    /** Each step: events, distinct devices, and its share of the first step's devices (null: none). */
-    funnel: () =>
-      seen.funnel.map(({ kind, name, events, dids }) => {
-        const first = seen.funnel[0].dids.size
-        return { kind, name, events, devices: dids.size, share: first ? dids.size / first : null }
-      }),
+    /** Each step: events, distinct devices, and its share of the first step's devices (null: unknown). */
+    funnel() {
+      const first = seen.funnel[0].dids.count()
+      return seen.funnel.map(({ kind, name, events, dids }) => {
+        const { count, isMore } = dids.count()
+        const isKnown = first.count > 0 && !first.isMore
+        return {
+          kind,
+          name,
+          events,
+          devices: count,
+          isMore,
+          share: isKnown ? count / first.count : null,
+        }
+      })
+    },
     setServerClock: (/** @type {number} */ serverNow) => {
       skewMs = serverNow - now()
     },
@@ -119,6 +145,19 @@ export function createModel(now = Date.now) {
       ids.clear()
       seen = createCounts()
     },
+  }
+}
+
+/** Counts distinct texts, up to MAX_COUNTED. */
+function createDistinct() {
+  const known = new Set()
+  let isMore = false
+  return {
+    add(/** @type {string} */ text) {
+      if (known.size < MAX_COUNTED) known.add(text)
+      else isMore ||= !known.has(text)
+    },
+    count: () => ({ count: known.size, isMore }),
   }
 }
 

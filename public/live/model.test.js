@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest'
 import { createHues } from './hues.js'
-import { kindOf, nameOf, pathOf, subjectOf } from './kinds.js'
-import { createModel, MAX_EVENTS, MAX_ROWS } from './model.js'
+import { cut, kindOf, MAX_SHOWN, nameOf, pathOf, subjectOf } from './kinds.js'
+import { createModel, MAX_COUNTED, MAX_EVENTS, MAX_LENGTH, MAX_ROWS } from './model.js'
 
 const NOW = 1_800_000_000_000
 const ALL = { kinds: new Set(), did: '', words: '' }
+/** Length of an event's JSON. */
+const USUAL = 700
 let made = 0
 
 /** An event as the gateway streams it. */
@@ -26,7 +28,7 @@ function event(operation, did = 'a', more = {}) {
 
 function modelWith(...events) {
   const model = createModel(() => NOW)
-  for (const one of events) model.add(one)
+  for (const one of events) model.add(one, USUAL)
   return model
 }
 
@@ -56,7 +58,7 @@ test('what a server sent counts, and is of no device', () => {
   const payload = { email: 'ann@shop.example', event: 'birthday', url: undefined }
   const model = modelWith(event('sendCustomApi', null, { event: 'birthday', payload }))
   expect(model.count('sendCustomApi')).toBe(1)
-  expect(model.deviceTotal()).toBe(0)
+  expect(model.deviceTotal()).toEqual({ count: 0, isMore: false })
   expect(model.devices(9)).toEqual([])
   const [record] = model.find(ALL)
   expect(record).toMatchObject({ kind: 'sendCustomApi', path: '' })
@@ -86,21 +88,53 @@ test('what was cleared does not come back; another customer starts anew', () => 
   const one = event('search')
   const model = modelWith(one)
   model.clear()
-  expect(model.add(one)).toBeUndefined()
+  expect(model.add(one, USUAL)).toBeUndefined()
   expect(model.total()).toBe(0)
   model.reset()
-  expect(model.add(one)).toBeDefined()
+  expect(model.add(one, USUAL)).toBeDefined()
 })
 
 test('memory is bounded while totals go on', () => {
   const model = createModel(() => NOW)
   const many = MAX_EVENTS * 2
-  for (let i = 0; i < many; i++) model.add(event('search', `d${i}`))
+  for (let i = 0; i < many; i++) model.add(event('search', `d${i}`), USUAL)
   expect(model.total()).toBe(many)
-  expect(model.deviceTotal()).toBe(many)
+  expect(model.deviceTotal()).toEqual({ count: many, isMore: false })
   expect(model.find(ALL)).toHaveLength(MAX_ROWS)
   expect(model.devices(many).length).toBeLessThanOrEqual(2000)
   expect(model.devices(1)[0].did).toBe(`d${many - 1}`)
+})
+
+test('large events are kept by their length, the newest ones', () => {
+  const model = createModel(() => NOW)
+  const most = 100
+  for (let i = 0; i < 3 * most; i++) model.add(event('search', `d${i}`), MAX_LENGTH / most)
+  expect(model.total()).toBe(3 * most)
+  const kept = model.find(ALL)
+  expect(kept).toHaveLength(most)
+  expect(kept.map(({ did }) => did)).toEqual(
+    Array.from({ length: most }, (_, i) => `d${3 * most - 1 - i}`),
+  )
+  expect(model.get(kept[most - 1].id)).toBe(kept[most - 1])
+  model.add(event('search', 'huge'), 2 * MAX_LENGTH)
+  expect(model.find(ALL).map(({ did }) => did)).toEqual(['huge'])
+})
+
+test('distinct devices are counted up to a bound, and no share is told beyond it', () => {
+  const model = createModel(() => NOW)
+  for (let i = 0; i < MAX_COUNTED; i++) model.add(event('viewProduct', `d${i}`), USUAL)
+  model.add(event('addToCart', 'd0'), USUAL)
+  expect(model.deviceTotal()).toEqual({ count: MAX_COUNTED, isMore: false })
+  expect(model.funnel()[1]).toMatchObject({ devices: 1, isMore: false, share: 1 / MAX_COUNTED })
+  for (let i = 0; i < 9; i++) model.add(event('viewProduct', `made up ${i}`), USUAL)
+  expect(model.deviceTotal()).toEqual({ count: MAX_COUNTED, isMore: true })
+  expect(model.funnel()).toMatchObject([
+    { devices: MAX_COUNTED, isMore: true, events: MAX_COUNTED + 9, share: null },
+    { devices: 1, isMore: false, share: null },
+    { devices: 0, isMore: false, share: null },
+  ])
+  model.clear()
+  expect(model.deviceTotal()).toEqual({ count: 0, isMore: false })
 })
 
 test('the last minute is told by the gateway’s clock', () => {
@@ -136,9 +170,38 @@ test.each([
   expect(subjectOf({ event: 'E', payload })).toEqual({ main, more })
 })
 
-test('a page is its path; an address that is none is shown as it is', () => {
-  expect(pathOf({ payload: { url: 'https://x.example/a/b?c=d#e' } })).toBe('/a/b?c=d#e')
-  expect(pathOf({ payload: { url: 'not an address' } })).toBe('not an address')
+test.each([
+  ['https://x.example/a/b?c=d#e', '/a/b?c=d#e'],
+  ['HTTP://x.example', '/'],
+  ['https://x.example?a', '/?a'],
+  ['not an address', 'not an address'],
+  // The host is not parsed, however long.
+  [`https://${'漢'.repeat(43_000)}:x/a`, '/a'],
+  [undefined, ''],
+  [null, ''],
+])('a page is its path, an address that is none is shown as it is: %.40s', (url, path) => {
+  expect(pathOf({ payload: { url } })).toBe(path)
+})
+
+test('what a row shows is cut', () => {
+  const long = '😀'.repeat(9 * MAX_SHOWN)
+  const short = `${'😀'.repeat(MAX_SHOWN)}…`
+  expect(cut(long)).toBe(short)
+  expect(cut('😀'.repeat(MAX_SHOWN))).toBe('😀'.repeat(MAX_SHOWN))
+  expect(cut('a'.repeat(MAX_SHOWN + 1))).toBe(`${'a'.repeat(MAX_SHOWN)}…`)
+  expect(pathOf({ payload: { url: `https://x.example/${long}` } })).toHaveLength(2 * MAX_SHOWN)
+  expect(pathOf({ payload: { url: long } })).toBe(short)
+  for (const payload of [
+    { search_term: long },
+    { email_address: long, firstname: long, lastname: long },
+    { email: long },
+    { product_id: long },
+    { product_id: 1, quantity: 1, variation: { sku: long } },
+    {},
+  ]) {
+    const { main, more } = subjectOf({ event: long, payload })
+    expect(main.length + more.length).toBeLessThanOrEqual(2 * short.length)
+  }
 })
 
 test('a device keeps its hue, and devices that come together are told apart', () => {

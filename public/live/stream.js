@@ -1,7 +1,7 @@
 /** The list of events: newest first, at most MAX_ROWS rows, one Tab stop, arrows inside. */
 import { $, dot, h, sign } from './dom.js'
 import { hueOf } from './hues.js'
-import { KINDS, shortDid, subjectOf } from './kinds.js'
+import { cut, KINDS, shortDid, subjectOf } from './kinds.js'
 import { MAX_ROWS } from './model.js'
 
 /** A difference between happening and arriving worth showing, ms. */
@@ -88,7 +88,7 @@ export function createStream({ onChoose, onDevice }) {
             class: 'device',
             type: 'button',
             tabindex: '-1',
-            title: `Only device ${record.did}`,
+            title: `Only device ${cut(record.did)}`,
             'data-test': 'row-device',
           },
           dot(hueOf(record.did)),
@@ -132,7 +132,7 @@ export function createStream({ onChoose, onDevice }) {
         ),
       ),
       device,
-      h('span', { class: 'path', title: record.payload.url }, record.path),
+      h('span', { class: 'path', title: cut(String(record.payload.url ?? '')) }, record.path),
     )
   }
 

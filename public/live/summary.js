@@ -1,10 +1,12 @@
 /** The side: totals, last minute, funnel, kinds, devices with their trails. */
 import { $, dot, h, sign, svg } from './dom.js'
 import { hueOf } from './hues.js'
-import { FUNNEL, KINDS, nameOf, shortDid } from './kinds.js'
+import { cut, FUNNEL, KINDS, nameOf, shortDid } from './kinds.js'
 
 const BARS = 30
 const MAX_DEVICES = 12
+/** Devices in the list while it is pointed at: then none is taken out of it. */
+const MAX_LISTED = 50
 
 /**
  * @param {ReturnType<import('./model.js').createModel>} model
@@ -71,10 +73,10 @@ export function createSummary(model, { onKind, onDevice }) {
   function drawFunnel() {
     const rows = model.funnel()
     const most = Math.max(1, ...rows.map(({ devices: count }) => count))
-    rows.forEach(({ events, devices: count, share }, index) => {
+    rows.forEach(({ events, devices: count, isMore, share }, index) => {
       const { share: percent, detail, bar } = steps[index]
       percent.textContent = share === null ? '–' : `${Math.round(share * 100)} %`
-      detail.textContent = `${number(count)} ${nameOf(count, 'device')} · ${number(events)} ${nameOf(events, 'event')}`
+      detail.textContent = `${number(count)}${isMore ? '+' : ''} ${nameOf(count, 'device')} · ${number(events)} ${nameOf(events, 'event')}`
       bar.style.width = `${(count / most) * 100}%`
     })
   }
@@ -93,7 +95,9 @@ export function createSummary(model, { onKind, onDevice }) {
     const list = $('#devices')
     const busy = list.matches(':focus-within, :hover')
     if (!busy) list.replaceChildren(...wanted)
-    else for (const element of wanted) if (!element.parentNode) list.append(element)
+    else
+      for (const element of wanted)
+        if (!element.parentNode && list.childElementCount < MAX_LISTED) list.append(element)
   }
 
   function createDevice(did) {
@@ -103,7 +107,7 @@ export function createSummary(model, { onKind, onDevice }) {
       'button',
       {
         type: 'button',
-        title: did,
+        title: cut(did),
         'data-test': 'device',
         'data-did': did,
         onclick: () => onDevice(did),
@@ -127,9 +131,10 @@ export function createSummary(model, { onKind, onDevice }) {
   /** @param {{ kinds: Set<string>, did: string }} filter */
   function draw(filter) {
     set($('#total'), model.total())
-    set($('#device-total'), model.deviceTotal())
+    const { count: deviceTotal, isMore } = model.deviceTotal()
+    set($('#device-total'), deviceTotal, isMore ? '+' : '')
     $('#total-name').textContent = nameOf(model.total(), 'event')
-    $('#device-name').textContent = nameOf(model.deviceTotal(), 'device')
+    $('#device-name').textContent = nameOf(deviceTotal, 'device')
     for (const [kind, { element, button, count }] of kinds) {
       const seen = model.count(kind)
       count.textContent = number(seen)
@@ -148,7 +153,7 @@ export function createSummary(model, { onKind, onDevice }) {
 
 const number = (/** @type {number} */ value) => value.toLocaleString('en-US')
 
-function set(element, value) {
-  const text = number(value)
+function set(element, value, more = '') {
+  const text = number(value) + more
   if (element.textContent !== text) element.textContent = text
 }

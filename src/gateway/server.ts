@@ -57,7 +57,7 @@ export type GatewayOptions = {
    * Default 2,048, fewer where the process may not open so many files.
    */
   readonly maxConnections?: number | undefined
-  /** Bodies above 16 KiB that are being received, bytes of all together. Default 64 MiB. */
+  /** Memory for bodies above 16 KiB, bytes of all together; beyond it 503. Default 48 MiB. */
   readonly bodyBudgetBytes?: number | undefined
   /** Bounds of the queue in front of the log. */
   readonly queue?: QueueLimits

@@ -28,12 +28,10 @@ const SLOW_MS = 2_000
 /** How often all connections are searched for slow ones, ms: a search looks at each. */
 const SEARCH_MS = 100
 /**
- * Requests that wait for the answer to the one before, all connections together; about 3 kB each, a head of
- * the smallest size included. One read of a socket brings at most 64 KiB, so at most some 2,400.
+ * Requests that wait for the answer to the one before, all connections together, some 6 kB each. One read of a
+ * socket brings at most 64 KiB, so 2,400 of the smallest size.
  */
-const MAX_PARKED = 8_000
-/** What a chunked body counts as: 64 KiB of chunks of one byte are some 6 MB of buffers. */
-const CHUNKED_WEIGHT = 2_000
+const MAX_PARKED = 3_000
 
 type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse }
 
@@ -170,7 +168,7 @@ export function createConnections(
       return
     }
     connection.current = next
-    parked -= weigh(next)
+    parked--
     if (connection.parked.length === 0) unpause(connection)
     // Others have their turn in between: what one read brings may be thousands.
     setImmediate(() => {
@@ -179,16 +177,21 @@ export function createConnections(
   }
 
   function park(connection: Connection, exchange: Exchange): void {
+    // No client sends chunks ahead, and those of one byte in one read are 6 MB of buffers.
+    const isChunked = exchange.request.headers['transfer-encoding'] !== undefined
+    if (isChunked || parked === MAX_PARKED) {
+      close(connection, 'pipelined')
+      return
+    }
+    parked++
     connection.parked.push(exchange)
-    parked += weigh(exchange)
-    if (parked > MAX_PARKED) close(connection, 'pipelined')
-    else if (!connection.isPaused) pause(connection)
+    if (!connection.isPaused) pause(connection)
   }
 
   function forget(connection: Connection): void {
     open.delete(connection.socket)
     idle.delete(connection)
-    for (const exchange of connection.parked) parked -= weigh(exchange)
+    parked -= connection.parked.length
     connection.parked = []
   }
 
@@ -248,9 +251,6 @@ function look(connection: Connection, now: number): void {
 /** Whether we have waited for long for the rest of a request, or for the other end to read. */
 const isSlow = ({ current, since, unreadSince }: Connection, now: number): boolean =>
   !!current && now - (current.request.complete ? (unreadSince ?? now) : since) >= SLOW_MS
-
-const weigh = ({ request }: Exchange): number =>
-  request.headers['transfer-encoding'] === undefined ? 1 : CHUNKED_WEIGHT
 
 function pause(connection: Connection): void {
   connection.isPaused = true

@@ -198,3 +198,47 @@ test('bodies of unknown or large length share a budget; the answer comes before 
   for (const socket of held) socket.destroy()
   await expect.poll(async () => (await send1('127.0.0.1', 100_000)).status).toBe(422)
 })
+
+test('whoever reads a body asks the budget first, and a slow one is over after the time of a request', async () => {
+  const own = await prepared.start({ bodyBudgetBytes: 8 * 2 ** 20, requestTimeoutMs: 4_000 })
+  const restKey = 'REST-KEY-00000002'
+  const origin = 'https://shop.example'
+  own.customers.add({
+    customerId: 'budget',
+    trackingKey: 'OWNKEY13',
+    origins: [origin],
+    restKey,
+  })
+  const credentials = JSON.stringify({ customerId: 'budget', restKey })
+  const json = { 'content-type': 'application/json' }
+  const signIn = { method: 'POST', headers: json, body: credentials }
+  const { headers } = await send(own.url, '/live/login', signIn)
+  const cookie = `${headers['set-cookie']}`.split(';')[0] as string
+  const keys = `k=${restKey}&u=budget`
+  const body = `"${'x'.repeat(100_000)}"`
+  const statuses = () =>
+    Promise.all(
+      [
+        '/t/r?k=OWNKEY13',
+        '/t/batch?k=OWNKEY13',
+        `/api/v1/campaigns/create?${keys}`,
+        `/api/v1/custom_events?${keys}`,
+        '/campaigns/data/create?customer=budget',
+      ].map(async (target) => {
+        const sent = { method: 'POST', headers: { ...json, origin, cookie }, body }
+        const { status, headers } = await send(own.url, target, sent)
+        expect(headers['retry-after']).toBe(status === 503 ? '2' : undefined)
+        return status
+      }),
+    )
+  const slow = Array.from({ length: 2 }, () =>
+    write(
+      `POST /t/batch?k=OWNKEY13 HTTP/1.1\r\nHost: a\r\nOrigin: ${origin}\r\nContent-Length: 1000000\r\n\r\n{`,
+      own.port,
+    ),
+  )
+  await expect.poll(statuses, { timeout: 5_000 }).toEqual(Array(5).fill(503))
+  // `write` goes on sending, a byte at a time.
+  for (const { closed } of slow) expect(await closed).toMatch(/^HTTP\/1.1 408 /)
+  await expect.poll(statuses).toEqual(Array(5).fill(422))
+})

@@ -6,13 +6,17 @@ import { $, h } from './dom.js'
 import { dropDrafts } from './drafts.js'
 import { loadCustomers, signIn, signOut } from './feed.js'
 import { createLater } from './later.js'
+import { describeQuota } from './quota.js'
 
 /** In the list of customers: sign in to one more. No customer id has a space. */
 const ANOTHER = 'sign in'
 const RETRY_MS = 3000
+/** How often the daily quota of the customer watched is asked for, ms. */
+const QUOTA_MS = 60_000
 
 /**
- * @typedef {{ customerId: string, name: string, trackingKey: string, demo: boolean, origin: string | null }} Customer
+ * @typedef {{ customerId: string, name: string, trackingKey: string, demo: boolean, origin: string | null,
+ *   quota: Parameters<typeof describeQuota>[0] }} Customer
  * @param {string} title What the page is called: in its title and in the form to sign in.
  * @param {{ onWatch: (customer: Customer, serverNow: number) => void, onLeave: () => void,
  *   onSignOut?: () => void }} told `onWatch` when somebody is watched, again or anew; `onLeave` when that has
@@ -24,6 +28,7 @@ export function createOperator(title, { onWatch, onLeave, onSignOut = () => {} }
   /** @type {Customer | undefined} */
   let watched
   const retry = createLater()
+  const quotaLater = createLater()
   $('#login').append(...buildLogin(title))
   startButtons()
 
@@ -58,7 +63,36 @@ export function createOperator(title, { onWatch, onLeave, onSignOut = () => {} }
     watched = customer
     document.title = `${name || customerId} · ${title} · shoptrail`
     linkPages(customerId)
+    showQuota(customer)
     onWatch(customer, serverNow)
+  }
+
+  /** What is said of the daily quota, now and as it goes on. */
+  function showQuota({ quota }) {
+    const said = describeQuota(quota)
+    const line = $('#quota')
+    line.hidden = !said
+    line.dataset.state = said?.state ?? ''
+    if (line.textContent !== (said?.text ?? '')) line.textContent = said?.text ?? ''
+    quotaLater.set(async () => {
+      const one = await reload()
+      if (watched && !$('#view').hidden) showQuota(one ?? watched)
+    }, QUOTA_MS)
+  }
+
+  function hideQuota() {
+    quotaLater.stop()
+    $('#quota').hidden = true
+  }
+
+  /** The list of customers as it is now: a key may have been changed since. */
+  async function reload() {
+    const answer = await loadCustomers().catch(() => undefined)
+    const one = answer?.customers.find(({ customerId }) => customerId === watched?.customerId)
+    if (!one) return undefined
+    customers = answer.customers
+    watched = one
+    return one
   }
 
   /** The way to the other page keeps who is watched, or asked for. */
@@ -82,6 +116,7 @@ export function createOperator(title, { onWatch, onLeave, onSignOut = () => {} }
 
   function showForm(/** @type {string} */ customerId, /** @type {string | undefined} */ back) {
     $('.wrong-key').textContent = ''
+    hideQuota()
     $('#view').hidden = true
     $('#login').hidden = false
     $('#login-cancel').hidden = !back
@@ -191,15 +226,7 @@ export function createOperator(title, { onWatch, onLeave, onSignOut = () => {} }
     start: () => show().catch(showUnreachable),
     choose,
     showEnd,
-    /** The list of customers as it is now: a key may have been changed since. */
-    async reload() {
-      const answer = await loadCustomers().catch(() => undefined)
-      const one = answer?.customers.find(({ customerId }) => customerId === watched?.customerId)
-      if (!one) return undefined
-      customers = answer.customers
-      watched = one
-      return one
-    },
+    reload,
   }
 }
 

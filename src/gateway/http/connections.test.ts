@@ -206,6 +206,32 @@ test('many idle connections keep nobody out', async () => {
   expect(new Set(closed)).toEqual(new Set(['idle']))
 })
 
+test('many connections that are about to end keep nobody out', async () => {
+  const { port, count } = await start({ max: 100 })
+  const garbage = setInterval(() => {
+    for (let i = 0; i < 20; i++) open(port).socket.write('nonsense\r\n\r\n')
+  }, 20)
+  await until(() => count() === 100)
+  for (let i = 0; i < 20; i++) {
+    const visitor = open(port)
+    visitor.socket.write(get(`/${i}`))
+    await until(() => visitor.isOver() || visitor.said().endsWith(`/${i}`))
+    expect(visitor.said().endsWith(`/${i}`)).toBe(true)
+  }
+  clearInterval(garbage)
+})
+
+test('a reset after a CONNECT, or after a refusal, ends nothing but its connection', async () => {
+  const { port, count } = await start()
+  for (const text of ['CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n', 'nonsense\r\n\r\n', '']) {
+    const peer = open(port)
+    peer.socket.write(text)
+    await until(() => count() === 1 && (peer.said() || !text))
+    peer.socket.resetAndDestroy()
+    await until(() => count() === 0)
+  }
+})
+
 test('who is being answered is not closed for a new connection, which is refused', async () => {
   const waiting: (() => void)[] = []
   const { port, closed, count } = await start({ max: 2 }, (_, response) => {
@@ -256,7 +282,7 @@ test.each([
 })
 
 test('who does not take its answer is closed', async () => {
-  const { port, closed, count } = await start({ sendTimeoutMs: 100 }, (_, response) => {
+  const { port, closed, count } = await start({ sendTimeoutMs: 50 }, (_, response) => {
     response.end(LARGE)
   })
   const peer = open(port)

@@ -6,7 +6,10 @@ import { CONNECT_FAULT, type Fault, faultOf, findFault, toText } from './malform
 export type ConnectionLimits = {
   /** Connections that are open at the same time. */
   readonly max: number
-  /** A connection is closed where the other end takes nothing of what was written to it for so long, ms. */
+  /**
+   * A connection is closed where the other end does not take in this time what was written at once, ms; more than
+   * a mebibyte has the time for each.
+   */
   readonly sendTimeoutMs: number
 }
 
@@ -21,6 +24,8 @@ export type CloseReason = 'idle' | 'slow' | 'full' | 'unread' | 'pipelined'
  * would lose the answer to a reset (RFC 9112, 9.6).
  */
 const LINGER_MS = 500
+/** So much of an answer has the time of `sendTimeoutMs`, bytes: whether a part of it was taken can not be seen. */
+const SEND_BYTES = 2 ** 20
 /** How often connections are looked at, ms. */
 const SWEEP_MS = 1_000
 /** Where there is no room, a connection whose other end has kept us waiting for so long is closed, ms. */
@@ -76,7 +81,7 @@ export function createConnections(
   onClosed: (reason: CloseReason) => void,
 ): void {
   const open = new Map<Socket, Connection>()
-  /** Those without an exchange; who has been idle for longest comes first. */
+  /** Those without an exchange, and those about to be destroyed; who has been idle for longest comes first. */
   const idle = new Set<Connection>()
   /** Slow ones that were found, the slowest last. */
   let slow: Connection[] = []
@@ -114,6 +119,8 @@ export function createConnections(
   })
 
   server.on('connect', (_request, socket) => {
+    // node has taken its own listener away, and without one a reset would end the process.
+    socket.on('error', () => {})
     const connection = open.get(socket as Socket)
     if (connection && !connection.current) end(connection, CONNECT_FAULT)
     else socket.destroy()
@@ -136,8 +143,9 @@ export function createConnections(
     for (const connection of open.values()) {
       look(connection, now)
       const { socket, unreadSince = now } = connection
-      const patienceMs = socket.writableEnded ? LINGER_MS : sendTimeoutMs
-      if (now - unreadSince >= patienceMs) close(connection, 'unread')
+      const times = Math.ceil(socket.writableLength / SEND_BYTES)
+      const patienceMs = socket.writableEnded ? LINGER_MS : sendTimeoutMs * times
+      if (now - unreadSince > patienceMs) close(connection, 'unread')
     }
   }
 
@@ -172,7 +180,7 @@ export function createConnections(
     if (connection.parked.length === 0) unpause(connection)
     // Others have their turn in between: what one read brings may be thousands.
     setImmediate(() => {
-      if (open.has(connection.socket)) begin(connection, next)
+      if (open.has(connection.socket) && !connection.isEnding) begin(connection, next)
     })
   }
 
@@ -205,7 +213,8 @@ export function createConnections(
   function end(connection: Connection, fault: Fault): void {
     const { socket } = connection
     connection.isEnding = true
-    idle.delete(connection)
+    // It is owed nothing more: where there is no room it goes at once.
+    idle.add(connection)
     unpause(connection)
     socket.end(toText(fault))
     const late = setTimeout(() => socket.destroy(), LINGER_MS)

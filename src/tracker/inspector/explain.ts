@@ -116,9 +116,15 @@ function fixOf({ status, key }: TrackNotice): string | undefined {
   return
 }
 
-/** What became of no event; an element that names no helper is told as any invalid event. */
-export const codeOf = ({ code, operation, where }: TrackNotice): string | undefined =>
-  code ?? (isElement(where) && !HELPERS.includes(`${operation}`) ? 'helper' : undefined)
+/**
+ * The code of what was seen and did not become an event. An element that names no helper, and a push that
+ * is no event's, are told without: their name says it.
+ */
+export function codeOf({ code, operation = '', where, reason }: TrackNotice): string | undefined {
+  if (code || reason !== 'invalid' || !where || HELPERS.includes(operation)) return code
+  if (isElement(where)) return 'helper'
+  return /^(order|set_phone)$/.test(operation) ? operation : 'push'
+}
 
 /** The name that was meant, where one is near. */
 function meant(code: string | undefined, { operation = '' }: TrackNotice): string | undefined {

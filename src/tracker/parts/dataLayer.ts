@@ -90,8 +90,8 @@ const clean = (value: unknown): unknown =>
 
 /**
  * Reads the events of shop plugins: the helpers' usual names behind a prefix, and four of their own
- * (decisions.md, "What pages push that no operation takes"). Codes of what is not sent: `order`,
- * `set_phone`, and `push` for a name behind the prefix that is none of these.
+ * (decisions.md, "What pages push that no operation takes"). What is not sent is told by its name: an
+ * order, a phone number that waits, a name that there is none of.
  *
  * @param config The first key's: its prefix stands before the names view_category and view_brand too.
  */
@@ -149,11 +149,9 @@ function createPluginReader(
         email = fields
         phone = undefined
       }
-    } else {
+    } else if (dataLayerPrefix)
       // Without a prefix everybody's events come here.
-      const code = /^(order|set_phone)$/.test(name) ? name : dataLayerPrefix && 'push'
-      if (code) notices.tell('dropped', { operation: name, code, where: push, reason: 'invalid' })
-    }
+      notices.tell('dropped', { operation: name, where: push, reason: 'invalid' })
     return said
   }
 }

@@ -20,6 +20,15 @@ test('the script is one expression: a function of the configuration', async () =
   expect(runInNewContext(`typeof ${code}`)).toBe('function')
 })
 
+test('the script asks for nothing that browsers have got later than its syntax', async () => {
+  const { code } = await bundleTracker('1.2.3', PARTS)
+
+  // ES2022 and later: Safari 14 has none of them.
+  expect(code).not.toMatch(
+    /\.(hasOwn|at|findLast|findLastIndex|toSorted|toReversed|with|groupBy|withResolvers|any)\(|structuredClone|randomUUID/,
+  )
+})
+
 test('a script holds its own parts and no others', async () => {
   const partsIn = async (set) =>
     (await bundleTracker('1.2.3', set)).inputs.filter((path) => path.includes('/parts/'))

@@ -50,5 +50,5 @@ function nameOf(push: unknown): string | undefined {
   const { event, ecommerce } = push as { readonly event?: unknown; readonly ecommerce?: object }
   if (!ecommerce) return
   if (typeof event === 'string' && NAMES.test(event)) return event
-  return ['detail', 'add', 'remove', 'checkout'].find((key) => Object.hasOwn(ecommerce, key))
+  return ['detail', 'add', 'remove', 'checkout'].find((key) => Object.keys(ecommerce).includes(key))
 }

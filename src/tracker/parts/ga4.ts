@@ -62,7 +62,9 @@ const BY_KEY: { readonly [key: string]: TrackingOperation } = {
 
 /** A page's own field; what it put into Object.prototype is none. */
 const field = (value: unknown, name: string): unknown =>
-  value && Object.hasOwn(value, name) ? (value as { [name: string]: unknown })[name] : undefined
+  value && {}.propertyIsEnumerable.call(value, name)
+    ? (value as { [name: string]: unknown })[name]
+    : undefined
 
 /** Text that says something, or a number as text. */
 const textOf = (value: unknown): string | undefined =>

@@ -99,7 +99,7 @@ test('a customer that is added, changed and removed is seen by a running gateway
   expect(run(['customer', 'remove', id, '--yes']).status).toBe(0)
   expect(run(['customer', 'remove', id])).toMatchObject({
     status: 1,
-    stderr: `There is no customer ${id}\n`,
+    stderr: `There is no customer ${id} in ${join(folder, 'data')}\n`,
   })
   const again = run(['customer', 'add', '--origin', 'loopback', '--id', id])
   expect(again.status).toBe(1)
@@ -184,6 +184,11 @@ test.each<[string[], string]>([
     ['customer', 'add', '--origin', 'loopback', '--config', '{"x":1}'],
     'x: There is no such setting',
   ],
+  [['data'], 'data what? Expected one of accept.'],
+  [['data', 'acept'], 'There is no command data acept. Did you mean accept?'],
+  [['data', 'accept', 'x'], 'data accept takes no x.'],
+  [['data', 'accept', '--yes'], 'data accept takes no --yes.'],
+  [['constructor'], 'There is no command constructor.'],
   [['customer', 'set', 'demo'], 'Set what?'],
   [['customer', 'rotate', 'demo'], 'Which key?'],
   [['customer', 'remove'], 'Whose?'],

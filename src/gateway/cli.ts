@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { runCustomer, VERBS } from './customerCommand.ts'
+import { acceptData, DATA_VERBS } from './dataCommand.ts'
 import { runGateway } from './main.ts'
 import { print, printError } from './printable.ts'
 import { readSettings } from './settings.ts'
@@ -18,6 +19,7 @@ const HELP = `shoptrail ${version}
   shoptrail customer set ID …                 change a customer
   shoptrail customer rotate ID --key KEY      make a new key; the old one ends at once
   shoptrail customer remove ID --yes          remove a customer; its events stay, its id is not given again
+  shoptrail data accept                       go on with databases that are not those of the last start
 
   --origin ORIGIN   an origin whose pages may send events, https://shop.example; several are
                     several --origin, none has a *; "loopback" is every origin of the machine itself
@@ -80,7 +82,10 @@ async function run(args: readonly string[]): Promise<number> {
   const read = readSettings(values.demo ? { ...process.env, DEMO: 'on' } : process.env)
   if (!read.ok) return fail(EX_CONFIG, read.message.split('\n'))
   if (command === 'start') return runGateway(read.settings)
-  const done = runCustomer(rest, values, read.settings, process.env.REST_KEY)
+  const done =
+    command === 'data'
+      ? acceptData(read.settings)
+      : runCustomer(rest, values, read.settings, process.env.REST_KEY)
   if (!done.ok) return fail(done.isUsage ? EX_USAGE : 1, done.lines)
   print(done.lines)
   return 0
@@ -112,20 +117,29 @@ function explainOption({ message }: Error): string {
       message.replaceAll('\n', ' ')
 }
 
+/** The words that may stand behind a command, each with the options that it takes. */
+const COMMANDS: Readonly<Record<string, ReadonlyMap<string, readonly string[]>>> = {
+  customer: VERBS,
+  data: DATA_VERBS,
+}
+
 /** What is wrong with a command or with options beside it that are those of another. */
 function findFault(command: string, rest: readonly string[], given: readonly string[]) {
   const [word = ''] = rest
   const isStart = command === 'start' && rest.length === 0
-  const taken = isStart ? ['demo'] : command === 'customer' ? VERBS.get(word) : undefined
+  const verbs = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined
+  const taken = isStart ? ['demo'] : verbs?.get(word)
   const typed = [command, ...rest].join(' ')
-  if (typed === 'customer') return `customer what? Expected one of ${[...VERBS.keys()].join(', ')}.`
+  if (verbs && rest.length === 0)
+    return `${command} what? Expected one of ${[...verbs.keys()].join(', ')}.`
   if (!taken) {
-    const known = command === 'customer' ? [...VERBS.keys()] : ['start', 'customer']
-    const near = suggest(command === 'customer' ? word : command, known)
+    const known = verbs ? [...verbs.keys()] : ['start', ...Object.keys(COMMANDS)]
+    const near = suggest(verbs ? word : command, known)
     return `There is no command ${typed}.${command === 'start' ? '' : near}`
   }
+  if (command === 'data' && rest.length > 1) return `data ${word} takes no ${rest[1]}.`
   const foreign = given.find((option) => !taken.includes(option))
-  return foreign && `${isStart ? 'start' : `customer ${word}`} takes no --${foreign}.`
+  return foreign && `${isStart ? 'start' : `${command} ${word}`} takes no --${foreign}.`
 }
 
 function fail(code: number, lines: readonly string[]): number {

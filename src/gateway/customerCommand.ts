@@ -1,5 +1,7 @@
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { validate } from '../contract/index.ts'
+import { type Done, type Fault, failed, misused, told } from './command.ts'
 import type { CustomerFault } from './customerRow.ts'
 import {
   type Customer,
@@ -9,6 +11,7 @@ import {
   isRestKey,
   REST_KEY_RULE,
 } from './customers.ts'
+import { findMismatch } from './dataCommand.ts'
 import { prepareDataFolder } from './dataFolder.ts'
 import { MAX_LIMIT } from './limits.ts'
 import { readOrigin } from './origins.ts'
@@ -37,15 +40,6 @@ export const VERBS: ReadonlyMap<string, readonly string[]> = new Map([
   ['remove', ['yes']],
 ])
 
-/** What went wrong: with what was typed, or with what it asks for. */
-type Fault = { readonly ok: false; readonly lines: readonly string[]; readonly isUsage: boolean }
-/** The lines to print, or what went wrong. */
-export type Done = { readonly ok: true; readonly lines: readonly string[] } | Fault
-
-const misused = (...lines: readonly string[]): Fault => ({ ok: false, lines, isUsage: true })
-const failed = (...lines: readonly string[]): Fault => ({ ok: false, lines, isUsage: false })
-const told = (...lines: readonly string[]): Done => ({ ok: true, lines })
-
 /**
  * `customer add | list | set | rotate | remove`. A gateway that runs over the same data sees the change
  * within a second.
@@ -68,16 +62,27 @@ export function runCustomer(
   if (takesId && !id) return misused(`Whose? customer ${verb} ID`)
   const read = readChange(options)
   if (!read.ok) return read
-  prepareDataFolder(settings.dataDir)
-  const customers = createCustomers(join(settings.dataDir, 'customers.db'))
+  const folder = resolve(settings.dataDir)
+  prepareDataFolder(folder)
+  const mismatch = findMismatch(folder)
+  if (mismatch) return failed(mismatch)
+  const file = join(folder, 'customers.db')
+  // Only the first customer makes the file: a wrong DATA_DIR stays as empty as it is.
+  if (verb !== 'add' && !existsSync(file))
+    return verb === 'list' ? told(...list([], settings)) : failed(notThere(id, folder))
+  const customers = createCustomers(file)
   try {
     if (verb === 'add') return add(customers, read.asked, options, settings, ownRestKey)
     if (verb === 'list') return told(...list(customers.list(), settings))
+    if (!customers.find(id as string)) return failed(notThere(id, folder))
     return changeOne(customers, verb as string, id as string, read.asked, options, settings)
   } finally {
     customers.close()
   }
 }
+
+const notThere = (id: string | undefined, folder: string): string =>
+  `There is no customer ${id} in ${folder}`
 
 function add(
   customers: Customers,
@@ -110,6 +115,7 @@ function add(
       `restKey      ${ownRestKey ? '(the one in REST_KEY)' : restKey}`,
       '',
       'The restKey is a secret of your servers. It is not kept and can not be shown again.',
+      `The customer is kept in ${resolve(settings.dataDir)}.`,
       `In the shop's pages: <script async src="${script}"></script>`,
       settings.publicUrl
         ? `(${base} is the PUBLIC_URL of the settings.)`
@@ -133,8 +139,7 @@ function changeOne(
     return misused('Set what? --origin, --name, --config, --daily-events or --daily-bytes')
   if (verb === 'rotate' && key !== 'rest' && key !== 'tracking')
     return misused('Which key? --key rest or --key tracking')
-  const customer = customers.find(id)
-  if (!customer) return failed(`There is no customer ${id}`)
+  const customer = customers.find(id) as Customer
   if (verb === 'remove') {
     if (!yes)
       return misused(
@@ -147,7 +152,7 @@ function changeOne(
     // As it is stored: what is wrong in it can be taken out by its name.
     const change = toChange(asked, readObject(customer.configText) ?? {})
     if (!change.ok) return change
-    return told(...list([customers.change(id, change.change) as Customer], settings))
+    return told(...linesOf([customers.change(id, change.change) as Customer], settings))
   }
   const made = customers.rotate(id, key as 'rest' | 'tracking')
   return key === 'rest'
@@ -250,9 +255,14 @@ function toChange(
   return misused('--config is invalid:', ...faults)
 }
 
-function list(customers: readonly Customer[], { limits }: Settings): string[] {
-  if (customers.length === 0)
-    return ['There are no customers yet: shoptrail customer add --origin https://shop.example']
+const list = (customers: readonly Customer[], settings: Settings): string[] =>
+  customers.length === 0
+    ? [
+        `There are no customers in ${resolve(settings.dataDir)} yet: shoptrail customer add --origin https://shop.example`,
+      ]
+    : linesOf(customers, settings)
+
+function linesOf(customers: readonly Customer[], { limits }: Settings): string[] {
   return customers.flatMap((customer, i) => {
     const { customerId, name, trackingKey, origins, configText, faults } = customer
     const { dailyEvents, dailyBytes } = customer

@@ -133,7 +133,8 @@ const TABLES = `
     PRIMARY KEY (kind, value)
   ) STRICT, WITHOUT ROWID;
 `
-const SCHEMA: Schema = {
+/** Of customers.db. */
+export const CUSTOMERS_SCHEMA: Schema = {
   tables: TABLES,
   probe:
     'SELECT customer_id, name, tracking_key, rest_key_hash, origins, config, created_at FROM customers',
@@ -149,7 +150,7 @@ type Kind = 'customer_id' | 'tracking_key'
  * @throws Error that names the file and what to do, where it can not be opened.
  */
 export function createCustomers(file: string, now: () => number = Date.now): Customers {
-  const database = openDatabase(file, SCHEMA)
+  const database = openDatabase(file, CUSTOMERS_SCHEMA)
   const rows =
     'SELECT customers.*, daily_events, daily_bytes FROM customers LEFT JOIN quotas USING (customer_id)'
   const select = database.prepare<[string], CustomerRow>(`${rows} WHERE customer_id = ?`)

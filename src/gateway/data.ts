@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Campaigns } from './campaigns.ts'
 import { type Customers, createCustomers } from './customers.ts'
+import { makePair } from './databasePair.ts'
 import { prepareDataFolder } from './dataFolder.ts'
 import type { EventLog } from './eventLog.ts'
 import { createGroupCommit, type OnCommit, type QueueLimits } from './groupCommit.ts'
@@ -45,9 +46,9 @@ export type Data = {
 }
 
 /**
- * Opens the databases of a folder.
+ * Opens the databases of a folder, and makes them where there are none.
  *
- * @throws Error that names the file or the folder and what to do, where they can not be opened.
+ * @throws DataMismatch where they are not those of the last start. Error that names the file or the folder and what to do, where they can not be opened.
  */
 export async function openData(options: DataOptions): Promise<Data> {
   const { dataDir, workerFile, onChange } = options
@@ -62,6 +63,7 @@ export async function openData(options: DataOptions): Promise<Data> {
   }
 
   prepareDataFolder(dataDir)
+  makePair(dataDir)
   const stored = createCustomers(customersFile, options.now)
   const customers = { ...stored, fault: () => fatal ?? stored.fault() }
   try {

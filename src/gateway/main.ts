@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { type Logger, pino } from 'pino'
 import type { Customer } from './customers.ts'
 import { DEMO_CUSTOMER_ID, DEMO_TRACKING_KEY } from './demo.ts'
@@ -31,25 +32,15 @@ export async function runGateway(settings: Settings): Promise<number> {
   })
   const { logLevel: _, ...options } = settings
   let gateway: Gateway
-  try {
-    gateway = await startGateway({
-      ...options,
-      // The route's pattern, never the address: keys stand in addresses.
-      onError: (error, route) => {
-        if (mayLog()) log.error({ err: error, route }, 'A request failed')
-      },
-      onReadiness: (reason) => {
-        if (reason === undefined) log.info('Ready')
-        else log.warn({ reason }, 'Not ready')
-      },
-      onFatal: (error) => stop(error),
-    })
-  } catch (error) {
-    printError([explain(error, settings)])
-    return 1
-  }
-  if (gateway.demo) print(welcome(gateway, settings))
-  else {
+  let isAnnounced = false
+  /** Once the data is open: that may be later than the start. */
+  function announce(): void {
+    if (isAnnounced || !gateway.isOpen()) return
+    isAnnounced = true
+    if (gateway.demo) {
+      print(welcome(gateway, settings))
+      return
+    }
     // Not a line of the log, whose level may hide it.
     if (settings.demo)
       printError([
@@ -64,6 +55,29 @@ export async function runGateway(settings: Settings): Promise<number> {
         'The demo customer of an earlier start is still there, and everybody knows its tracking key. Remove it: npx shoptrail customer remove demo --yes',
       )
   }
+  try {
+    gateway = await startGateway({
+      ...options,
+      // The route's pattern, never the address: keys stand in addresses.
+      onError: (error, route) => {
+        if (mayLog()) log.error({ err: error, route }, 'A request failed')
+      },
+      onReadiness: (reason) => {
+        announce()
+        if (reason === undefined) log.info('Ready')
+        else log.warn({ reason, dataDir: resolve(settings.dataDir) }, 'Not ready')
+      },
+      onFatal: (error) => stop(error),
+    })
+  } catch (error) {
+    printError([explain(error, settings)])
+    return 1
+  }
+  announce()
+  if (!gateway.isOpen())
+    printError([
+      `The gateway at ${gateway.url} waits for its data in ${resolve(settings.dataDir)}: ${gateway.findUnready()}`,
+    ])
 
   const why = await stopped
   const isFatal = why instanceof Error
@@ -74,8 +88,9 @@ export async function runGateway(settings: Settings): Promise<number> {
     },
     isFatal ? FATAL_EXIT_MS : HARD_EXIT_MS,
   ).unref()
-  if (isFatal) log.fatal({ dataDir: settings.dataDir }, `The gateway can not go on. ${why.message}`)
-  else if (!gateway.demo) log.info({ signal: why }, 'Stopping')
+  if (isFatal)
+    log.fatal({ dataDir: resolve(settings.dataDir) }, `The gateway can not go on. ${why.message}`)
+  else if (!gateway.isOpen() || !gateway.demo) log.info({ signal: why }, 'Stopping')
   await gateway.close()
   return isFatal ? 1 : 0
 }

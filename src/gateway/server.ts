@@ -16,11 +16,13 @@ import { completeLimits, type GivenLimits } from './limits.ts'
 import type { LiveLimits } from './live.ts'
 import { createMetrics } from './metrics.ts'
 import { createMetricsPort, MAX_METRICS_CONNECTIONS, METRICS_HOST } from './metricsServer.ts'
+import { type Opening, openOrWait } from './opening.ts'
 import { createQuota } from './quota.ts'
 import { watchReadiness } from './readiness.ts'
 import { createRoutes } from './routes.ts'
 import { readScriptFiles } from './serveScript.ts'
 import { createThrottle } from './throttle.ts'
+import { answerWaiting } from './waiting.ts'
 
 /** How to start a gateway. Everything has a default but the folder of its data. */
 export type GatewayOptions = {
@@ -93,6 +95,13 @@ export type Gateway = {
   readonly port: number
   /** Its address on this machine, without a slash at its end. */
   readonly url: string
+  /** Why it is not ready; undefined where it is. */
+  readonly findUnready: () => string | undefined
+  /**
+   * Whether the data is open. While it is not, since the databases are not those of the last start, all is
+   * answered 503, and what of the data is asked for here throws an Error with the reason.
+   */
+  readonly isOpen: () => boolean
   readonly customers: Customers
   readonly log: EventLog
   readonly campaigns: Campaigns
@@ -108,8 +117,15 @@ export type Gateway = {
   close(): Promise<void>
 }
 
+/** What there is once the data is open. */
+type Opened = Pick<Gateway, 'demo' | 'demoBlock' | 'demoRestKey'> & {
+  readonly data: Data
+  readonly routes: ReturnType<typeof createRoutes>
+}
+
 /**
- * Starts a gateway.
+ * Starts a gateway. Where the databases are not those of the last start, it listens, is not ready, and goes on
+ * within a second once they are put back or accepted (`shoptrail data accept`).
  *
  * @throws Error when the port is taken (`code` is EADDRINUSE), the data can not be opened, the script has
  * not been built, or the process may not open as many files as there may be connections.
@@ -130,13 +146,19 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const maxConnections = chooseMaxConnections(options.maxConnections)
   const script = readScriptFiles(scriptFolder)
   const addresses = createAddresses(trustedProxies, publicUrl)
-  const metrics = createMetrics(() => data?.log.depth() ?? 0)
+  const metrics = createMetrics(() => opening?.opened()?.data.log.depth() ?? 0)
   let isStopping = false
-  let data: Data | undefined
-  const findUnready = () => (isStopping ? 'stopping' : data?.findFault())
+  let opening: Opening<Opened> | undefined
   const readiness = watchReadiness(findUnready, options.onReadiness ?? (() => {}))
-  try {
-    data = await openData({
+
+  function findUnready(): string | undefined {
+    if (isStopping) return 'stopping'
+    return opening && (opening.opened()?.data.findFault ?? opening.reason)()
+  }
+
+  /** All that needs the data. */
+  async function open(): Promise<Opened> {
+    const data = await openData({
       ...{ dataDir, workerFile, now, queue: options.queue },
       onCommit: metrics.commit,
       onReportsEnd: (error) => onError(error, 'the thread of the reports'),
@@ -146,24 +168,35 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         options.onFatal?.(error)
       },
     })
-    const { customers, log, campaigns, reports } = data
-    const demoBlock =
-      findDemoBlock({ host, trustedProxies, publicUrl }) ?? findRetiredDemo(customers)
-    const demo = options.demo === true && !demoBlock
-    const demoRestKey = demo ? addDemoCustomer(customers) : undefined
-    const limits = completeLimits(options.limits)
-    const quota = createQuota(limits.daily, now)
-    await log.watchUsage(quota.learn)
-    const admission = createAdmission({ limits, quota, log, metrics, monotonicNow })
-    if (demo) await addDemoCampaign(campaigns, now())
-    const hasEmail = await campaigns.hasEmail()
-    const routes = createRoutes({
-      ...{ customers, log, campaigns, reports, addresses, admission, quota, metrics, script },
-      ...{ throttle: createThrottle(monotonicNow), monotonicNow, now },
-      ...{ publicFolder, demo, publicUrl },
-      ...{ metricsToken: options.metricsToken, live: options.live },
-      ...{ onError, findUnready },
-    })
+    try {
+      const { customers, log, campaigns, reports } = data
+      const demoBlock =
+        findDemoBlock({ host, trustedProxies, publicUrl }) ?? findRetiredDemo(customers)
+      const demo = options.demo === true && !demoBlock
+      const demoRestKey = demo ? addDemoCustomer(customers) : undefined
+      const limits = completeLimits(options.limits)
+      const quota = createQuota(limits.daily, now)
+      await log.watchUsage(quota.learn)
+      const admission = createAdmission({ limits, quota, log, metrics, monotonicNow })
+      if (demo) await addDemoCampaign(campaigns, now())
+      if (await campaigns.hasEmail()) reports.follow()
+      const routes = createRoutes({
+        ...{ customers, log, campaigns, reports, addresses, admission, quota, metrics, script },
+        ...{ throttle: createThrottle(monotonicNow), monotonicNow, now },
+        ...{ publicFolder, demo, publicUrl },
+        ...{ metricsToken: options.metricsToken, live: options.live },
+        ...{ onError, findUnready },
+      })
+      return { data, routes, demo, demoBlock, demoRestKey }
+    } catch (error) {
+      await data.close()
+      throw error
+    }
+  }
+
+  try {
+    opening = await openOrWait(open, readiness.look)
+    const { opened, reason, stop: stopOpening } = opening
     const bounds = {
       addresses,
       bodies: createBodyBudget(options.bodyBudgetBytes),
@@ -171,7 +204,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       sendTimeoutMs: options.sendTimeoutMs,
       onClosed: metrics.connectionClosed,
     }
-    const server = createHttpServer({ ...bounds, fetch: routes.fetch, maxConnections })
+    const server = createHttpServer({
+      ...bounds,
+      fetch: (request, env) =>
+        opened()?.routes.fetch(request, env) ?? answerWaiting(request, reason()),
+      maxConnections,
+    })
     const metricsServer = createHttpServer({
       ...bounds,
       fetch: createMetricsPort(metrics, onError),
@@ -184,30 +222,48 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       metricsServer.close()
       throw error
     })
-    const { close: closeData } = data
-    if (hasEmail) reports.follow()
     // Behind what the caller says of the start.
     setImmediate(readiness.look)
 
     const stop = async (): Promise<void> => {
       isStopping = true
       readiness.stop()
-      routes.close()
+      const open = await stopOpening()
+      open?.routes.close()
       await closeServer(server, options.requestTimeoutMs)
       if (metricsBound) await closeServer(metricsServer, options.requestTimeoutMs)
-      await closeData()
+      await open?.data.close()
+    }
+    const use = (): Opened => {
+      const open = opened()
+      if (!open) throw new Error(reason())
+      return open
     }
     let stopped: Promise<void> | undefined
     return {
       port: bound.port,
       url: `http://${urlHost(bound)}:${bound.port}`,
-      customers,
-      log,
-      campaigns,
+      findUnready,
+      isOpen: () => opened() !== undefined,
+      get customers() {
+        return use().data.customers
+      },
+      get log() {
+        return use().data.log
+      },
+      get campaigns() {
+        return use().data.campaigns
+      },
       metricsUrl: metricsBound && `http://${METRICS_HOST}:${metricsBound.port}/metrics`,
-      demo,
-      demoBlock,
-      demoRestKey,
+      get demo() {
+        return use().demo
+      },
+      get demoBlock() {
+        return use().demoBlock
+      },
+      get demoRestKey() {
+        return use().demoRestKey
+      },
       close: () => {
         stopped ??= stop()
         return stopped
@@ -215,7 +271,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     }
   } catch (error) {
     readiness.stop()
-    await data?.close()
+    await (await opening?.stop())?.data.close()
     throw error
   }
 }

@@ -1,7 +1,8 @@
 import Database from 'better-sqlite3'
 import { makeFile, makePrivate } from './files.ts'
+import { makeIdentity } from './identity.ts'
 
-/** What is in a database. */
+/** What is in a database, beside its identity. */
 export type Schema = {
   /** SQL that makes what is missing. */
   readonly tables: string
@@ -29,7 +30,10 @@ export function openDatabase(file: string, schema?: Schema): Database.Database {
     if (schema) refuseForeign(database, schema.probe)
     if (schema?.isSmall) refuseDamaged(database)
     keepDurable(database, file)
-    if (schema) database.exec(schema.tables)
+    if (schema) {
+      database.exec(schema.tables)
+      makeIdentity(database)
+    }
     makePrivate(file)
     return database
   } catch (error) {
@@ -82,7 +86,7 @@ export const isDamaged = (error: unknown): boolean =>
 export function explain(file: string, error: unknown): string {
   const { code = '', message } = error as { code?: string; message: string }
   if (isDamaged(error))
-    return `${file} is no database of ours, or is damaged (${message}). Put its backup in its place, or move it and its -wal and -shm away: the next start makes a new one`
+    return `${file} is no database of ours, or is damaged (${message}). Put its backup in its place. Or move it and its -wal and -shm away, and go on with a new one: shoptrail data accept`
   if (/^SQLITE_(CANTOPEN|READONLY|PERM|AUTH)/.test(code))
     return `${file} can not be opened for writing (${message}). Look at who owns it and its folder`
   if (/^SQLITE_(BUSY|LOCKED)/.test(code))

@@ -55,7 +55,8 @@ const TABLES = `
   ) STRICT;
   CREATE INDEX IF NOT EXISTS events_by_customer ON events (customer);
 `
-const SCHEMA: Schema = {
+/** Of events.db. */
+export const EVENTS_SCHEMA: Schema = {
   tables: TABLES + CAMPAIGN_TABLES + USAGE_TABLE,
   probe:
     'SELECT seq, customer, id, received_at, at, operation, event, did, bot, payload FROM events',
@@ -65,7 +66,7 @@ type Row = Omit<LogRecord, 'id' | 'bot'> & { readonly id: Buffer; readonly bot: 
 
 /** @param file Path of the database, made where it is missing; its folder must be there. */
 export function openStore(file: string): Store {
-  const database = openDatabase(file, SCHEMA)
+  const database = openDatabase(file, EVENTS_SCHEMA)
   const insert = database.prepare(
     `INSERT INTO events (customer, id, received_at, at, operation, event, did, bot, payload)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (customer, id) DO NOTHING`,

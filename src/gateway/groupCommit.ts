@@ -117,9 +117,9 @@ export function createGroupCommit(
     return outcomes.then((all) => all.flat())
   }
 
-  function enqueue(lane: Lane, part: Part): Promise<readonly Outcome[]> {
+  function enqueue(lane: Lane, { events, bytes }: Part): Promise<readonly Outcome[]> {
     const outcomes = new Promise<readonly Outcome[]>((resolve, reject) => {
-      lane.waiting.push({ ...part, lane, since: performance.now(), resolve, reject })
+      lane.waiting.push({ lane, events, bytes, since: performance.now(), resolve, reject })
       turns.add(lane)
       sweep ??= setInterval(giveUp, SWEEP_MS)
       if (!draining) drained = drain()

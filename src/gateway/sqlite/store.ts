@@ -96,12 +96,13 @@ export function openStore(file: string): Store {
     usageRows.reset()
     for (let at = 0; at < cells.length; at += CELLS_PER_EVENT) {
       const row: (Cell | Buffer)[] = cells.slice(at, at + CELLS_PER_EVENT)
-      const [customer, id, receivedAt] = row
-      row[1] = bytesOf(String(id))
+      row[1] = bytesOf(String(row[1]))
       const { changes, lastInsertRowid } = insert.run(row)
       positions.push(changes > 0 ? Number(lastInsertRowid) : 0)
-      if (changes > 0)
-        usageRows.count(String(customer), Number(receivedAt), Buffer.byteLength(String(row.at(-1))))
+      if (changes > 0) {
+        const [customer, receivedAt, payload] = [row[0], row[2], row[8]] as [string, number, string]
+        usageRows.count(customer, receivedAt, Buffer.byteLength(payload))
+      }
     }
     return { positions, usage: usageRows.write() }
   })

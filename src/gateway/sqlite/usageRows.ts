@@ -13,6 +13,8 @@ export type UsageRows = {
   all(): Usage[]
 }
 
+type Sums = { -readonly [Name in keyof Usage]: Usage[Name] }
+
 export const USAGE_TABLE = `
   CREATE TABLE IF NOT EXISTS usage (
     customer TEXT NOT NULL,
@@ -31,21 +33,25 @@ export function createUsageRows(database: Database): UsageRows {
   )
   const forget = database.prepare<[number]>('DELETE FROM usage WHERE day < ?')
   const select = database.prepare<[], Usage>('SELECT customer, day, events, bytes FROM usage')
-  let counted = new Map<string, { customer: string; day: number; events: number; bytes: number }>()
+  let counted = new Map<string, Sums>()
+  /** Of the event that was counted last: a commit holds runs of events of one customer. */
+  let last: Sums | undefined
   let newest = 0
 
   return {
     count(customer, receivedAt, bytes) {
       const day = dayOf(receivedAt)
-      const key = `${day} ${customer}`
-      const sums = counted.get(key) ?? { customer, day, events: 0, bytes: 0 }
-      sums.events++
-      sums.bytes += bytes
-      counted.set(key, sums)
+      if (last?.customer !== customer || last.day !== day) {
+        const key = `${day} ${customer}`
+        last = counted.get(key) ?? { customer, day, events: 0, bytes: 0 }
+        counted.set(key, last)
+      }
+      last.events++
+      last.bytes += bytes
     },
     write() {
       const written = [...counted.values()].map((sums) => add.get(sums) as Usage)
-      counted = new Map()
+      this.reset()
       for (const { day } of written) {
         if (day <= newest) continue
         // Yesterday stays, for a clock that is set back over midnight.
@@ -56,6 +62,7 @@ export function createUsageRows(database: Database): UsageRows {
     },
     reset() {
       counted = new Map()
+      last = undefined
     },
     all: () => select.all(),
   }

@@ -32,6 +32,13 @@ test.each<[string, readonly string[], string, string | undefined, string]>([
   ['IPv6 with a port', ['10.0.0.2'], '10.0.0.2', '[2001:db8::7]:443', '2001:db8::7'],
   ['IPv4 inside IPv6', ['10.0.0.2'], '::ffff:10.0.0.2', '::ffff:198.51.100.7', '198.51.100.7'],
   ['IPv4 inside IPv6, no proxy', [], '::ffff:198.51.100.7', undefined, '198.51.100.7'],
+  [
+    'more proxies than anybody has',
+    ['10.0.0.0/8'],
+    '10.0.0.2',
+    `198.51.100.7${', 10.0.0.3'.repeat(100)}`,
+    '10.0.0.3',
+  ],
   ['a trusted network of IPv6', ['fd00::/8'], 'fd12::1', '198.51.100.7', '198.51.100.7'],
 ])('the visitor’s address: %s', (_, trusted, peer, header, expected) => {
   const headers = header === undefined ? {} : { 'x-forwarded-for': header }
@@ -78,6 +85,12 @@ test.each<[string, Record<string, string>, string, string]>([
     { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'evil.example, ' },
     '10.0.0.2',
     'https://t.example:8787',
+  ],
+  [
+    'a host that is longer than a name',
+    { 'x-forwarded-host': `${'a.'.repeat(150)}example` },
+    '10.0.0.2',
+    'http://t.example:8787',
   ],
   ['nonsense', { 'x-forwarded-host': 'a b' }, '10.0.0.2', 'http://t.example:8787'],
   // Many proxies pass on what the client sends of these.

@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import proxyAddr from 'proxy-addr'
-import { isLoopbackHost } from './origins.ts'
+import { isLoopbackHost, MAX_HOST_LENGTH } from './origins.ts'
 
 /** Headers by which a proxy tells that it stood between; none of them on what a browser sends itself. */
 const FORWARDING_HEADERS = [
@@ -12,6 +12,9 @@ const FORWARDING_HEADERS = [
   'forwarded',
   'via',
 ]
+
+/** So many entries of X-Forwarded-For are looked at, from the right: no request comes through more proxies of ours. */
+const MAX_HOPS = 32
 
 /** What the gateway knows of the other end of a request. */
 export type Addresses = {
@@ -45,8 +48,9 @@ export function createAddresses(
       let address = readAddress(peer) ?? peer
       if (!isTrusted(address)) return address
       const entries = request.headers.get('x-forwarded-for')?.split(',') ?? []
-      for (let i = entries.length - 1; i >= 0 && isTrusted(address); i--) {
-        const entry = (entries[i] as string).trim()
+      for (const text of entries.slice(-MAX_HOPS).reverse()) {
+        if (!isTrusted(address)) break
+        const entry = text.trim()
         if (!entry) continue
         // What stands left of junk was not added by a proxy that we trust, so it may be made up.
         const next = readAddress(entry)
@@ -62,8 +66,10 @@ export function createAddresses(
       const last = (header: string) => request.headers.get(header)?.split(',').at(-1)?.trim()
       // Many proxies pass on what the client sends here. The origin of another scheme is `null`.
       const scheme = /^https?$/i.exec(last('x-forwarded-proto') ?? '')?.[0] ?? protocol.slice(0, -1)
+      const forwarded = last('x-forwarded-host') ?? ''
+      if (forwarded.length > MAX_HOST_LENGTH) return origin
       try {
-        return new URL(`${scheme}://${last('x-forwarded-host') || host}`).origin
+        return new URL(`${scheme}://${forwarded || host}`).origin
       } catch {
         return origin
       }

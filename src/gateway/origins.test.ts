@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readOrigin } from './origins.ts'
+import { allowsOrigin, readOrigin } from './origins.ts'
 
 test.each([
   ['https://shop.example', 'https://shop.example'],
@@ -20,4 +20,13 @@ test.each([
   ['', undefined],
 ])('%s is the origin %s', (text, origin) => {
   expect(readOrigin(text)).toBe(origin)
+})
+
+test.each([
+  ['http://localhost', true],
+  ['http://shop.localhost:65535', true],
+  ['http://shop.example', false],
+  [`http://${'a.'.repeat(200)}localhost`, false],
+])('loopback allows %s: %s', (origin, isAllowed) => {
+  expect(allowsOrigin(['loopback'], origin)).toBe(isAllowed)
 })

@@ -92,6 +92,7 @@ test.each([
   ['br;q=0, gzip;q=0', undefined],
   ['identity', undefined],
   ['', undefined],
+  [`${'identity, '.repeat(120)}br`, undefined],
 ])('Accept-Encoding %s is answered with %s', async (accepted, encoding) => {
   const plain = await get('PLAIN123')
   const answer = await get('PLAIN123', { 'accept-encoding': accepted })
@@ -116,6 +117,9 @@ test('each encoding has an ETag of its own, and 304 for it', async () => {
   }
   expect(tags.size).toBe(3)
   expect((await get('PLAIN123', { 'if-none-match': '"other"' })).status).toBe(200)
+  // No cache asks about so many.
+  const many = `${'"other", '.repeat(150)}*`
+  expect((await get('PLAIN123', { 'if-none-match': many })).status).toBe(200)
 })
 
 test('HEAD answers what GET would, without the body', async () => {

@@ -231,9 +231,12 @@ function chooseEncoding(header: string | null): Encoding {
   return gz > 0 ? 'gzip' : 'identity'
 }
 
+/** So much of a header with a list is read, characters: browsers send 200. */
+const MAX_LIST_LENGTH = 1_024
+
 /** The weight of a word in a header such as `br;q=0.9, gzip`; 0 where it is not named. */
 function qualityOf(header: string, word: string): number {
-  for (const item of header.toLowerCase().split(',')) {
+  for (const item of header.slice(0, MAX_LIST_LENGTH).toLowerCase().split(',')) {
     const [name, ...parameters] = item.split(';').map((part) => part.trim())
     if (name !== word) continue
     const q = parameters.find((parameter) => parameter.startsWith('q='))
@@ -245,10 +248,13 @@ function qualityOf(header: string, word: string): number {
 /** If-None-Match compares weakly (RFC 9110, 13.1.2): proxies that recompress add `W/`. */
 const matches = (header: string | null, etag: string): boolean =>
   !!header &&
-  header.split(',').some((item) => {
-    const tag = item.trim()
-    return tag === '*' || tag.replace(/^W\//, '') === etag
-  })
+  header
+    .slice(0, MAX_LIST_LENGTH)
+    .split(',')
+    .some((item) => {
+      const tag = item.trim()
+      return tag === '*' || tag.replace(/^W\//, '') === etag
+    })
 
 const NOT_FOUND: Refusal = { ok: false, status: 404, message: 'No customer has this tracking key' }
 

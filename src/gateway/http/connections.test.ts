@@ -79,6 +79,12 @@ const ENDS: [string, string, number][] = [
   ['CONNECT', 'CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n', 405],
   ['two Hosts', `GET / HTTP/1.1\r\n${HOST}hOST: b\r\n\r\n`, 400],
   ['two equal Hosts', `GET / HTTP/1.1\r\n${HOST}${HOST}\r\n`, 400],
+  [
+    'a Host that is longer than a name',
+    `GET / HTTP/1.1\r\nHost: ${'a.'.repeat(150)}b\r\n\r\n`,
+    400,
+  ],
+  ['an address with such a host', `GET http://${'a.'.repeat(150)}b/ HTTP/1.1\r\n${HOST}\r\n`, 400],
   ['no Host', 'GET / HTTP/1.1\r\n\r\n', 400],
   ['two lengths', `POST / HTTP/1.1\r\n${HOST}Content-Length: 1\r\nContent-Length: 1\r\n\r\nx`, 400],
   [

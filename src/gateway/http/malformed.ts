@@ -1,5 +1,6 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import { OPEN_HEADERS } from '../answers.ts'
+import { MAX_HOST_LENGTH } from '../origins.ts'
 
 /** Why a connection is answered by hand and ended: there is no request that a handler could answer. */
 export type Fault = {
@@ -33,6 +34,10 @@ export function findFault({ headers, httpVersion, rawHeaders, url }: IncomingMes
   const hosts = countHosts(rawHeaders)
   if (hosts > 1) return refusal(400, 'Expected one Host header, received several')
   if (!headers.host && httpVersion !== '1.0') return refusal(400, 'Expected a Host header')
+  const target = url?.startsWith('/') ? '' : (url ?? '')
+  const authority = /^[^:/]*:\/\/([^/?#]*)/.exec(target)?.[1] ?? ''
+  if (Math.max(headers.host?.length ?? 0, authority.length) > MAX_HOST_LENGTH)
+    return refusal(400, `Expected a host of at most ${MAX_HOST_LENGTH} characters`)
   const coding = headers['transfer-encoding']
   if (coding !== undefined) {
     if (httpVersion === '1.0') return refusal(400, 'HTTP/1.0 has no Transfer-Encoding')

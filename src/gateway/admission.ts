@@ -24,24 +24,39 @@ export type Source = {
 export const declaredBytes = ({ headers }: Request, maxBytes: number): number =>
   Math.min(Number(headers.get('content-length')) || 0, maxBytes)
 
+/**
+ * The same before a body of events is read. One of unknown length counts as the largest until it is read, since it
+ * is read and parsed before its length is known, and may be refused then.
+ */
+export const expectedBytes = (request: Request, maxBytes: number): number =>
+  request.headers.has('transfer-encoding') ? maxBytes : declaredBytes(request, maxBytes)
+
 /** Who may come in now. Each refusal is a 429 with Retry-After. */
 export type Admission = {
   /**
-   * Asked before a body with events is read. Counts one event and the declared bytes for the address, also where
+   * Asked before a body with events is read. Counts one event and the expected bytes for the address, also where
    * the request is refused for another reason later. Takes nothing from the customer's buckets yet, so what an
    * address is refused, or announces and never sends, costs the customer nothing.
    *
-   * @param bytes Of `declaredBytes`.
+   * @param bytes Of `expectedBytes`.
    */
   arrive(source: Source, bytes: number): Refusal | undefined
   /**
-   * Asked when it is known what the body holds, before any of it is checked.
+   * Asked when it is known what the body holds, before any of it is checked. Takes from the address, and from a
+   * server; whether the customer's pages may send so much is only looked at.
    *
    * @param events At least 1.
    * @param bytes Of the body.
    * @param counted The bytes that `arrive` was given.
    */
   admit(source: Source, events: number, bytes: number, counted: number): Refusal | undefined
+  /**
+   * Told in the same step what of an admitted body is stored or looked up: only that counts against the customer's
+   * pages, so that invalid events of a stranger do not keep out those of visitors.
+   *
+   * @param bytes At most those of the body.
+   */
+  accept(source: Source, events: number, bytes: number): void
   /** Asked when a server calls with a REST key that is right. */
   call(customer: Customer, requests: number, bytes: number): Refusal | undefined
   /** Asked when an address loads a script. */
@@ -122,7 +137,10 @@ export function createAdmission(parts: AdmissionParts): Admission {
       const refused = isCounted
         ? undefined
         : ofAddress(address, events, bytes, { events: 1, bytes: counted })
-      return refused ?? ofPages(pages.take(customerId, events, bytes))
+      return refused ?? ofPages(pages.check(customerId, events, bytes))
+    },
+    accept({ customer, isServer }, events, bytes) {
+      if (customer && !isServer && events > 0) pages.take(customer.customerId, events, bytes)
     },
     call: ({ customerId }, requests, bytes) => ofServers(servers.take(customerId, requests, bytes)),
     async append(customer, events) {

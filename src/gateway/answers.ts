@@ -1,4 +1,5 @@
 import { type Issue, UUID } from '../contract/index.ts'
+import { readQuery } from './query.ts'
 
 /** Why a request, or one event of a batch, is refused. */
 export type Refusal = {
@@ -69,6 +70,6 @@ export const refuse = (
 export function eventIdOf(url: string): string | undefined {
   const start = url.indexOf('?')
   if (start < 0 || !url.slice(0, start).endsWith('/t/r')) return undefined
-  const id = new URLSearchParams(url.slice(start)).get('id')
+  const id = readQuery(url)('id')
   return id && UUID.test(id) ? id : undefined
 }

@@ -2,6 +2,7 @@ import { answer, type Refusal, refuse } from './answers.ts'
 import { type CampaignOperations, MAX_CREATE_BYTES } from './campaignOperations.ts'
 import { type Connected, type Operators, readOwnJson } from './operators.ts'
 import { createPlaces } from './places.ts'
+import { type Query, readQuery } from './query.ts'
 
 /** What the campaigns page needs of the rest of the gateway. */
 export type CampaignPageParts = {
@@ -43,13 +44,13 @@ export function createCampaignPages({ operations, operators }: CampaignPageParts
   /** A read of what the operator may see. */
   const reading =
     <T extends { readonly ok: true }>(
-      read: (customerId: string, query: URLSearchParams) => Promise<T | Refusal>,
+      read: (customerId: string, query: Query) => Promise<T | Refusal>,
       toBody: (found: T) => unknown,
     ) =>
     async (request: Request, peer: string): Promise<Response> => {
       const watched = operators.findWatched(request, peer)
       if (!watched.ok) return refuse(watched)
-      const found = await read(watched.customerId, new URL(request.url).searchParams)
+      const found = await read(watched.customerId, readQuery(request.url))
       return found.ok ? answer(200, toBody(found)) : refuse(found)
     }
 
@@ -72,15 +73,15 @@ export function createCampaignPages({ operations, operators }: CampaignPageParts
     create,
     list: reading(
       (customerId, query) =>
-        operations.list(customerId, Object.fromEntries(FILTERS.map((f) => [f, query.get(f)]))),
+        operations.list(customerId, Object.fromEntries(FILTERS.map((f) => [f, query(f)]))),
       ({ heads, page, limit, total }) => ({ data: heads, page, limit, total }),
     ),
     campaign: reading(
-      (customerId, query) => operations.find(customerId, query.get('id') ?? ''),
+      (customerId, query) => operations.find(customerId, query('id') ?? ''),
       ({ record }) => record,
     ),
     report: reading(
-      (customerId, query) => operations.report(customerId, query.get('id') ?? ''),
+      (customerId, query) => operations.report(customerId, query('id') ?? ''),
       ({ report }) => report,
     ),
   }

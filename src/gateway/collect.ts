@@ -1,7 +1,7 @@
 import { isbot } from 'isbot'
 import { findOperation, MAX_EVENT_BYTES, UUID, type Verdict, validate } from '../contract/index.ts'
 import type { Addresses } from './address.ts'
-import { type Admission, declaredBytes, type Source } from './admission.ts'
+import { type Admission, expectedBytes, type Source } from './admission.ts'
 import { answer, eventIdOf, invalid, OPEN_HEADERS, type Refusal, refuse } from './answers.ts'
 import { readJson } from './body.ts'
 import type { CustomerLookup } from './customerLookup.ts'
@@ -12,6 +12,7 @@ import type { ReadBody } from './http/readBody.ts'
 import type { Metrics } from './metrics.ts'
 import { createCorrectedAt } from './moment.ts'
 import { allowsOrigin } from './origins.ts'
+import { type Query, readQuery } from './query.ts'
 import type { Throttle } from './throttle.ts'
 
 /** The largest body of POST /t/batch, bytes of UTF-8: above it 413, and the page splits the batch. */
@@ -74,10 +75,10 @@ export function createCollect(parts: CollectParts) {
 
   /** POST /t/r: the body is one payload; `id`, `at` and `sent` travel in the query. */
   async function collectOne(request: Request, peer: string, { env }: Connected): Promise<Response> {
-    const query = queryOf(request)
+    const query = readQuery(request.url)
     const sender = identify(query, request, peer)
     const source = toSource(sender, request, peer)
-    const bytes = declaredBytes(request, MAX_EVENT_BYTES)
+    const bytes = expectedBytes(request, MAX_EVENT_BYTES)
     const early = admission.arrive(source, bytes)
     if (early) return refusedOne(early, request)
     if (!sender.ok) return refusedOne(sender, request)
@@ -85,14 +86,10 @@ export function createCollect(parts: CollectParts) {
     if (!body.ok) return refusedOne(body, request)
     const late = admission.admit(source, 1, body.bytes, bytes)
     if (late) return refusedOne(late, request)
-    const arrival = arrive(request, source, sender, numberOf(query.get('sent')))
-    const judged = judge(
-      query.get('id') ?? undefined,
-      numberOf(query.get('at')),
-      body.json,
-      arrival,
-    )
+    const arrival = arrive(request, source, sender, numberOf(query('sent')))
+    const judged = judge(query('id') ?? undefined, numberOf(query('at')), body.json, arrival)
     if (!judged.ok) return refusedOne(judged, request)
+    admission.accept(source, 1, body.bytes)
     const stored = await admission.append(sender.customer, [judged.event])
     if (!stored.ok) return refusedOne(stored, request)
     for (const outcome of stored.outcomes) metrics.event(outcome, judged.event.bot)
@@ -111,9 +108,9 @@ export function createCollect(parts: CollectParts) {
     peer: string,
     { env }: Connected,
   ): Promise<Response> {
-    const sender = identify(queryOf(request), request, peer)
+    const sender = identify(readQuery(request.url), request, peer)
     const source = toSource(sender, request, peer)
-    const bytes = declaredBytes(request, MAX_BATCH_BYTES)
+    const bytes = expectedBytes(request, MAX_BATCH_BYTES)
     const early = admission.arrive(source, bytes)
     if (early) return refused(early)
     if (!sender.ok) return refused(sender)
@@ -133,8 +130,12 @@ export function createCollect(parts: CollectParts) {
         message: `Expected a batch of at most ${MAX_BATCH_EVENTS} events`,
       })
     const asks = events.filter(isAsk).length
-    const cost = events.length - asks + Math.ceil(asks / ASKS_PER_EVENT)
-    const late = admission.admit(source, Math.max(cost, 1), body.bytes, bytes)
+    const late = admission.admit(
+      source,
+      Math.max(costOf(events.length - asks, asks), 1),
+      body.bytes,
+      bytes,
+    )
     if (late) return refused(late)
     const arrival = arrive(request, source, sender, sent)
     const mayBeTooLarge = body.bytes > MAX_EVENT_BYTES
@@ -144,6 +145,8 @@ export function createCollect(parts: CollectParts) {
     const maxBytes = Math.max(MIN_ANSWER_BYTES, body.bytes + asked.length * ASK_ANSWER_BYTES)
     const written = writeVerdicts(judged, events, maxBytes)
     if (!written.ok) return refused(written)
+    const acceptedBytes = good.reduce((sum, { payload }) => sum + payload.length, 0)
+    admission.accept(source, costOf(good.length, asked.length), Math.min(acceptedBytes, body.bytes))
     // The question comes second, so a batch that sends an event and asks about it hears that it is stored.
     const [stored, known] = await Promise.all([
       admission.append(sender.customer, good),
@@ -163,12 +166,12 @@ export function createCollect(parts: CollectParts) {
   }
 
   /** decisions.md, "Who carries what": the restKey of a server, or an Origin that the customer allows. */
-  function identify(query: URLSearchParams, request: Request, peer: string): Sender | Refusal {
-    const trackingKey = query.get('k')
+  function identify(query: Query, request: Request, peer: string): Sender | Refusal {
+    const trackingKey = query('k')
     if (!trackingKey) return { ok: false, status: 401, message: 'The tracking key (k) is missing' }
     const customer = customers.findByTrackingKey(trackingKey)
     if (!customer) return { ok: false, status: 404, message: 'No customer has this tracking key' }
-    const restKey = query.get('api_key')
+    const restKey = query('api_key')
     if (restKey) {
       if (hasRestKey(customer, restKey)) return { ok: true, customer, isServer: true }
       const address = parts.addresses.visitor(request, peer)
@@ -297,10 +300,8 @@ function writeVerdicts(
   ])
 }
 
-const queryOf = ({ url }: Request): URLSearchParams => {
-  const start = url.indexOf('?')
-  return new URLSearchParams(start < 0 ? '' : url.slice(start))
-}
+/** What a batch takes of the limits on events. */
+const costOf = (events: number, asks: number): number => events + Math.ceil(asks / ASKS_PER_EVENT)
 
 const numberOf = (text: string | null): number => (text ? Number(text) : Number.NaN)
 

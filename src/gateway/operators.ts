@@ -6,6 +6,7 @@ import { DEMO_CUSTOMER_ID } from './demo.ts'
 import type { ReadBody } from './http/readBody.ts'
 import { hashSecret, isSecret } from './keys.ts'
 import { LOOPBACK_ORIGINS } from './origins.ts'
+import { readQuery } from './query.ts'
 import type { Quota } from './quota.ts'
 import { createSessions, SESSION_SECONDS } from './sessions.ts'
 import type { Throttle } from './throttle.ts'
@@ -163,7 +164,7 @@ export function createOperators(parts: OperatorParts) {
     const visible = visibleTo(request, peer)
     const [first] = visible
     if (!first) return NOT_SIGNED_IN
-    const customerId = new URL(request.url).searchParams.get('customer') ?? first.customerId
+    const customerId = readQuery(request.url)('customer') ?? first.customerId
     return visible.some((customer) => customer.customerId === customerId)
       ? { ok: true, customerId }
       : { ok: false, status: 403, message: 'You may not see this customer' }

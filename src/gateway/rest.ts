@@ -12,6 +12,7 @@ import type { EventLog } from './eventLog.ts'
 import type { ReadBody } from './http/readBody.ts'
 import type { Metrics } from './metrics.ts'
 import { createPlaces } from './places.ts'
+import { type Query, readQuery } from './query.ts'
 import { checkCredentials } from './restChecks.ts'
 import { weigh, writeList } from './restStream.ts'
 import type { Throttle } from './throttle.ts'
@@ -53,7 +54,7 @@ type Connected = { readonly env: { readonly hangUp: () => void; readonly readBod
 type Call = Connected['env'] & {
   readonly request: Request
   readonly customer: Customer
-  readonly query: URLSearchParams
+  readonly query: Query
   readonly address: string
 }
 
@@ -110,7 +111,7 @@ export function createRest(parts: RestParts) {
 
   /** GET /api/v1/get-latest-campaign */
   async function latest({ request, customer, query, hangUp }: Call): Promise<Response | Refusal> {
-    const found = await operations.latest(customer.customerId, query.get('limit') ?? undefined)
+    const found = await operations.latest(customer.customerId, query('limit') ?? undefined)
     if (!found.ok) return found
     if (request.method === 'HEAD') return new Response(null, { headers: JSON_HEADERS })
     return write(customer, found.sizes, { before: '[', after: ']', hangUp })
@@ -202,12 +203,9 @@ export function createRest(parts: RestParts) {
   }
 
   /** decisions.md, "Answers": missing 401, an unknown customer 404, a wrong key 401. */
-  function identify(
-    query: URLSearchParams,
-    address: string,
-  ): { ok: true; customer: Customer } | Refusal {
-    const restKey = query.get('k')
-    const customerId = query.get('u')
+  function identify(query: Query, address: string): { ok: true; customer: Customer } | Refusal {
+    const restKey = query('k')
+    const customerId = query('u')
     if (!restKey || !customerId) {
       const both = 'The REST key (k) and the customer id (u) are missing'
       const one = `The ${restKey ? 'customer id (u)' : 'REST key (k)'} is missing`
@@ -224,8 +222,7 @@ export function createRest(parts: RestParts) {
   const guarded =
     (call: (call: Call) => Promise<Response | Refusal>) =>
     async (request: Request, peer: string, { env }: Connected): Promise<Response> => {
-      const start = request.url.indexOf('?')
-      const query = new URLSearchParams(start < 0 ? '' : request.url.slice(start))
+      const query = readQuery(request.url)
       const address = addresses.visitor(request, peer)
       const identified = identify(query, address)
       const answered = identified.ok

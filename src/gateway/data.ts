@@ -75,7 +75,8 @@ export async function openData(options: DataOptions): Promise<Data> {
       workerFile: new URL('./report-worker.js', workerFile),
       onEnd: options.onReportsEnd,
     })
-    const stopWatching = watchFiles(filesOf(customersFile), (path) => fail(goneError(path)))
+    const watched = [customersFile, ...filesOf(customersFile)]
+    const stopWatching = watchFiles(watched, (path) => fail(goneError(path)))
     return {
       ...{ customers, log, reports, campaigns: createSqliteCampaigns(thread) },
       findFault() {

@@ -307,6 +307,26 @@ test('a process that waits says so, goes on when it may, and ends cleanly before
   expect(await own.end()).toBe(0)
 })
 
+test('a gateway that waits and meets a damaged file goes on waiting, and tells its log alone', async () => {
+  const dataDir = await useFolder()
+  const file = join(dataDir, 'events.db')
+  renameSync(file, `${file}.kept`)
+  const told: string[] = []
+  const gateway = await prepared.start({
+    dataDir,
+    onError: (error) => told.push((error as Error).message),
+  })
+  writeFileSync(file, 'garbage '.repeat(1_000))
+  await expect.poll(() => told, SOON).toHaveLength(1)
+  expect(told[0]).toContain(`${file} is no database of ours, or is damaged`)
+  const { message } = await readiness(gateway)
+  expect(message).toBe('The data can not be opened. The log says why')
+  renameSync(`${file}.kept`, file)
+  await expect.poll(() => gateway.isOpen(), SOON).toBe(true)
+  expect((await post(gateway)).status).toBe(200)
+  expect(told).toHaveLength(1)
+})
+
 test('a gateway that waits can be closed, and lets go of everything', async () => {
   const dataDir = await useFolder()
   drop(dataDir, 'events.db')

@@ -18,14 +18,17 @@ export type Opening<Opened> = {
  * once they are put back or accepted, nobody has to start the gateway again.
  *
  * @param onChange Called when it is open after all.
+ * @param onError Told of each new error that is no DataMismatch: it may name folders, so `reason` does not.
  * @throws What `open` throws, if that is no DataMismatch.
  */
 export async function openOrWait<Opened>(
   open: () => Promise<Opened>,
   onChange: () => void,
+  onError: (error: Error) => void,
 ): Promise<Opening<Opened>> {
   let opened: Opened | undefined
   let reason = ''
+  let told = ''
   let isStopped = false
   let timer: NodeJS.Timeout | undefined
   let trying: Promise<void> | undefined
@@ -38,7 +41,10 @@ export async function openOrWait<Opened>(
   }
 
   function wait(error: Error): void {
-    reason = error.message
+    const isMismatch = error instanceof DataMismatch
+    reason = isMismatch ? error.message : 'The data can not be opened. The log says why'
+    if (!isMismatch && error.message !== told) onError(error)
+    told = error.message
     timer = setTimeout(() => {
       trying = tryAgain()
     }, RETRY_MS)
@@ -49,7 +55,7 @@ export async function openOrWait<Opened>(
       opened = await open()
       onChange()
     } catch (error) {
-      // Whatever it is now, such as a file that is being copied: it is told, and may be mended too.
+      // Whatever it is now, such as a file that is being copied: it may be mended too.
       if (!isStopped) wait(error as Error)
     }
   }

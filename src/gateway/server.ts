@@ -195,7 +195,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
 
   try {
-    opening = await openOrWait(open, readiness.look)
+    opening = await openOrWait(open, readiness.look, (error) => onError(error, 'the data'))
     const { opened, reason, stop: stopOpening } = opening
     const bounds = {
       addresses,

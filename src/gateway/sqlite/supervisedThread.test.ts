@@ -2,10 +2,12 @@ import { randomUUID } from 'node:crypto'
 import {
   closeSync,
   existsSync,
+  mkdirSync,
   openSync,
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
@@ -191,6 +193,23 @@ test.each<[string, (file: string) => void]>([
   // Whatever stayed behind.
   for (const end of ['-wal', '-shm']) rmSync(whole + end, { force: true })
   expect(storedIn(whole)).toEqual([bare(event)])
+})
+
+test('a link to another folder is a change, and what was stored is in the one before', async () => {
+  const [one, other, link] = ['one', 'other', 'link'].map((name) => join(folder, name)) as [
+    ...[string, string, string],
+  ]
+  for (const path of [one, other]) mkdirSync(path)
+  symlinkSync(one, link)
+  const { log, fatal } = await open(join(link, 'events.db'))
+  const event = makeEvent()
+  await log.append([event])
+  rmSync(link)
+  symlinkSync(other, link)
+  await expect.poll(() => fatal, SOON).toHaveLength(1)
+  await log.close()
+  expect(storedIn(join(one, 'events.db'))).toEqual([bare(event)])
+  expect(existsSync(join(other, 'events.db'))).toBe(false)
 })
 
 test('a second gateway over the same file that comes and goes is no change', async () => {

@@ -50,8 +50,11 @@ export async function startSupervisedThread(
       starting = again()
     },
     giveUp: (error) =>
-      fail(new Error(`The thread of ${name} can not be started again: ${error.message}`)),
+      fail(new Error(`The thread of ${name} can not be started again: ${tell(error)}`)),
   })
+
+  /** Whoever asks whether the gateway is ready is told, and need not know the folder. */
+  const tell = ({ message }: Error): string => message.replaceAll(file, name)
 
   const start = async () => {
     thread = await startSqliteThread(file, workerFile, {
@@ -77,7 +80,7 @@ export async function startSupervisedThread(
 
   function onEnd(error: Error): void {
     thread = undefined
-    away = `The thread of ${name} has ended and is started again (${error.message})`
+    away = `The thread of ${name} has ended and is started again (${tell(error)})`
     onChange()
     if (!isFatal) restart.ended(error)
   }
@@ -86,6 +89,8 @@ export async function startSupervisedThread(
     if (isFatal || isClosed) return
     isFatal = true
     away = error.message
+    // At once, not with the server: a file that was moved away gets what is still in its -wal.
+    void thread?.close()
     onFatal(error)
   }
 

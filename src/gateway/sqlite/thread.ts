@@ -96,6 +96,7 @@ export async function startSqliteThread(
   let isClosing = false
   let fault: string | undefined
   let stopWatching = () => {}
+  let closed: Promise<void> | undefined
 
   worker.on('message', (reply: Reply) => {
     const promise = take(reply.number)
@@ -109,7 +110,8 @@ export async function startSqliteThread(
   const opened = new Promise<unknown>((resolve, reject) => waiting.set(0, { resolve, reject }))
   await opened
   try {
-    stopWatching = watchFiles(filesOf(file), (path) => {
+    // The path that was given, since a symbolic link in it may lead elsewhere; those beside lie by the target.
+    stopWatching = watchFiles([file, ...filesOf(file)], (path) => {
       const error = goneError(path)
       fault ??= error.message
       onGone(error)
@@ -162,13 +164,17 @@ export async function startSqliteThread(
       return send(question)
     },
     fault: () => fault ?? (isClosing ? 'The event log is closed' : undefined),
-    async close() {
-      if (isClosing) return
-      isClosing = true
-      stopWatching()
-      // That the file could not be closed well is mended by the next one that opens it.
-      if (isRunning) await send({ kind: 'close' }).catch(() => {})
-      await worker.terminate()
+    close() {
+      closed ??= close()
+      return closed
     },
+  }
+
+  async function close(): Promise<void> {
+    isClosing = true
+    stopWatching()
+    // That the file could not be closed well is mended by the next one that opens it.
+    if (isRunning) await send({ kind: 'close' }).catch(() => {})
+    await worker.terminate()
   }
 }

@@ -29,6 +29,11 @@ export type Addresses = {
    * the proxy wrote, what stands left of it may be the client's.
    */
   base(request: Request, peer: string): string
+  /**
+   * The peer's address where it sends headers of a proxy and is not trusted: either a proxy that TRUSTED_PROXIES
+   * should name, or a client that claims to be one.
+   */
+  findUnknownProxy(request: Request, peer: string): string | undefined
 }
 
 /**
@@ -58,6 +63,12 @@ export function createAddresses(
         address = next
       }
       return address
+    },
+    findUnknownProxy(request, peer) {
+      const address = readAddress(peer)
+      return address !== undefined && !isTrusted(address) && isForwarded(request)
+        ? address
+        : undefined
     },
     base(request, peer) {
       if (publicUrl) return publicUrl
@@ -107,6 +118,9 @@ export function isLoopbackAddress(text: string): boolean {
   return address === '::1' || !!address?.startsWith('127.')
 }
 
+const isForwarded = ({ headers }: Request): boolean =>
+  FORWARDING_HEADERS.some((header) => headers.has(header))
+
 /**
  * Whether a request comes from the machine itself: a loopback peer, a loopback Host (so no page of
  * another name that was made to resolve here) and no proxy between.
@@ -115,6 +129,6 @@ export function isLocal(request: Request, peer: string): boolean {
   return (
     isLoopbackAddress(peer) &&
     isLoopbackHost(new URL(request.url).hostname) &&
-    !FORWARDING_HEADERS.some((header) => request.headers.has(header))
+    !isForwarded(request)
   )
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { prepareGateway, recordsOf, type Sent, send } from '../test/gateway.ts'
-import type { Gateway } from './index.ts'
+import type { Gateway, GatewayOptions } from './index.ts'
 import type { GivenLimits } from './limits.ts'
 
 /** Addresses of senders, all of this machine. */
@@ -29,8 +29,8 @@ beforeAll(async () => {
 afterEach(() => gateway.close())
 afterAll(() => prepared.end())
 
-async function start(limits: GivenLimits) {
-  gateway = await prepared.start({ limits, metricsPort: 0 })
+async function start(limits: GivenLimits, options: Partial<GatewayOptions> = {}) {
+  gateway = await prepared.start({ limits, metricsPort: 0, ...options })
   const { customers } = gateway
   if (customers.find('shop')) return
   const origins = [ORIGIN]
@@ -252,4 +252,29 @@ test('scripts are counted by address, apart from its events, and refused as what
   ])
   expect((await script(B)).status).toBe(200)
   expect(await limitedBy('script', 'events')).toBe(2)
+})
+
+test('an address that is limited and may be a proxy is told, once an hour', async () => {
+  const told: string[] = []
+  let clock = 0
+  await start(
+    { address: { events: never(1) } },
+    {
+      trustedProxies: ['127.0.0.9'],
+      monotonicNow: () => clock,
+      onUnknownProxy: (peer) => told.push(peer),
+    },
+  )
+  const forwarded = { 'x-forwarded-for': '203.0.113.7' }
+  const postFrom = (peer: string, headers = {}) => post('/t/r?k=SHOPKEY1', EVENT, { peer, headers })
+  for (let i = 0; i < 3; i++) await postFrom(B)
+  expect((await postFrom('127.0.0.9', forwarded)).status).toBe(200)
+  expect((await postFrom('127.0.0.9', forwarded)).status).toBe(429)
+  expect((await postFrom(A, forwarded)).status).toBe(200)
+  expect(told).toEqual([])
+  for (let i = 0; i < 3; i++) expect((await postFrom(A, forwarded)).status).toBe(429)
+  expect(told).toEqual([A])
+  clock += 3_600_000
+  for (let i = 0; i < 9; i++) await postFrom(A, forwarded)
+  expect(told).toEqual([A, A])
 })

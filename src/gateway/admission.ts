@@ -1,4 +1,4 @@
-import { networkOf } from './address.ts'
+import { type Addresses, networkOf } from './address.ts'
 import type { Refusal } from './answers.ts'
 import type { Customer } from './customers.ts'
 import type { EventLog, LogEvent, Outcome } from './eventLog.ts'
@@ -13,7 +13,11 @@ export type Source = {
   readonly customer: Customer | undefined
   /** Whether the request carries the customer's REST key: a server speaks for many visitors from one address. */
   readonly isServer: boolean
+  /** The visitor's, or the server's. */
   readonly address: string
+  readonly request: Request
+  /** The address of the other end of the connection. */
+  readonly peer: string
 }
 
 /**
@@ -74,9 +78,15 @@ export type AdmissionParts = {
   readonly quota: Quota
   readonly log: Pick<EventLog, 'append'>
   readonly metrics: Metrics
+  readonly addresses: Addresses
+  /** Told when an address is refused that may be a proxy, and so many visitors at once; once an hour at most. */
+  readonly onUnknownProxy: (peer: string) => void
   /** A monotonic clock, ms. */
   readonly monotonicNow: () => number
 }
+
+/** How long nobody is told again of an unknown proxy, ms. */
+const PROXY_SILENCE_MS = 3_600_000
 
 /** The limits by their names in the metrics, each with what its refusals say. */
 const MESSAGES = {
@@ -113,15 +123,28 @@ export function createAdmission(parts: AdmissionParts): Admission {
     } satisfies Refusal
   }
 
-  const ofAddress = (address: string, events: number, bytes: number, paid?: Cost) =>
-    refuse('address', addresses.take(networkOf(address), events, bytes, paid))
+  let toldAt = Number.NEGATIVE_INFINITY
+  function ofAddress(source: Source, events: number, bytes: number, paid?: Cost) {
+    const limited = addresses.take(networkOf(source.address), events, bytes, paid)
+    if (limited && now() - toldAt >= PROXY_SILENCE_MS) tellProxy(source)
+    return refuse('address', limited)
+  }
+
+  function tellProxy({ request, peer }: Source): void {
+    const proxy = parts.addresses.findUnknownProxy(request, peer)
+    if (!proxy) return
+    toldAt = now()
+    parts.onUnknownProxy(proxy)
+  }
+
   const ofPages = (limited: Limited | undefined) => refuse('customer', limited)
   const ofQuota = (customer: Customer) => refuse('quota', quota.check(customer))
   const ofServers = (limited: Limited | undefined) => refuse('server', limited)
 
   return {
-    arrive({ customer, isServer, address }, bytes) {
-      const refused = isServer ? undefined : ofAddress(address, 1, bytes)
+    arrive(source, bytes) {
+      const { customer, isServer } = source
+      const refused = isServer ? undefined : ofAddress(source, 1, bytes)
       if (refused || !customer) return refused
       const { customerId } = customer
       const limited = isServer
@@ -129,14 +152,15 @@ export function createAdmission(parts: AdmissionParts): Admission {
         : ofPages(pages.check(customerId, 1, bytes))
       return limited ?? ofQuota(customer)
     },
-    admit({ customer, isServer, address }, events, bytes, counted) {
+    admit(source, events, bytes, counted) {
+      const { customer, isServer } = source
       if (!customer) return undefined
       const { customerId } = customer
       if (isServer) return ofServers(servers.take(customerId, events, bytes))
       const isCounted = events === 1 && bytes === counted
       const refused = isCounted
         ? undefined
-        : ofAddress(address, events, bytes, { events: 1, bytes: counted })
+        : ofAddress(source, events, bytes, { events: 1, bytes: counted })
       return refused ?? ofPages(pages.check(customerId, events, bytes))
     },
     accept({ customer, isServer }, events, bytes) {

@@ -58,6 +58,8 @@ afterAll(async () => {
 const admissionWith = (metrics: Metrics) =>
   createAdmission({
     ...{ limits: DEFAULT_LIMITS, log, metrics, monotonicNow: () => performance.now() },
+    addresses: createAddresses(),
+    onUnknownProxy: () => {},
     quota: createQuota(DEFAULT_LIMITS.daily, () => NOW),
   })
 

@@ -86,7 +86,7 @@ export function createCollect(parts: CollectParts) {
     if (!body.ok) return refusedOne(body, request)
     const late = admission.admit(source, 1, body.bytes, bytes)
     if (late) return refusedOne(late, request)
-    const arrival = arrive(request, source, sender, numberOf(query('sent')))
+    const arrival = arrive(source, sender, numberOf(query('sent')))
     const judged = judge(query('id') ?? undefined, numberOf(query('at')), body.json, arrival)
     if (!judged.ok) return refusedOne(judged, request)
     admission.accept(source, 1, body.bytes)
@@ -137,7 +137,7 @@ export function createCollect(parts: CollectParts) {
       bytes,
     )
     if (late) return refused(late)
-    const arrival = arrive(request, source, sender, sent)
+    const arrival = arrive(source, sender, sent)
     const mayBeTooLarge = body.bytes > MAX_EVENT_BYTES
     const judged = events.map((envelope) => judgeEnvelope(envelope, arrival, mayBeTooLarge))
     const good = judged.flatMap((one) => (one.ok && one.event ? [one.event] : []))
@@ -193,14 +193,11 @@ export function createCollect(parts: CollectParts) {
     customer: sender.ok ? sender.customer : undefined,
     isServer: sender.ok && sender.isServer,
     address: parts.addresses.visitor(request, peer),
+    request,
+    peer,
   })
 
-  const arrive = (
-    request: Request,
-    { address }: Source,
-    sender: Sender,
-    sent: unknown,
-  ): Arrival => ({
+  const arrive = ({ address, request }: Source, sender: Sender, sent: unknown): Arrival => ({
     sender,
     address,
     userAgent: request.headers.get('user-agent') ?? '',

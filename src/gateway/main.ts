@@ -67,6 +67,11 @@ export async function runGateway(settings: Settings): Promise<number> {
         if (reason === undefined) log.info('Ready')
         else log.warn({ reason, dataDir: resolve(settings.dataDir) }, 'Not ready')
       },
+      onUnknownProxy: (peer) =>
+        log.warn(
+          { peer },
+          'This address sends more than one address may, and headers of a proxy. If it is a proxy of yours, all its visitors are limited as one: name it in TRUSTED_PROXIES',
+        ),
       onFatal: (error) => stop(error),
     })
   } catch (error) {

@@ -78,6 +78,11 @@ export type GatewayOptions = {
   /** Told of each error that nobody expected. Default: nobody. */
   readonly onError?: (error: unknown, route: string) => void
   /**
+   * Told, once an hour at most, when an address is limited that sends headers of a proxy and is not one of
+   * `trustedProxies`. If it is a proxy, all its visitors share the limits of one address. Default: nobody.
+   */
+  readonly onUnknownProxy?: (peer: string) => void
+  /**
    * Told each time the gateway becomes ready or not, with the reason, and at the start where it is not. Default:
    * nobody.
    */
@@ -177,7 +182,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       const limits = completeLimits(options.limits)
       const quota = createQuota(limits.daily, now)
       await log.watchUsage(quota.learn)
-      const admission = createAdmission({ limits, quota, log, metrics, monotonicNow })
+      const admission = createAdmission({
+        ...{ limits, quota, log, metrics, addresses, monotonicNow },
+        onUnknownProxy: options.onUnknownProxy ?? (() => {}),
+      })
       if (demo) await addDemoCampaign(campaigns, now())
       if (await campaigns.hasEmail()) reports.follow()
       const routes = createRoutes({

@@ -1,5 +1,5 @@
 import type { Page } from '@playwright/test'
-import { expect, expectNothingKept, search, test } from './fixtures.ts'
+import { expect, expectNothingKept, passTime, search, test } from './fixtures.ts'
 
 // Issue "Nothing lost, nothing twice", 7: several tabs of one shop.
 
@@ -58,6 +58,47 @@ test('a tab closed while it holds the right to send', async ({
   await holder.close()
   await expectStored(['one'])
   await expectNothingKept(page)
+})
+
+test('a tab that never gives the turn back is waited for 15 s at most', async ({
+  context,
+  page,
+  shop,
+  wire,
+  expectStored,
+}) => {
+  const address = shop.page('/a')
+  const broken = await context.newPage()
+  await broken.goto(address)
+  await broken.evaluate(
+    () => void navigator.locks.request('track.turn', () => new Promise(() => {})),
+  )
+  await expect.poll(() => heldLocks(broken)).toEqual(['track.turn'])
+  await page.goto(address)
+  wire.next('lose')
+  await search(page, 'one')
+  await expectStored(['one'], { timeout: 40_000 })
+  await expectNothingKept(page)
+})
+
+test('a lock manager that never answers: flush settles, and the event arrives', async ({
+  page,
+  shop,
+  wire,
+  expectStored,
+}) => {
+  await page.addInitScript(() => {
+    navigator.locks.request = () => new Promise(() => {})
+  })
+  await page.clock.install()
+  await page.goto(shop.page('/a'))
+  wire.next('lose')
+  await search(page, 'one')
+  await expect.poll(() => wire.events.map(({ outcome }) => outcome)).toEqual(['lost'])
+  const settled = page.evaluate(() => track.flush())
+  await passTime(page, 34_000, 1_000)
+  expect(await settled).toEqual({ delivered: 1, dropped: 0, kept: 0 })
+  await expectStored(['one'])
 })
 
 test('without Web Locks: a tab that crashed while it held the lease does not block for ever', async ({

@@ -1,4 +1,4 @@
-type Callback = (lock: { readonly name: string } | null) => Promise<void>
+type Callback = (lock: { readonly name: string } | null) => unknown
 
 /**
  * The part of the Web Locks API that the script uses, for the tabs of one origin in one process: a lock

@@ -106,8 +106,59 @@ test('the lease of a crashed tab ends by itself', async () => {
   const storage = createMemoryStorage()
   const store = createStore(() => storage)
   void createInTurn(undefined, store)(openRun().run)
-  const inTurn = createInTurn(undefined, store)
-  expect(await inTurn(async () => {})).toBe(false)
-  vi.advanceTimersByTime(40_000)
-  expect(await inTurn(async () => {})).toBe(true)
+  await vi.advanceTimersByTimeAsync(40_000)
+  const run = vi.fn(async () => {
+    expect(store.get(NAME)).toBe(`${Date.now() + 40_000}`)
+  })
+  expect(await createInTurn(undefined, store)(run)).toBe(true)
+  expect(run).toHaveBeenCalledOnce()
+})
+
+test.each(['locks', 'a lease'])(
+  'under %s a turn that never comes back is waited for less than 15 s, asked for every 4 to 8 s',
+  async (kind) => {
+    const { openTab } = createLocks()
+    const storage = createMemoryStorage()
+    const store = createStore(() => storage)
+    const open = () => createInTurn(kind === 'locks' ? openTab() : undefined, store)
+    void open()(openRun().run)
+    await vi.advanceTimersByTimeAsync(0)
+    const inTurn = open()
+    const run = vi.fn(async () => {})
+    expect(await inTurn(run)).toBe(false)
+    await vi.advanceTimersByTimeAsync(6999)
+    expect(await inTurn(run)).toBe(false)
+    await vi.advanceTimersByTimeAsync(1)
+    const lease = store.get(NAME)
+    expect(await inTurn(run)).toBe(true)
+    expect(run).toHaveBeenCalledOnce()
+    // The other page's lease stays, and the next wait is a whole one again.
+    expect(store.get(NAME)).toBe(lease)
+    expect(await inTurn(run)).toBe(false)
+  },
+)
+
+test('a lock manager that never answers is given up after 15 s, and its late answer is let go', async () => {
+  const { openTab, isHeld } = createLocks()
+  const tab = openTab()
+  let grant = () => {}
+  const silent: Locks = {
+    request: (...asked) =>
+      new Promise((resolve) => {
+        grant = () => resolve(tab.request(...asked))
+      }),
+  }
+  const inTurn = createInTurn(silent, nowhere)
+  const { run, end } = openRun()
+  const first = inTurn(run)
+  await vi.advanceTimersByTimeAsync(14_999)
+  expect(run).not.toHaveBeenCalled()
+  await vi.advanceTimersByTimeAsync(1)
+  expect(run).toHaveBeenCalledOnce()
+  grant()
+  end()
+  expect(await first).toBe(true)
+  await vi.advanceTimersByTimeAsync(0)
+  expect(isHeld(NAME)).toBe(false)
+  expect(vi.getTimerCount()).toBe(0)
 })

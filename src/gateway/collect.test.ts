@@ -473,3 +473,17 @@ test('500 questions without `at` are answered, and cost a tenth of as many event
   expect(await ask([asks[0]])).toBe(1)
   expect(taken).toEqual([50, 2, 1])
 })
+
+test('a batch is refused by the number of its values, and payloads of some hundred own keys are not many', async () => {
+  const own = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`own${i}`, i]))
+  const events = Array.from({ length: 40 }, () => ({ payload: { ...own, ...PAYLOAD } }))
+  const { status, body } = await postBatch({ events })
+  expect(status).toBe(200)
+  expect(new Set(body.results.map((one: { status: number }) => one.status))).toEqual(new Set([200]))
+  expect((await post('k=SHOPKEY1', { ...own, ...PAYLOAD })).status).toBe(200)
+  for (const many of ['{},', '[],', '0,', '"x",', '{"a":1},'])
+    expect(await postBatch(`{"events":[${many.repeat(20_000)}0]}`)).toMatchObject({
+      status: 413,
+      body: { message: 'Expected a body of at most 20000 values' },
+    })
+})

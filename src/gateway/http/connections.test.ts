@@ -1,72 +1,15 @@
+import type { RequestListener } from 'node:http'
+import { expect, test } from 'vitest'
 import {
-  createServer,
-  type RequestListener,
-  type Server,
-  type ServerOptions,
-  type ServerResponse,
-} from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
-import { afterEach, expect, test, vi } from 'vitest'
-import { type ConnectionLimits, createConnections } from './connections.ts'
-
-/** What is to be ended after a test. */
-const running: Server[] = []
-const sockets = new Set<Socket>()
-afterEach(async () => {
-  for (const socket of sockets) socket.destroy()
-  sockets.clear()
-  for (const server of running.splice(0)) {
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
-  }
-})
-
-/** A server that answers its paths, unless the test has a listener of its own. */
-async function start(
-  limits: Partial<ConnectionLimits> = {},
-  listener: RequestListener = ({ url }, response) => void response.end(url),
-  options: ServerOptions = {},
-) {
-  const closed: string[] = []
-  const server = createServer({ requireHostHeader: false, ...options })
-  createConnections(server, listener, { max: 1_000, sendTimeoutMs: 60_000, ...limits }, (reason) =>
-    closed.push(reason),
-  )
-  running.push(server)
-  const open = new Set<Socket>()
-  server.on('connection', (socket) => {
-    open.add(socket)
-    socket.once('close', () => open.delete(socket))
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  return { port, closed, count: () => open.size }
-}
-
-/** A connection of a peer that closes nothing by itself. */
-function open(port: number) {
-  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
-  sockets.add(socket)
-  let said = ''
-  let isOver = false
-  socket.setEncoding('utf8')
-  socket.on('data', (text) => {
-    said += text
-  })
-  socket.on('error', () => {})
-  for (const event of ['end', 'close'])
-    socket.on(event, () => {
-      isOver = true
-    })
-  return { socket, said: () => said, isOver: () => isOver }
-}
-
-const HOST = 'Host: a\r\n'
-const get = (path: string) => `GET ${path} HTTP/1.1\r\n${HOST}\r\n`
-const until = (check: () => unknown) =>
-  vi.waitFor(() => expect(check()).toBeTruthy(), { timeout: 20_000, interval: 10 })
-const statusesOf = (said: string) => said.match(/(?<=HTTP\/1\.1 )\d+/g)
-const bodyOf = (said: string) => JSON.parse(said.slice(said.lastIndexOf('\r\n\r\n') + 4))
+  bodyOf,
+  get,
+  HOST,
+  LARGE,
+  open,
+  startServer,
+  statusesOf,
+  until,
+} from '../../test/connections.ts'
 
 const ENDS: [string, string, number][] = [
   ['nothing', '', 408],
@@ -113,7 +56,7 @@ test.each(PEERS)('whoever %s after its refusal is gone a moment later', async (k
     request.resume().on('end', () => response.end('late'))
   }
   const timeouts = { headersTimeout: 300, requestTimeout: 300, connectionsCheckingInterval: 50 }
-  const { port, count } = await start({}, listener, timeouts)
+  const { port, count } = await startServer({}, listener, timeouts)
   const peers = ENDS.map(([name, text, status]) => ({ ...open(port), name, text, status }))
   await until(() => count() === ENDS.length)
   for (const { socket, text } of peers) {
@@ -136,7 +79,7 @@ test.each(PEERS)('whoever %s after its refusal is gone a moment later', async (k
 })
 
 test('HTTP/1.0 needs no Host', async () => {
-  const { port } = await start()
+  const { port } = await startServer()
   const peer = open(port)
   peer.socket.write('GET /old HTTP/1.0\r\n\r\n')
   await until(() => peer.isOver())
@@ -146,7 +89,7 @@ test('HTTP/1.0 needs no Host', async () => {
 
 test('what is no HTTP behind a request is refused after the answer to it', async () => {
   let answer = () => {}
-  const { port, count } = await start({}, (_, response) => {
+  const { port, count } = await startServer({}, (_, response) => {
     answer = () => response.end('{"good":1}')
   })
   const peer = open(port)
@@ -163,7 +106,7 @@ test('what is no HTTP behind a request is refused after the answer to it', async
 })
 
 test('an answer that has begun is not mixed with a refusal', async () => {
-  const { port } = await start({}, (_, response) => void response.write('begun'), {
+  const { port } = await startServer({}, (_, response) => void response.write('begun'), {
     headersTimeout: 300,
     requestTimeout: 300,
     connectionsCheckingInterval: 50,
@@ -179,7 +122,7 @@ test.each([
   ['has sent half a head', 'GET / HT'],
   ['has had its answer', get('/')],
 ])('for a new connection the one goes that has been idle for longest and %s', async (_, text) => {
-  const { port, closed, count } = await start({ max: 3 })
+  const { port, closed, count } = await startServer({ max: 3 })
   const [first, second, third] = [open(port), open(port), open(port)] as const
   await until(() => count() === 3)
   for (const { socket } of [second, first, third]) {
@@ -200,7 +143,7 @@ test.each([
 })
 
 test('many idle connections keep nobody out', async () => {
-  const { port, closed, count } = await start({ max: 50 })
+  const { port, closed, count } = await startServer({ max: 50 })
   const idle = Array.from({ length: 500 }, () => open(port))
   await until(() => idle.filter(({ isOver }) => isOver()).length === 450)
   for (let i = 0; i < 20; i++) {
@@ -213,7 +156,7 @@ test('many idle connections keep nobody out', async () => {
 })
 
 test('many connections that are about to end keep nobody out', async () => {
-  const { port, count } = await start({ max: 100 })
+  const { port, count } = await startServer({ max: 100 })
   const garbage = setInterval(() => {
     for (let i = 0; i < 20; i++) open(port).socket.write('nonsense\r\n\r\n')
   }, 20)
@@ -228,7 +171,7 @@ test('many connections that are about to end keep nobody out', async () => {
 })
 
 test('a reset after a CONNECT, or after a refusal, ends nothing but its connection', async () => {
-  const { port, count } = await start()
+  const { port, count } = await startServer()
   for (const text of ['CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n', 'nonsense\r\n\r\n', '']) {
     const peer = open(port)
     peer.socket.write(text)
@@ -240,7 +183,7 @@ test('a reset after a CONNECT, or after a refusal, ends nothing but its connecti
 
 test('who is being answered is not closed for a new connection, which is refused', async () => {
   const waiting: (() => void)[] = []
-  const { port, closed, count } = await start({ max: 2 }, (_, response) => {
+  const { port, closed, count } = await startServer({ max: 2 }, (_, response) => {
     waiting.push(() => response.end('late'))
   })
   const busy = [open(port), open(port)]
@@ -259,14 +202,12 @@ test('who is being answered is not closed for a new connection, which is refused
   expect(closed).toEqual(['full', 'idle'])
 })
 
-const LARGE = Buffer.alloc(32 * 2 ** 20, 'x')
-
 test.each([
   ['sends its body slowly', `POST / HTTP/1.1\r\n${HOST}Content-Length: 9\r\n\r\nx`],
   ['does not read its answer', get('/large')],
 ])('where nobody is idle, who %s makes room after some seconds', async (_, text) => {
   let begun = 0
-  const { port, closed } = await start({ max: 2 }, (request, response) => {
+  const { port, closed } = await startServer({ max: 2 }, (request, response) => {
     begun++
     if (request.url === '/large') response.end(LARGE)
     else request.resume().on('end', () => response.end(request.url))
@@ -288,7 +229,7 @@ test.each([
 })
 
 test('who does not take its answer is closed', async () => {
-  const { port, closed, count } = await start({ sendTimeoutMs: 50 }, (_, response) => {
+  const { port, closed, count } = await startServer({ sendTimeoutMs: 50 }, (_, response) => {
     response.end(LARGE)
   })
   const peer = open(port)
@@ -300,7 +241,7 @@ test('who does not take its answer is closed', async () => {
 })
 
 test('who reads slowly, and an answer that is slow to come, are not closed', async () => {
-  const { port, closed } = await start({ sendTimeoutMs: 2_500 }, async (_, response) => {
+  const { port, closed } = await startServer({ sendTimeoutMs: 2_500 }, async (_, response) => {
     response.flushHeaders()
     await new Promise((resolve) => setTimeout(resolve, 4_000))
     response.end(LARGE)
@@ -313,121 +254,5 @@ test('who reads slowly, and an answer that is slow to come, are not closed', asy
   }, 20)
   await until(() => peer.said().length > LARGE.length)
   clearInterval(slowly)
-  expect(closed).toEqual([])
-})
-
-test('requests that were sent ahead are handled one at a time, answered in order, and all of them', async () => {
-  let atOnce = 0
-  let most = 0
-  const { port, closed } = await start({}, async (request, response) => {
-    most = Math.max(most, ++atOnce)
-    let body = ''
-    for await (const chunk of request) body += chunk
-    atOnce--
-    response.end(`${request.url}${body};`)
-  })
-  const peer = open(port)
-  const count = 5_000
-  const requests = Array.from({ length: count }, (_, i) =>
-    i % 3
-      ? get(`/${i}`)
-      : `POST /${i} HTTP/1.1\r\n${HOST}Content-Length: ${`${i}`.length}\r\n\r\n${i}`,
-  )
-  peer.socket.write(requests.join(''))
-  const last = `/${count - 1};`
-  await until(() => peer.said().endsWith(last))
-  const answered = peer.said().match(/\/\d+;?(?=;|HTTP|$)|\/\d+;/g)?.length
-  expect(answered).toBe(count)
-  const paths = [...peer.said().matchAll(/\r\n\r\n\/(\d+);/g)]
-  expect(paths.map(([, path]) => path)).toEqual(
-    requests.map((_, i) => (i % 3 ? `${i}` : `${i}${i}`)),
-  )
-  expect(most).toBe(1)
-  expect(closed).toEqual([])
-})
-
-test.each([
-  ['comes', () => {}],
-  ['is not taken', (response: ServerResponse) => response.end(LARGE)],
-])('while an answer %s, the socket is not read', async (_, answer) => {
-  let seen = 0
-  let read = () => 0
-  const { port, closed } = await start({}, ({ socket }, response) => {
-    seen++
-    read = () => socket.bytesRead
-    answer(response)
-  })
-  const { socket } = open(port)
-  socket.pause()
-  // More than the buffers of both kernels hold.
-  socket.write(get('/').repeat(2 ** 19))
-  await until(() => seen === 1)
-  // Others are served again and again, so this one would have been read.
-  for (let i = 0; i < 20; i++) {
-    const other = open(port)
-    other.socket.write('nonsense\r\n\r\n')
-    await until(() => other.isOver())
-  }
-  expect(seen).toBe(1)
-  expect(read()).toBeLessThanOrEqual(2 * 65_536)
-  expect(socket.writableLength).toBeGreaterThan(0)
-  expect(closed).toEqual([])
-})
-
-test('whoever sends thousands ahead does not keep others waiting until all are answered', async () => {
-  let answered = 0
-  let before = 0
-  const { port, count } = await start({}, ({ url }, response) => {
-    if (url === '/visit') before = answered
-    answered++
-    response.end(url)
-  })
-  const [ahead, visitor] = [open(port), open(port)]
-  await until(() => count() === 2)
-  ahead.socket.write(get('/ahead').repeat(2_000))
-  visitor.socket.write(get('/visit'))
-  await until(() => answered === 2_001)
-  expect(before).toBeLessThan(2_000)
-})
-
-test('all connections together hold a bounded number of requests', async () => {
-  const { port, closed, count } = await start({}, () => {})
-  const honest = open(port)
-  honest.socket.write(get('/'))
-  await until(() => count() === 1)
-  // Each brings some 2,000 in one read.
-  for (let i = 0; i < 40; i++) open(port).socket.write(get('/').repeat(2_000))
-  await until(() => closed.length >= 30)
-  expect(new Set(closed)).toEqual(new Set(['pipelined']))
-  expect(count()).toBeLessThan(6)
-  expect(honest.isOver()).toBe(false)
-})
-
-test('who sends a chunked body ahead is closed', async () => {
-  const { port, closed, count } = await start({}, () => {})
-  const chunked = `POST / HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(10_000)}`
-  for (let i = 0; i < 20; i++) open(port).socket.write(get('/') + chunked)
-  await until(() => closed.length === 20)
-  expect(new Set(closed)).toEqual(new Set(['pipelined']))
-  expect(count()).toBe(0)
-})
-
-test('what a connection held is free for others when it ends', async () => {
-  let begun = 0
-  let answer: (() => void) | undefined
-  const { port, closed, count } = await start({}, (_, response) => {
-    begun++
-    if (begun === 1) answer = () => response.end()
-    else response.end()
-  })
-  const first = open(port)
-  first.socket.write(get('/').repeat(2_000))
-  await until(() => answer)
-  first.socket.destroy()
-  answer?.()
-  await until(() => count() === 0)
-  begun = 1
-  open(port).socket.write(get('/').repeat(2_000))
-  await until(() => begun === 2_001)
   expect(closed).toEqual([])
 })

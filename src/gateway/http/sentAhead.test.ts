@@ -1,0 +1,119 @@
+import type { ServerResponse } from 'node:http'
+import { expect, test } from 'vitest'
+import { get, HOST, LARGE, open, startServer, until } from '../../test/connections.ts'
+
+test('requests that were sent ahead are handled one at a time, answered in order, and all of them', async () => {
+  let atOnce = 0
+  let most = 0
+  const { port, closed } = await startServer({}, async (request, response) => {
+    most = Math.max(most, ++atOnce)
+    let body = ''
+    for await (const chunk of request) body += chunk
+    atOnce--
+    response.end(`${request.url}${body};`)
+  })
+  const peer = open(port)
+  const count = 5_000
+  const requests = Array.from({ length: count }, (_, i) =>
+    i % 3
+      ? get(`/${i}`)
+      : `POST /${i} HTTP/1.1\r\n${HOST}Content-Length: ${`${i}`.length}\r\n\r\n${i}`,
+  )
+  peer.socket.write(requests.join(''))
+  const last = `/${count - 1};`
+  await until(() => peer.said().endsWith(last))
+  const answered = peer.said().match(/\/\d+;?(?=;|HTTP|$)|\/\d+;/g)?.length
+  expect(answered).toBe(count)
+  const paths = [...peer.said().matchAll(/\r\n\r\n\/(\d+);/g)]
+  expect(paths.map(([, path]) => path)).toEqual(
+    requests.map((_, i) => (i % 3 ? `${i}` : `${i}${i}`)),
+  )
+  expect(most).toBe(1)
+  expect(closed).toEqual([])
+})
+
+test.each([
+  ['comes', () => {}],
+  ['is not taken', (response: ServerResponse) => response.end(LARGE)],
+])('while an answer %s, the socket is not read', async (_, answer) => {
+  let seen = 0
+  let read = () => 0
+  const { port, closed } = await startServer({}, ({ socket }, response) => {
+    seen++
+    read = () => socket.bytesRead
+    answer(response)
+  })
+  const { socket } = open(port)
+  socket.pause()
+  // As much as LARGE is.
+  socket.write(get('/').repeat(2 ** 19))
+  await until(() => seen === 1)
+  // Others are served again and again, so this one would have been read.
+  for (let i = 0; i < 20; i++) {
+    const other = open(port)
+    other.socket.write('nonsense\r\n\r\n')
+    await until(() => other.isOver())
+  }
+  expect(seen).toBe(1)
+  expect(read()).toBeLessThanOrEqual(2 * 65_536)
+  expect(socket.writableLength).toBeGreaterThan(0)
+  expect(closed).toEqual([])
+})
+
+test('whoever sends thousands ahead does not keep others waiting until all are answered', async () => {
+  let answered = 0
+  let before = 0
+  const { port, count } = await startServer({}, ({ url }, response) => {
+    if (url === '/visit') before = answered
+    answered++
+    response.end(url)
+  })
+  const [ahead, visitor] = [open(port), open(port)]
+  await until(() => count() === 2)
+  ahead.socket.write(get('/ahead').repeat(2_000))
+  visitor.socket.write(get('/visit'))
+  await until(() => answered === 2_001)
+  expect(before).toBeLessThan(2_000)
+})
+
+test('all connections together hold a bounded number of requests', async () => {
+  const { port, closed, count } = await startServer({}, () => {})
+  const honest = open(port)
+  honest.socket.write(get('/'))
+  await until(() => count() === 1)
+  // Each brings some 2,000 in one read.
+  for (let i = 0; i < 40; i++) open(port).socket.write(get('/').repeat(2_000))
+  await until(() => closed.length >= 30)
+  expect(new Set(closed)).toEqual(new Set(['pipelined']))
+  expect(count()).toBeLessThan(6)
+  expect(honest.isOver()).toBe(false)
+})
+
+test('who sends a chunked body ahead is closed', async () => {
+  const { port, closed, count } = await startServer({}, () => {})
+  const chunked = `POST / HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(10_000)}`
+  for (let i = 0; i < 20; i++) open(port).socket.write(get('/') + chunked)
+  await until(() => closed.length === 20)
+  expect(new Set(closed)).toEqual(new Set(['pipelined']))
+  expect(count()).toBe(0)
+})
+
+test('what a connection held is free for others when it ends', async () => {
+  let begun = 0
+  let answer: (() => void) | undefined
+  const { port, closed, count } = await startServer({}, (_, response) => {
+    begun++
+    if (begun === 1) answer = () => response.end()
+    else response.end()
+  })
+  const first = open(port)
+  first.socket.write(get('/').repeat(2_000))
+  await until(() => answer)
+  first.socket.destroy()
+  answer?.()
+  await until(() => count() === 0)
+  begun = 1
+  open(port).socket.write(get('/').repeat(2_000))
+  await until(() => begun === 2_001)
+  expect(closed).toEqual([])
+})

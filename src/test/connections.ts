@@ -1,0 +1,67 @@
+import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { afterEach, expect, vi } from 'vitest'
+import { type ConnectionLimits, createConnections } from '../gateway/http/connections.ts'
+
+/** What is ended after each test. */
+const running: Server[] = []
+const sockets = new Set<Socket>()
+afterEach(async () => {
+  for (const socket of sockets) socket.destroy()
+  sockets.clear()
+  for (const server of running.splice(0)) {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+})
+
+/** A server that answers its paths, unless the test has a listener of its own. */
+export async function startServer(
+  limits: Partial<ConnectionLimits> = {},
+  listener: RequestListener = ({ url }, response) => void response.end(url),
+  options: ServerOptions = {},
+) {
+  const closed: string[] = []
+  const server = createServer({ requireHostHeader: false, ...options })
+  createConnections(server, listener, { max: 1_000, sendTimeoutMs: 60_000, ...limits }, (reason) =>
+    closed.push(reason),
+  )
+  running.push(server)
+  const open = new Set<Socket>()
+  server.on('connection', (socket) => {
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return { port, closed, count: () => open.size }
+}
+
+/** A connection of a peer that closes nothing by itself. */
+export function open(port: number) {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+  sockets.add(socket)
+  let said = ''
+  let isOver = false
+  socket.setEncoding('utf8')
+  socket.on('data', (text) => {
+    said += text
+  })
+  socket.on('error', () => {})
+  for (const event of ['end', 'close'])
+    socket.on(event, () => {
+      isOver = true
+    })
+  return { socket, said: () => said, isOver: () => isOver }
+}
+
+export const HOST = 'Host: a\r\n'
+export const get = (path: string) => `GET ${path} HTTP/1.1\r\n${HOST}\r\n`
+/** Waits for something, however busy the machine is. */
+export const until = (check: () => unknown) =>
+  vi.waitFor(() => expect(check()).toBeTruthy(), { timeout: 20_000, interval: 10 })
+export const statusesOf = (said: string) => said.match(/(?<=HTTP\/1\.1 )\d+/g)
+export const bodyOf = (said: string) => JSON.parse(said.slice(said.lastIndexOf('\r\n\r\n') + 4))
+
+/** More than the buffers of both kernels hold. */
+export const LARGE = Buffer.alloc(32 * 2 ** 20, 'x')

@@ -224,3 +224,23 @@ test('a script that was not built stops the start', () => {
   const folder = makeFolder()
   expect(() => readScriptFiles(folder)).toThrow('Build it first')
 })
+
+test('who has ever new scripts made has them compressed fast after a while', async () => {
+  let now = 0
+  const limits = { address: { events: { perSecond: 1, burst: 1_000 } } }
+  const other = await prepared.start({ limits, monotonicNow: () => now })
+  const { customerId } = other.customers.add({ trackingKey: 'CHANGING', origins: [] }).customer
+  const brotli = { headers: { 'accept-encoding': 'br' } }
+  const tagOf = async (source: string) => {
+    other.customers.change(customerId, { config: { source } })
+    const answer = await send(other.url, '/t/j/CHANGING', brotli)
+    expect(run(decoded(answer).toString())[0]).toMatchObject({ source })
+    return answer.headers.etag
+  }
+  const first = await tagOf('same')
+  for (let i = 1; i < 300; i++) await tagOf(`${i}`)
+  expect(await tagOf('same')).not.toBe(first)
+  now += 1_000
+  await tagOf('different')
+  expect(await tagOf('same')).toBe(first)
+})

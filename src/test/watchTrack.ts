@@ -6,7 +6,7 @@ import { createStore } from '../tracker/lib/storage.ts'
 import { createNotices, type Notice } from '../tracker/notices.ts'
 import { createOutbox } from '../tracker/outbox.ts'
 import { dataLayer } from '../tracker/parts/dataLayer.ts'
-import type { PartApi } from '../tracker/parts.ts'
+import type { Part } from '../tracker/parts.ts'
 import { createTrack } from '../tracker/track.ts'
 
 export type Payload = { readonly [name: string]: unknown }
@@ -44,20 +44,14 @@ export function watchTrack(...settings: Partial<Config>[]) {
     notices,
     createIsDuplicate(reports),
   )
-  const api: PartApi = {
-    track,
-    notices,
-    configs,
-    reports,
-    readers: new Map(),
-  }
-  const follow = dataLayer(api)
+  const state: Parameters<Part> = [track, configs, notices, new Map(), reports]
+  const follow = dataLayer(...state)
   return {
-    api,
+    state,
     track,
-    /** Starts the bridge for every key, after the parts were handed the api. */
+    /** Starts the bridge for every key, after the other parts have started. */
     follow() {
-      for (const config of configs.values()) follow(config)
+      for (const config of configs.values()) follow?.(config)
     },
     /** What was accepted, in order, without what the script fills in. */
     events: (): Payload[] =>

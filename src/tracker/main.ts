@@ -37,13 +37,7 @@ function start(config: Config, parts: Parts, stub: unknown) {
     createStore(() => sessionStorage),
   )
   const helpers = createHelpers(track, deviceId, outbox, flush, notices, debug)
-  const startParts = createParts({
-    track,
-    notices,
-    configs,
-    reports,
-    readers: new Map(),
-  })
+  const startParts = createParts(track, configs, notices, new Map(), reports)
 
   let replay: ReturnType<typeof takeEarlyCalls>
   whenShown(() => {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Config } from './config.ts'
-import { createParts, type PartApi } from './parts.ts'
+import { createParts, type Part } from './parts.ts'
 
-const api = {} as PartApi
+const state = [{}, {}, {}, {}, {}] as unknown as Parameters<Part>
 const config = (key: string): Config => ({ key, base: 'https://gw.example' })
 
 test('each part starts once, whichever key brings it, and hears of every key', () => {
@@ -11,7 +11,7 @@ test('each part starts once, whichever key brings it, and hears of every key', (
     heard.push(`${name} starts`)
     return ({ key }: Config) => void heard.push(`${name} ${key}`)
   }
-  const startParts = createParts(api)
+  const startParts = createParts(...state)
   startParts({ a: part('a') }, config('AAAAAA'))
   startParts({ a: part('again'), b: part('b') }, config('BBBBBB'))
   expect(heard).toEqual(['a starts', 'a AAAAAA', 'b starts', 'a BBBBBB', 'b BBBBBB'])
@@ -19,7 +19,7 @@ test('each part starts once, whichever key brings it, and hears of every key', (
 
 test('a part that the page has nothing for takes no other with it', () => {
   const heard: string[] = []
-  const startParts = createParts(api)
+  const startParts = createParts(...state)
   startParts(
     {
       broken: () => {

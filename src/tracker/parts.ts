@@ -5,21 +5,6 @@ import type { Notices } from './notices.ts'
 import type { Track } from './track.ts'
 
 /**
- * What an optional part of the script gets: all that has a state. A part may come with a second key's
- * copy of the script, and then works on the state of the first. What has none it imports.
- */
-export type PartApi = {
-  readonly track: Track
-  readonly notices: Notices
-  /** The configuration of each key on this page; one may join later. */
-  readonly configs: ReadonlyMap<string, Config>
-  /** What was reported lately, for who keeps it over a navigation. */
-  readonly reports: Reports
-  /** Read every push of the dataLayer. */
-  readonly readers: Readers
-}
-
-/**
  * Reads one push. May throw: what can not be read is ignored.
  *
  * @param push As pushed; the page may change it later.
@@ -33,22 +18,32 @@ export type Reader = (push: object, before: string | undefined) => string
 export type Readers = Map<Reader, WeakMap<object, string>>
 
 /**
- * An optional part of the script, which the gateway adds where a key's configuration switches it on.
- * Started once a page, whichever key brought it.
+ * An optional part of the script, which is built in where a key's configuration switches it on. Started
+ * once a page, whichever key brought it. A second key may bring it with a copy of the script that does not
+ * run: so what has a state is handed over, and what has none a part imports.
  *
+ * @param configs The configuration of each key on this page; one may join later.
+ * @param readers Read every push of the dataLayer.
+ * @param reports What was reported lately, for who keeps it over a navigation.
  * @returns What it does for each key on the page, the first one too; nothing where that is nothing.
  */
-export type Part = (api: PartApi) => ((config: Config) => void) | undefined
+export type Part = (
+  track: Track,
+  configs: ReadonlyMap<string, Config>,
+  notices: Notices,
+  readers: Readers,
+  reports: Reports,
+) => ((config: Config) => void) | undefined
 
 export type Parts = { readonly [name: string]: Part }
 
 /** @returns Starts the parts that a key brings, and tells every part on the page of the key. */
-export function createParts(api: PartApi): (parts: Parts, config: Config) => void {
+export function createParts(...state: Parameters<Part>): (parts: Parts, config: Config) => void {
   const started: { [name: string]: ReturnType<Part> } = {}
   return (parts, config) => {
     // The page may lack what a part stands on; the others go on.
     for (const name in parts)
-      if (!(name in started)) started[name] = attempt(() => parts[name]?.(api))
+      if (!(name in started)) started[name] = attempt(() => parts[name]?.(...state))
     for (const name in started) attempt(() => started[name]?.(config))
   }
 }

@@ -30,15 +30,7 @@ const track: Track = (operation, payload, sighting) => {
   return outcome
 }
 
-beforeAll(() =>
-  attributes({
-    track,
-    notices: createNotices(),
-    configs,
-    reports: new Map(),
-    readers: new Map(),
-  }),
-)
+beforeAll(() => attributes(track, configs, createNotices(), new Map(), new Map()))
 beforeEach(() => {
   seen = []
   outcome = { ok: true, id: '' }

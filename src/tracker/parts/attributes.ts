@@ -3,7 +3,7 @@ import type { Config } from '../config.ts'
 import { attempt } from '../lib/attempt.ts'
 import { listen } from '../lib/listen.ts'
 import { isDisabled, type Path, readAround, readField, triggerOf, whenUsed } from '../lib/marks.ts'
-import type { PartApi } from '../parts.ts'
+import type { Part } from '../parts.ts'
 import { schemas } from '../schemas.ts'
 import type { Track } from '../track.ts'
 
@@ -28,7 +28,7 @@ const LOOK_MS = 50
  * What is disabled, and a submit that the page prevents, is passed over without a word: the inspector
  * sees it by itself.
  */
-export function attributes({ track, configs }: PartApi): undefined {
+export const attributes: Part = (track, configs) => {
   const only = ({ attributes = true }: Config) => attributes
   /** The last action that became an event. */
   let last: Event | undefined
@@ -68,6 +68,7 @@ export function attributes({ track, configs }: PartApi): undefined {
   })
   listen(window, 'pagehide', settle)
   startTelling(configs, report)
+  return undefined
 }
 
 type Report = (where: HTMLElement, payload: object) => ReturnType<Track>
@@ -78,7 +79,7 @@ type Report = (where: HTMLElement, payload: object) => ReturnType<Track>
  * but the same thing once a page, however often a framework or a carousel makes it anew. Those inside
  * shadow roots are not found.
  */
-function startTelling(configs: PartApi['configs'], report: Report): void {
+function startTelling(configs: ReadonlyMap<string, Config>, report: Report): void {
   const told = new Set<string>()
   /** Elements that have been read and have not changed since: a page may change at every frame. */
   let read = new WeakSet<Element>()

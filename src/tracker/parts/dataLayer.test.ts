@@ -522,7 +522,7 @@ describe('settings', () => {
   })
 
   test('a reader that joins later reads what lies there, without a second event of the others', () => {
-    const { api, events, follow } = watchTrack({ dataLayerName: name })
+    const { state, events, follow } = watchTrack({ dataLayerName: name })
     page[name] = [view(1)]
     follow()
     const read: unknown[] = []
@@ -530,7 +530,8 @@ describe('settings', () => {
       read.push(push)
       return ''
     }
-    api.readers.set(reader, new WeakMap())
+    const [, , , readers] = state
+    readers.set(reader, new WeakMap())
     follow()
     layer().push(view(2))
     expect(read).toEqual([view(1), view(2)])

@@ -2,8 +2,10 @@ import type { TrackingOperation } from '../../contract/events.ts'
 import type { Config } from '../config.ts'
 import { decodeEntities } from '../lib/decodeEntities.ts'
 import { listen } from '../lib/listen.ts'
-import type { PartApi, Reader } from '../parts.ts'
+import type { Notices } from '../notices.ts'
+import type { Part, Reader } from '../parts.ts'
 import { schemas } from '../schemas.ts'
+import type { Track } from '../track.ts'
 
 /** Whether a key wants what plugins push. */
 const wantsPlugins = ({ dataLayer = true }: Config) => dataLayer
@@ -23,8 +25,7 @@ const wantsPlugins = ({ dataLayer = true }: Config) => dataLayer
  * @returns To be called for each key, once its readers are in the list: reads what was pushed before,
  * in order, for readers that have not read it, and from then on what comes.
  */
-export function dataLayer(api: PartApi): (config: Config) => void {
-  const { readers } = api
+export const dataLayer: Part = (track, _configs, notices, readers) => {
   const page = window as unknown as { [name: string]: unknown }
   let name = ''
   let layer: unknown
@@ -69,7 +70,7 @@ export function dataLayer(api: PartApi): (config: Config) => void {
   return (config) => {
     if (!name && (wantsPlugins(config) || config.ga4)) {
       name = config.dataLayerName ?? 'dataLayer'
-      readers.set(createPluginReader(api, config), new WeakMap())
+      readers.set(createPluginReader(track, notices, config), new WeakMap())
       listen(window, 'load click pagehide', follow, true)
     }
     if (name) follow()
@@ -96,7 +97,8 @@ const clean = (value: unknown): unknown =>
  * @param config The first key's: its prefix stands before the names view_category and view_brand too.
  */
 function createPluginReader(
-  { track, notices }: PartApi,
+  track: Track,
+  notices: Notices,
   { dataLayerPrefix = '__sm__', eventPrefix = '' }: Config,
 ): Reader {
   /** The page's last set_email, and a phone number that waits for the next. */

@@ -26,7 +26,7 @@ const argumentsOf = new Function('return arguments') as (...given: unknown[]) =>
 /** A page with the reader on. */
 function open(options: Ga4Options | boolean | string = true, config: Partial<Config> = {}) {
   const watched = watchTrack({ dataLayerName: name, ga4: options, ...config })
-  ga4(watched.api)
+  ga4(...watched.state)
   watched.follow()
   return {
     ...watched,
@@ -312,7 +312,7 @@ test('only for keys that want it, whichever key brings it', () => {
     { key: 'AAAAAA', dataLayerName: name },
     { key: 'BBBBBB', ga4: true, eventPrefix: 'b_' },
   )
-  ga4(watched.api)
+  ga4(...watched.state)
   watched.follow()
   push(add(item))
   expect(watched.events()).toEqual([{ ...added, event: 'b_add_to_cart' }])

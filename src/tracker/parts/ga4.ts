@@ -5,7 +5,7 @@ import { listen } from '../lib/listen.ts'
 import { now } from '../lib/now.ts'
 import { createStore } from '../lib/storage.ts'
 import type { Notice } from '../notices.ts'
-import type { PartApi, Reader } from '../parts.ts'
+import type { Part, Reader } from '../parts.ts'
 
 /**
  * How the reader maps a shop's own habits; every field may be left out. Options are facts of the page:
@@ -79,8 +79,7 @@ const say = (value: unknown): string =>
 const first = (value: unknown): unknown => (Array.isArray(value) ? value[0] : value)
 
 /** Reads what shops push for GA4 and Universal Analytics, and their gtag calls. */
-export function ga4(api: PartApi): undefined {
-  const { track, notices, configs, reports, readers } = api
+export const ga4: Part = (track, configs, notices, readers, reports) => {
   const only = ({ ga4: setting }: Config) => setting
   const options = ([...configs.values()].find(only)?.ga4 ?? {}) as Ga4Options
   const { productId = {}, homepage = [] } = options

@@ -26,13 +26,8 @@ function start(setting: Partial<Config> = {}, more: readonly Config[] = []) {
         )
     return { ok: true, id: '' }
   }
-  const count = pageViews({
-    track,
-    notices: createNotices(),
-    configs,
-    reports: new Map(),
-    readers: new Map(),
-  })
+  const countFor = pageViews(track, configs, createNotices(), new Map(), new Map())
+  const count = () => countFor?.(BASE)
   count()
   return { configs, count }
 }

@@ -2,7 +2,7 @@ import type { Config } from '../config.ts'
 import { attempt } from '../lib/attempt.ts'
 import { listen } from '../lib/listen.ts'
 import { now } from '../lib/now.ts'
-import type { PartApi } from '../parts.ts'
+import type { Part } from '../parts.ts'
 
 /** A page that a router shows is counted so long after its address came, ms: time for a redirect. */
 const SETTLE_MS = 200
@@ -19,7 +19,7 @@ const SETTLE_MS = 200
  *
  * @returns Counts the page for a key that has not counted it.
  */
-export function pageViews({ track, configs }: PartApi): () => void {
+export const pageViews: Part = (track, configs) => {
   /** The page each key counted last; none before its first. */
   const last = new Map<Config, string>()
   /** The address that waits, or none, and when it came. */

@@ -25,7 +25,7 @@ const jsonLd = (...nodes: unknown[]) =>
 function open(body: string, config: Partial<Config> = {}) {
   document.body.innerHTML = body
   const watched = watchTrack({ schemaOrg: true, ...config })
-  schemaOrg(watched.api)
+  schemaOrg(...watched.state)
   return {
     ...watched,
     wait: (ms = 4000) => vi.advanceTimersByTimeAsync(ms),
@@ -205,8 +205,8 @@ test.each([false, undefined])('schemaOrg %o: nothing', async (setting) => {
 })
 
 test('runs once a page, whichever key brings it', async () => {
-  const { api, wait, ids } = open(jsonLd(product({ sku: 'TEE' })))
-  schemaOrg(api)
+  const { state, wait, ids } = open(jsonLd(product({ sku: 'TEE' })))
+  schemaOrg(...state)
   await wait()
   expect(ids()).toEqual(['TEE'])
 })

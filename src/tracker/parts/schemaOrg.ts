@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts'
 import { listen } from '../lib/listen.ts'
-import type { PartApi } from '../parts.ts'
+import type { Part } from '../parts.ts'
 
 /**
  * The page gets so long after its load to report the product itself, ms: shop plugins push 1 to 2
@@ -74,8 +74,7 @@ function readItem(item: Element): Node {
  * page has had its chance, or is left. A page with several products (a category) reports none, unless
  * one of them has the page's own address.
  */
-export function schemaOrg(api: PartApi): undefined {
-  const { track, notices } = api
+export const schemaOrg: Part = (track, _configs, notices) => {
   const only = ({ schemaOrg: setting }: Config) => setting
   let timer = 0
   let path = location.pathname

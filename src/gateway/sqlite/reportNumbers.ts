@@ -56,7 +56,7 @@ export function createNumbers(
   const names = createCache<number>(MOST_NAMES)
 
   function nameNumber(customer: Customer, text: string): number {
-    const number = names.get(`${customer.customer} ${text}`, () => {
+    const number = names.get(keyOf(customer, text), () => {
       const found = findName.get(customer.customer, text)
       if (found !== undefined) return found
       if (text !== OTHER && !customers.admits(customer, 'names')) return undefined
@@ -67,9 +67,8 @@ export function createNumbers(
 
   return {
     device(customer, did) {
-      const texts = [customer.id, did]
-      return devices.get(keyOf(texts), () => {
-        const hash = hashOf(texts)
+      return devices.get(keyOf(customer, did), () => {
+        const hash = hashOf([customer.id, did])
         const found = findDevice.get(hash)
         if (found) return { ...found, visit: lastVisit(found.device) }
         if (!customers.admits(customer, 'devices')) return undefined
@@ -78,7 +77,7 @@ export function createNumbers(
     },
     utm(customer, utm) {
       const texts = textsOf(customer.id, utm)
-      const number = utms.get(keyOf(texts), () => {
+      const number = utms.get(keyOf(customer, JSON.stringify(texts)), () => {
         const hash = hashOf(texts)
         const found = findUtm.get(hash)
         if (found) return found.utm
@@ -110,8 +109,8 @@ const textsOf = (customerId: string, utm: Utm): readonly string[] => [
 const hashOf = (texts: readonly string[]): Buffer =>
   createHash('sha256').update(JSON.stringify(texts)).digest().subarray(0, 16)
 
-/** The same for the caches: texts that are short are cheaper than their hash. */
-function keyOf(texts: readonly string[]): string {
-  const key = JSON.stringify(texts)
-  return key.length <= MAX_KEY_LENGTH ? key : hashOf(texts).toString('latin1')
-}
+/** For the caches, where a short text is cheaper than its hash. */
+const keyOf = ({ customer }: Customer, text: string): string =>
+  text.length <= MAX_KEY_LENGTH
+    ? `${customer} ${text}`
+    : `${customer}#${hashOf([text]).toString('latin1')}`

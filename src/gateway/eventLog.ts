@@ -66,9 +66,9 @@ export type NewsListener = (customers?: ReadonlySet<string>) => void
 export type EventLog = {
   /**
    * Resolves when every event is durable (a crash of the machine loses none), one outcome an event, in
-   * order. An id that the customer already has is `duplicate`: no error and no second record. All of a
-   * call or an error, never a part. Rejects with Unavailable: then the outcome is unknown, and the
-   * sender repeats the same ids.
+   * order. An id that the customer already has is `duplicate`: no error and no second record. Rejects with
+   * Unavailable where not every event is known to be durable: then some of them may be stored, and the sender
+   * repeats the same ids.
    */
   append(events: readonly LogEvent[]): Promise<readonly Outcome[]>
   /**

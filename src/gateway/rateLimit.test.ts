@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createRateLimit, type RateLimits } from './rateLimit.ts'
 
@@ -97,4 +98,24 @@ test('beyond the bound of keys the one unused for longest is forgotten, not one 
   limit.take('c', 1, 0)
   expect(limit.take('flood', 1, 0)).toBeDefined()
   expect(limit.take('old', 1, 0)).toBeUndefined()
+})
+
+test('whatever comes when, no more passes than the burst and the rate allow, and what waits as told passes', () => {
+  const step = fc.record({ pauseMs: fc.nat(3_000), events: fc.integer({ min: 1, max: 30 }) })
+  fc.assert(
+    fc.property(fc.array(step), (steps) => {
+      const limit = createTimed({ events: { perSecond: 7, burst: 40 } })
+      const from = limit.clock.ms
+      let passed = 0
+      for (const { pauseMs, events } of steps) {
+        limit.clock.ms += pauseMs
+        const limited = limit.take('a', events, 0)
+        if (!limited) passed += events
+        expect(passed).toBeLessThanOrEqual(40 + (7 * (limit.clock.ms - from)) / 1_000 + 1e-6)
+        if (!limited) continue
+        limit.clock.ms += limited.retryAfterSeconds * 1_000
+        expect(limit.check('a', events, 0)).toBeUndefined()
+      }
+    }),
+  )
 })

@@ -201,7 +201,7 @@ export function createGroupCommit(
       turns.delete(lane)
       let left = TURN_BYTES - lane.debt
       let taken = 0
-      while (left > 0 && size < MAX_GROUP_BYTES && taken < lane.waiting.length) {
+      while (left > 0 && taken < lane.waiting.length) {
         const piece = lane.waiting[taken++] as Piece
         group.push(piece)
         size += piece.bytes

@@ -65,6 +65,8 @@ export type Admission = {
   call(customer: Customer, requests: number, bytes: number): Refusal | undefined
   /** Asked when an address loads a script. */
   script(address: string): Refusal | undefined
+  /** Asked before something of a customer's that is no event is stored: whether its daily quota is reached. */
+  store(customer: Customer): Refusal | undefined
   /** Stores a customer's events, unless its daily quota is reached. Rejects as the log does. */
   append(
     customer: Customer,
@@ -167,6 +169,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
       if (customer && !isServer && events > 0) pages.take(customer.customerId, events, bytes)
     },
     call: ({ customerId }, requests, bytes) => ofServers(servers.take(customerId, requests, bytes)),
+    store: ofQuota,
     async append(customer, events) {
       if (events.length === 0) return { ok: true, outcomes: [] }
       const refused = ofQuota(customer)

@@ -339,3 +339,18 @@ test('an id that the customer has stays what it was', async () => {
   await gateway.campaigns.create(customerId, { ...record, type: 'sms' } as CampaignRecord)
   expect((await list()).json).toMatchObject({ total: 1, data: [{ type: 'email' }] })
 })
+
+test('campaigns count in the daily quota of bytes, over a new start too', async () => {
+  const limits = { daily: { bytes: 3_000 } }
+  const first = await prepared.start({ limits })
+  const small = addCustomer(first)
+  const large = makeCampaign({ html: 'x'.repeat(4_000) })
+  expect((await small.create(large)).status).toBe(200)
+  const refused = await small.create()
+  expect(refused.status).toBe(429)
+  expect(refused.json.message).toMatch(/^The daily quota of this customer is used up/)
+  expect((await addCustomer(first).create()).status).toBe(200)
+  const again = operationsOf(small.customerId, await prepared.start({ limits }))
+  expect((await again.create()).status).toBe(429)
+  expect((await again.list()).json.total).toBe(1)
+})

@@ -1,7 +1,10 @@
 import { type CampaignRecord, type EmailReport, validate } from '../contract/index.ts'
+import type { Admission } from './admission.ts'
 import { invalid, type Refusal } from './answers.ts'
 import type { CampaignHead, CampaignQuery, CampaignSize, Campaigns } from './campaigns.ts'
+import type { Customers } from './customers.ts'
 import { makeEventId } from './eventId.ts'
+import type { Quota } from './quota.ts'
 import type { Reports } from './report.ts'
 
 /** What was asked for, or why it is refused. */
@@ -19,7 +22,10 @@ export type CampaignPage = Page & { readonly heads: readonly CampaignHead[] }
  * too much at once.
  */
 export type CampaignOperations = {
-  /** Resolves when the campaign is durable. 422 with issues, 413 where what stands beside its HTML is huge. */
+  /**
+   * Resolves when the campaign is durable. 422 with issues, 413 where what stands beside its HTML is huge, 429
+   * where the daily quota of bytes is used up: campaigns count like payloads.
+   */
   create(customerId: string, body: unknown): Promise<Answered<{ readonly record: CampaignRecord }>>
   /** Newest first. 422 with issues where a filter is none. */
   list(customerId: string, body: unknown): Promise<Answered<CampaignPage>>
@@ -55,11 +61,14 @@ const MAX_HEAD_BYTES = 131_072
 
 /** @param now The clock, ms since 1970. */
 export function createCampaignOperations(parts: {
+  readonly admission: Pick<Admission, 'store'>
   readonly campaigns: Campaigns
+  readonly customers: Pick<Customers, 'find'>
+  readonly quota: Pick<Quota, 'learn'>
   readonly reports: Reports
   readonly now: () => number
 }): CampaignOperations {
-  const { campaigns, reports, now } = parts
+  const { admission, campaigns, customers, quota, reports, now } = parts
 
   return {
     async create(customerId, body) {
@@ -80,7 +89,10 @@ export function createCampaignOperations(parts: {
         ...rest,
         content,
       }
-      await campaigns.create(customerId, record)
+      const customer = customers.find(customerId)
+      const refused = customer && admission.store(customer)
+      if (refused) return refused
+      quota.learn(await campaigns.create(customerId, record))
       if (record.type === 'email') reports.follow()
       return { ok: true, record }
     },

@@ -1,4 +1,5 @@
 import type { CampaignRecord } from '../contract/index.ts'
+import type { Usage } from './usage.ts'
 
 /** A campaign without its HTML, which may be two megabytes. */
 export type CampaignHead = Omit<CampaignRecord, 'content'>
@@ -30,8 +31,10 @@ export type Campaigns = {
   /**
    * Resolves when the campaign is durable. An id that the customer already has stays what it was. Rejects
    * with Unavailable where it can not be stored.
+   *
+   * @returns What the customer has stored today.
    */
-  create(customer: string, campaign: CampaignRecord): Promise<void>
+  create(customer: string, campaign: CampaignRecord): Promise<readonly Usage[]>
   find(customer: string, id: string): Promise<CampaignRecord | undefined>
   /**
    * Several as JSON, UTF-8, with commas between them, for who only hands them on; those that are not there

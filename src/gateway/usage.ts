@@ -4,7 +4,7 @@ export type Usage = {
   /** Days since 1970, UTC. */
   readonly day: number
   readonly events: number
-  /** Of their payloads, UTF-8. */
+  /** Of their payloads and of campaigns, UTF-8. */
   readonly bytes: number
 }
 

@@ -5,6 +5,8 @@ import type { CampaignQuery, CampaignSize } from '../campaigns.ts'
 export type CampaignRow = {
   readonly customer: string
   readonly id: string
+  /** ms since 1970. */
+  readonly createdAt: number
   readonly type: string
   readonly status: string
   readonly sendAt: string
@@ -17,8 +19,12 @@ export type CampaignRow = {
 
 /** The campaigns of a SQLite file; synchronous, as the store. */
 export type CampaignRows = {
-  /** Durable when it returns. An id that the customer has stays what it was. */
-  create(row: CampaignRow): void
+  /**
+   * An id that the customer has stays what it was.
+   *
+   * @returns Whether it is new.
+   */
+  create(row: CampaignRow): boolean
   /** Whole campaigns as JSON, UTF-8, with commas between them; those that are not there are left out. */
   find(customer: string, ids: readonly string[]): Uint8Array
   findHead(customer: string, id: string): string | undefined
@@ -120,11 +126,12 @@ export function createCampaignRows(database: Database): CampaignRows {
 
   return {
     create(row) {
-      insert.run({
+      const { changes } = insert.run({
         ...row,
         name: foldSearched(row.name),
         subjectLine: foldSearched(row.subjectLine),
       })
+      return changes > 0
     },
     find(customer, ids) {
       const rows = ids.flatMap((id) => select.get(customer, id) ?? [])

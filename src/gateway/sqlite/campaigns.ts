@@ -1,6 +1,7 @@
 import type { CampaignRecord } from '../../contract/index.ts'
 import type { CampaignHead, Campaigns } from '../campaigns.ts'
 import { createPlaces, type Wanted } from '../places.ts'
+import type { Usage } from '../usage.ts'
 import type { CampaignRows } from './campaignRows.ts'
 import type { Asked, SqliteThread } from './thread.ts'
 
@@ -34,11 +35,12 @@ export function createSqliteCampaigns(thread: SqliteThread): Campaigns {
   return {
     async create(customer, { content, ...head }) {
       const { id, type, status, subject, scheduling } = head
-      await ask({
+      const usage = await ask({
         kind: 'createCampaign',
         customer,
         row: {
           ...{ customer, id, type, status },
+          createdAt: Date.parse(head.created_at),
           sendAt: scheduling.send_at,
           name: subject.name,
           subjectLine: subject.subject_line,
@@ -46,6 +48,7 @@ export function createSqliteCampaigns(thread: SqliteThread): Campaigns {
           content: new TextEncoder().encode(JSON.stringify(content)),
         },
       })
+      return usage as readonly Usage[]
     },
     // The parts of an answer that has begun: a part that is refused would break it.
     findJson: (customer, ids) => findJson(customer, ids, { isPatient: true }),

@@ -1,6 +1,11 @@
 import { type LogRecord, type Range, type Tail, weigh } from '../eventLog.ts'
 import type { Usage } from '../usage.ts'
-import { CAMPAIGN_TABLES, type CampaignRows, createCampaignRows } from './campaignRows.ts'
+import {
+  CAMPAIGN_TABLES,
+  type CampaignRow,
+  type CampaignRows,
+  createCampaignRows,
+} from './campaignRows.ts'
 import { CELLS_PER_EVENT, type Cell } from './cells.ts'
 import { openDatabase, type Schema } from './database.ts'
 import { createUsageRows, USAGE_TABLE } from './usageRows.ts'
@@ -26,6 +31,8 @@ export type Store = {
   read(range: Range): LogRecord[]
   findTail(customer: string, max: number): Tail
   readonly campaigns: CampaignRows
+  /** Durable when it returns. Answers what its customer has stored today; nothing where it had the campaign. */
+  createCampaign(row: CampaignRow): Usage[]
   /** What every customer has stored today and yesterday. */
   usage(): Usage[]
   /** Rewrites the first page: fails where a commit would, and changes nothing. */
@@ -107,7 +114,18 @@ export function openStore(file: string): Store {
     return { positions, usage: usageRows.write() }
   })
 
+  const campaigns = createCampaignRows(database)
+  const createCampaign = database.transaction((row: CampaignRow): Usage[] => {
+    usageRows.reset()
+    if (campaigns.create(row)) {
+      const bytes = Buffer.byteLength(row.head) + row.content.length
+      usageRows.count(row.customer, row.createdAt, bytes, 0)
+    }
+    return usageRows.write()
+  })
+
   return {
+    createCampaign: (row) => createCampaign.immediate(row),
     append: (cells) => append.immediate(cells),
     has: (customer, ids) => ids.map((id) => findEvent.get(customer, bytesOf(id)) !== undefined),
     read: ({ after = 0, max, maxBytes, customer }) =>
@@ -119,7 +137,7 @@ export function openStore(file: string): Store {
       after: (fromNewest.get(customer, max - 1) ?? 1) - 1,
       newest: fromNewest.get(customer, 0) ?? 0,
     }),
-    campaigns: createCampaignRows(database),
+    campaigns,
     usage: () => usageRows.all(),
     probe: () => void database.pragma('user_version = 0'),
     version: () => dataVersion.get() as number,

@@ -3,8 +3,12 @@ import { dayOf, type Usage } from '../usage.ts'
 
 /** What each customer has stored on a day; synchronous, as the store. */
 export type UsageRows = {
-  /** Counts one stored event; its sums are written by `write`, in the transaction that stores the event. */
-  count(customer: string, receivedAt: number, bytes: number): void
+  /**
+   * Counts one stored event, or a campaign; its sums are written by `write`, in the transaction that stores it.
+   *
+   * @param events 0 for a campaign. Default 1.
+   */
+  count(customer: string, receivedAt: number, bytes: number, events?: 0 | 1): void
   /** Adds what was counted since the last call. Answers the sums of those customers' days. */
   write(): Usage[]
   /** Forgets what was counted and not written, since its transaction was rolled back. */
@@ -39,14 +43,14 @@ export function createUsageRows(database: Database): UsageRows {
   let newest = 0
 
   return {
-    count(customer, receivedAt, bytes) {
+    count(customer, receivedAt, bytes, events = 1) {
       const day = dayOf(receivedAt)
       if (last?.customer !== customer || last.day !== day) {
         const key = `${day} ${customer}`
         last = counted.get(key) ?? { customer, day, events: 0, bytes: 0 }
         counted.set(key, last)
       }
-      last.events++
+      last.events += events
       last.bytes += bytes
     },
     write() {

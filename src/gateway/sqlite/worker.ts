@@ -18,7 +18,7 @@ const answer = (question: Question): unknown => {
   if (question.kind === 'hasEvents') return store.has(question.customer, question.ids)
   if (question.kind === 'read') return store.read(question.range)
   if (question.kind === 'findTail') return store.findTail(question.customer, question.max)
-  if (question.kind === 'createCampaign') return campaigns.create(question.row)
+  if (question.kind === 'createCampaign') return store.createCampaign(question.row)
   if (question.kind === 'findCampaigns') return campaigns.find(question.customer, question.ids)
   if (question.kind === 'findHead') return campaigns.findHead(question.customer, question.id)
   if (question.kind === 'listCampaigns') return campaigns.list(question.customer, question.query)

@@ -1,4 +1,13 @@
-import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -104,6 +113,37 @@ test.each([
   // Unknown, as long as it is not known which customers there are.
   expect(await statusOf(gateway, '/t/j/NOTHING1')).toBe(503)
   expect(await statusOf(gateway, '/livez')).toBe(200)
+})
+
+test('damage of events.db that shows in a read or a commit is named, and nothing more is taken', async () => {
+  const { gateway, dataDir, reasons, fatal, trackingKey } = await open()
+  for (let i = 0; i < 200; i++) await post(gateway.url, trackingKey, 'x'.repeat(2_000))
+  await gateway.close()
+  const errors: string[] = []
+  const own = await prepared.start({
+    dataDir,
+    onReadiness: (reason) => reasons.push(reason),
+    onError: (error) => errors.push(String((error as Error).cause)),
+    onFatal: (error) => fatal.push(error),
+  })
+  const file = join(dataDir, 'events.db')
+  const { size } = statSync(file)
+  const written = openSync(file, 'r+')
+  writeSync(written, Buffer.alloc(size - 4_096, 'x'), 0, size - 4_096, 4_096)
+  closeSync(written)
+
+  const message = 'events.db is no database of ours, or is damaged'
+  const answer = await post(own.url, trackingKey)
+  expect(answer.status).toBe(503)
+  expect(JSON.parse(answer.text).message).toContain(message)
+  expect(errors[0]).toContain(message)
+  const ready = await send(own.url, '/readyz')
+  expect(ready.status).toBe(503)
+  expect(JSON.parse(ready.text).message).toContain(message)
+  expect(JSON.parse(ready.text).message).toContain('Put its backup in its place')
+  await expect.poll(() => reasons.at(-1), SOON).toContain(message)
+  expect(await statusOf(own, `/t/j/${trackingKey}`)).toBe(200)
+  expect(fatal).toEqual([])
 })
 
 /** Resolves with the exit code of a process that ends by itself. */

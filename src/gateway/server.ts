@@ -158,7 +158,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 
   function findUnready(): string | undefined {
     if (isStopping) return 'stopping'
-    return opening && (opening.opened()?.data.findFault ?? opening.reason)()
+    const open = opening?.opened()
+    return open ? open.data.findFault() : opening?.reason()
   }
 
   /** All that needs the data. */

@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3'
+import { explain, isDamaged } from './database.ts'
 
 /** An event, as far as reports need it. */
 export type Row = {
@@ -25,14 +26,19 @@ export type ReportLog = ReturnType<typeof openLog>
  *   reports.
  */
 export function openLog(file: string) {
-  const explain = (error: unknown) =>
-    new Error(`${file} can not be read: ${(error as Error).message}`, { cause: error })
+  const unreadable = (error: unknown) =>
+    new Error(
+      isDamaged(error)
+        ? explain(file, error)
+        : `${file} can not be read: ${(error as Error).message}`,
+      { cause: error },
+    )
 
   function reading<Result>(read: () => Result): Result {
     try {
       return read()
     } catch (error) {
-      throw explain(error)
+      throw unreadable(error)
     }
   }
 

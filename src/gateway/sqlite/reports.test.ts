@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -7,6 +7,7 @@ import { bundleGateway, makeFolder } from '../../test/gateway.ts'
 import { Unavailable } from '../eventLog.ts'
 import type { Reports } from '../report.ts'
 import { toCells } from './cells.ts'
+import { openDatabase } from './database.ts'
 import { openReportStore } from './reportStore.ts'
 import { createSqliteReports, type ReportOptions } from './reports.ts'
 import { openStore } from './store.ts'
@@ -153,6 +154,23 @@ test('what is wrong is Unavailable with its reason, and over when it is mended',
   expect(failure.cause).toContain(reportsFile)
   rmSync(reportsFile, { recursive: true })
   expect(await visitorsOf(reports)).toBe(1)
+  await end()
+})
+
+test('a log that is damaged is named, with what to do', async () => {
+  const { add, start, end, eventsFile } = open()
+  add(300)
+  const database = openDatabase(eventsFile)
+  database.pragma('wal_checkpoint(TRUNCATE)')
+  database.close()
+  const { size } = statSync(eventsFile)
+  const file = openSync(eventsFile, 'r+')
+  writeSync(file, Buffer.alloc(size - 4_096, 'x'), 0, size - 4_096, 4_096)
+  closeSync(file)
+  const failure = await visitorsOf(start()).catch((error) => error)
+  expect(failure).toBeInstanceOf(Unavailable)
+  expect(failure.cause).toContain(`${eventsFile} is no database of ours, or is damaged`)
+  expect(failure.cause).toContain('Put its backup in its place')
   await end()
 })
 

@@ -258,7 +258,7 @@ function toChange(
 const list = (customers: readonly Customer[], settings: Settings): string[] =>
   customers.length === 0
     ? [
-        `There are no customers in ${resolve(settings.dataDir)} yet: shoptrail customer add --origin https://shop.example`,
+        `There are no customers in ${resolve(settings.dataDir)} yet: npx shoptrail customer add --origin https://shop.example`,
       ]
     : linesOf(customers, settings)
 
@@ -287,7 +287,7 @@ const quota = (own: number | undefined, byDefault: number, unit: string): string
 
 /** What makes usable again what is not. */
 const mend = (id: string): Record<CustomerFault['part'], string> => ({
-  config: `Set what is named, or take it away with null: shoptrail customer set ${id} --config '{…}'`,
-  origins: `Name them again: shoptrail customer set ${id} --origin ORIGIN`,
-  restKey: `Make a new one: shoptrail customer rotate ${id} --key rest`,
+  config: `Set what is named, or take it away with null: npx shoptrail customer set ${id} --config '{…}'`,
+  origins: `Name them again: npx shoptrail customer set ${id} --origin ORIGIN`,
+  restKey: `Make a new one: npx shoptrail customer rotate ${id} --key rest`,
 })

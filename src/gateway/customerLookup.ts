@@ -31,7 +31,7 @@ export function createCustomerLookup(customers: Customers): CustomerLookup {
   function unusable({ customerId, faults }: Customer): Unavailable {
     const parts = faults.map(({ part }) => part).join(' and ')
     // Without the reasons: they may repeat what is stored.
-    const message = `The stored ${parts} of this customer can not be used. Its operator sees why: shoptrail customer list`
+    const message = `The stored ${parts} of this customer can not be used. Its operator sees why: npx shoptrail customer list`
     const detail = faults.map(({ part, reason }) => `${part}: ${reason}`).join('; ')
     if (reported.get(customerId) === detail) return new Unavailable(message, RETRY_SECONDS)
     reported.set(customerId, detail)

@@ -5,7 +5,7 @@ import { type CustomerFault, type CustomerRow, toCustomer } from './customerRow.
 import { Unavailable } from './eventLog.ts'
 import { hashSecret, isSecret, makeCustomerId, makeRestKey, makeTrackingKey } from './keys.ts'
 import type { PublicConfig } from './publicConfig.ts'
-import { explain, isDamaged, openDatabase, type Schema } from './sqlite/database.ts'
+import { closeDatabase, explain, isDamaged, openDatabase, type Schema } from './sqlite/database.ts'
 
 /** A shop that uses the gateway. Its restKey is not here: only its hash is kept, in the store. */
 export type Customer = {
@@ -109,7 +109,7 @@ const MAX_CACHED = 10_000
 /** When to ask again where the file can not be read, seconds. */
 const RETRY_SECONDS = 5
 const NOBODY =
-  'This gateway has no customers. Is its DATA_DIR the right folder? A first one: shoptrail customer add'
+  'This gateway has no customers. Is its DATA_DIR the right folder? A first one: npx shoptrail customer add'
 
 const TABLES = `
   CREATE TABLE IF NOT EXISTS customers (
@@ -343,6 +343,6 @@ export function createCustomers(file: string, now: () => number = Date.now): Cus
         return (error as Error).message
       }
     },
-    close: () => database.close(),
+    close: () => closeDatabase(database),
   }
 }

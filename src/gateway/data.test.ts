@@ -20,6 +20,7 @@ import {
   send,
   startProcess,
 } from '../test/gateway.ts'
+import { createCustomers } from './customers.ts'
 import type { Gateway, GatewayOptions } from './index.ts'
 
 let prepared: Awaited<ReturnType<typeof prepareGateway>>
@@ -113,6 +114,18 @@ test.each([
   // Unknown, as long as it is not known which customers there are.
   expect(await statusOf(gateway, '/t/j/NOTHING1')).toBe(503)
   expect(await statusOf(gateway, '/livez')).toBe(200)
+})
+
+test('a customers.db that was moved away has all that was stored', async () => {
+  const { gateway, dataDir, fatal, trackingKey } = await open()
+  const file = join(dataDir, 'customers.db')
+  renameSync(file, `${file}.moved`)
+  await expect.poll(() => fatal, SOON).toHaveLength(1)
+  await gateway.close()
+  expect(statSync(`${file}-wal`).size).toBe(0)
+  const customers = createCustomers(`${file}.moved`)
+  expect(customers.findByTrackingKey(trackingKey)).toBeDefined()
+  customers.close()
 })
 
 test('damage of events.db that shows in a read or a commit is named, and nothing more is taken', async () => {

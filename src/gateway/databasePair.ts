@@ -15,7 +15,7 @@ export class DataMismatch extends Error {
   /** What is wrong, without what to do. */
   readonly what: string
   constructor(what: string, remedy: string) {
-    super(`${what}. ${remedy}: shoptrail data accept`)
+    super(`${what}. ${remedy}: npx shoptrail data accept`)
     this.what = what
   }
 }

@@ -9,7 +9,7 @@ import { version } from './version.ts'
 
 /** A stop that takes longer than this is cut off, ms: of a gateway that works, and of one that can not go on. */
 const HARD_EXIT_MS = 15_000
-const FATAL_EXIT_MS = 2_000
+const FATAL_EXIT_MS = 5_000
 /** Lines about errors in a second; a full disk fails every request. */
 const MAX_ERROR_LINES = 10
 

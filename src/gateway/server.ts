@@ -122,6 +122,9 @@ export type Gateway = {
   close(): Promise<void>
 }
 
+/** Nothing that a gateway answers which can not go on is worth a long wait, ms. */
+const FATAL_PATIENCE_MS = 500
+
 /** What there is once the data is open. */
 type Opened = Pick<Gateway, 'demo' | 'demoBlock' | 'demoRestKey'> & {
   readonly data: Data
@@ -153,6 +156,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const addresses = createAddresses(trustedProxies, publicUrl)
   const metrics = createMetrics(() => opening?.opened()?.data.log.depth() ?? 0)
   let isStopping = false
+  /** How long a stop waits for answers that are being taken. */
+  let patienceMs = options.requestTimeoutMs
   let opening: Opening<Opened> | undefined
   const readiness = watchReadiness(findUnready, options.onReadiness ?? (() => {}))
 
@@ -170,6 +175,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       onReportsEnd: (error) => onError(error, 'the thread of the reports'),
       onChange: readiness.look,
       onFatal(error) {
+        patienceMs = FATAL_PATIENCE_MS
         readiness.look()
         options.onFatal?.(error)
       },
@@ -239,8 +245,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       readiness.stop()
       const open = await stopOpening()
       open?.routes.close()
-      await closeServer(server, options.requestTimeoutMs)
-      if (metricsBound) await closeServer(metricsServer, options.requestTimeoutMs)
+      await closeServer(server, patienceMs)
+      if (metricsBound) await closeServer(metricsServer, patienceMs)
       await open?.data.close()
     }
     const use = (): Opened => {

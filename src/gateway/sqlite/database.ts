@@ -43,6 +43,22 @@ export function openDatabase(file: string, schema?: Schema): Database.Database {
 }
 
 /**
+ * Closes a database with all its commits in the file itself. Where that was moved away, SQLite would leave the last
+ * ones in the -wal, which did not move along, and would spoil whatever is put in the file's place.
+ */
+export function closeDatabase(database: Database.Database): void {
+  if (!database.open) return
+  try {
+    // Readers are not waited for.
+    database.pragma('busy_timeout = 0')
+    database.pragma('wal_checkpoint(TRUNCATE)')
+  } catch {
+    // A full or broken disk: the commits are safe in the -wal, and the next one that opens the file finds them.
+  }
+  database.close()
+}
+
+/**
  * Before anything is written: a database without a table is new, any other one has ours or is not ours.
  *
  * @param probe See Schema.
@@ -86,7 +102,7 @@ export const isDamaged = (error: unknown): boolean =>
 export function explain(file: string, error: unknown): string {
   const { code = '', message } = error as { code?: string; message: string }
   if (isDamaged(error))
-    return `${file} is no database of ours, or is damaged (${message}). Put its backup in its place. Or move it and its -wal and -shm away, and go on with a new one: shoptrail data accept`
+    return `${file} is no database of ours, or is damaged (${message}). Put its backup in its place, without the -wal and -shm beside it. Or move all three away, and go on with a new one: npx shoptrail data accept`
   if (/^SQLITE_(CANTOPEN|READONLY|PERM|AUTH)/.test(code))
     return `${file} can not be opened for writing (${message}). Look at who owns it and its folder`
   if (/^SQLITE_(BUSY|LOCKED)/.test(code))

@@ -7,7 +7,7 @@ import {
   createCampaignRows,
 } from './campaignRows.ts'
 import { CELLS_PER_EVENT, type Cell } from './cells.ts'
-import { openDatabase, type Schema } from './database.ts'
+import { closeDatabase, openDatabase, type Schema } from './database.ts'
 import { createUsageRows, USAGE_TABLE } from './usageRows.ts'
 
 /** What became of an append. */
@@ -141,14 +141,7 @@ export function openStore(file: string): Store {
     usage: () => usageRows.all(),
     probe: () => void database.pragma('user_version = 0'),
     version: () => dataVersion.get() as number,
-    close() {
-      // Where the file was moved away, SQLite leaves the last commits in the -wal, which did not move along.
-      try {
-        database.pragma('wal_checkpoint(PASSIVE)')
-      } finally {
-        database.close()
-      }
-    },
+    close: () => closeDatabase(database),
   }
 }
 

@@ -92,6 +92,14 @@ const piece = fc.oneof(
   fc.string({ maxLength: 3, unit: 'grapheme' }),
 )
 
+test.each([' %C8.', '\u00a0%C8', 'ă%', '\ud800%ff', '\x7f%e2'])(
+  'a stray percent sign beside %j is decoded as the platform does',
+  (text) => {
+    const url = `https://shop.test/?utm_campaign=${text}.`
+    expect(utmOf(url)?.utm_campaign).toBe(new URL(url).searchParams.get('utm_campaign'))
+  },
+)
+
 test('the query is the one that the platform finds', () => {
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {

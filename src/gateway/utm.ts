@@ -1,3 +1,4 @@
+import { toUSVString } from 'node:util'
 import type { Campaign } from '../contract/index.ts'
 
 /** The utm values of an address, as they are compared: exact case, nothing trimmed. */
@@ -40,5 +41,7 @@ export function utmOf(url: unknown): Utm | undefined {
 function searchOf(url: string): string | undefined {
   // Most addresses end here.
   if (!url.includes('?')) return undefined
-  return /^https?:[^?#]*(\?[^#]*)/i.exec(url.replace(/[\t\n\r]/g, ''))?.[1]
+  const search = /^https?:[^?#]*(\?[^#]*)/i.exec(url.replace(/[\t\n\r]/g, ''))?.[1]
+  // As the parser writes it: node's URLSearchParams decodes other characters wrongly beside a stray `%`.
+  return search?.replace(/[^\x21-\x7e]+/g, (text) => encodeURIComponent(toUSVString(text)))
 }

@@ -9,7 +9,7 @@ const notices = (page: Page) =>
   page.evaluate(() => (window as unknown as { notices: string[] }).notices)
 
 /** Listens to the notices from the start of a page. */
-const LISTEN = `<script>notices=[];for(const kind of ['delivered','dropped'])
+const LISTEN = `<script>notices=[];for(const kind of ['delivered','held','dropped'])
   track.on(kind,({reason,status,message})=>notices.push([kind,reason,status,message].filter(Boolean).join(' ')))</script>`
 
 const PASSING: Record<string, Fault> = {
@@ -33,7 +33,7 @@ for (const [name, fault] of Object.entries(PASSING))
     await expect.poll(() => wire.events.length).toBe(2)
     await expectStored(['one'])
     await expectNothingKept(page)
-    expect(await notices(page)).toEqual(['delivered'])
+    expect(await notices(page)).toEqual([expect.stringMatching('held'), 'delivered'])
     expect(wire.events[1]?.ids).toEqual(wire.events[0]?.ids)
   })
 
@@ -117,15 +117,19 @@ test('slow answers across a navigation: nothing lost, nothing twice @both', asyn
   await expectNothingKept(page)
 })
 
-const FINAL = [401, 403, 404, 413, 415, 422]
-for (const status of FINAL)
-  test(`${status} with a reason is final: told, never retried, blocking nothing`, async ({
+for (const status of [400, 413, 422])
+  test(`${status} that names the event is final: told, never retried, blocking nothing`, async ({
     page,
     shop,
     wire,
     expectStored,
   }) => {
-    wire.next({ status, body: { message: 'For this reason' } })
+    let isFirst = true
+    wire.always(({ ids: [id] }) => {
+      if (!isFirst) return
+      isFirst = false
+      return { status, body: { id, message: 'For this reason' } }
+    })
     await page.goto(shop.page('/a', { body: LISTEN }))
     await search(page, 'refused')
     await expect.poll(() => notices(page)).toEqual([`dropped refused ${status} For this reason`])
@@ -139,23 +143,69 @@ for (const status of FINAL)
     expect(wire.events).toHaveLength(3)
   })
 
-test('an origin that the customer does not allow: 403 by the real gateway', async ({
+for (const [status, body] of [
+  [400, 'Bad request'],
+  [401, { message: 'Unauthorized' }],
+  [403, { message: 'Forbidden' }],
+  [404, { message: 'No customer has this tracking key' }],
+  [413, { message: 'Request Too Long' }],
+  [422, { message: 'Unprocessable' }],
+] as const)
+  test(`${status} that does not name the event: it waits, over pages too @both`, async ({
+    page,
+    shop,
+    wire,
+    expectStored,
+  }) => {
+    wire.always({ status, body })
+    await page.goto(shop.page('/a', { body: LISTEN }))
+    await search(page, 'one')
+    await expect.poll(async () => (await notices(page))[0]).toBe(`held ${status}`)
+    await page.goto(shop.page('/b', { body: LISTEN }))
+    await search(page, 'two')
+    await expect.poll(async () => (await notices(page))[0]).toBe(`held ${status}`)
+    expect(await keptIn(page)).toBe(2)
+    wire.heal()
+    await expectStored(['one', 'two'], { timeout: 30_000 })
+    await expectNothingKept(page)
+    expect(await notices(page)).not.toContainEqual(expect.stringContaining('dropped'))
+  })
+
+test('an origin that the customer does not allow, until it does', async ({
   page,
   shop,
   gateway,
   customer,
-  wire,
   stored,
+  expectStored,
 }) => {
+  const { origins = [] } = gateway.customers.find(customer.customerId) ?? {}
   gateway.customers.change(customer.customerId, { origins: ['https://shop.example'] })
   await page.goto(shop.page('/a', { body: LISTEN }))
   await search(page, 'one')
-  await expect
-    .poll(() => notices(page))
-    .toEqual([expect.stringMatching(/^dropped refused 403 .*Origin/)])
-  expect(await keptIn(page)).toBe(0)
-  expect(wire.events).toHaveLength(1)
+  await expect.poll(async () => (await notices(page))[0]).toBe('held 403')
+  expect(await keptIn(page)).toBe(1)
   expect(await stored()).toEqual([])
+  gateway.customers.change(customer.customerId, { origins })
+  await expectStored(['one'], { timeout: 30_000 })
+  await expectNothingKept(page)
+})
+
+test('a burst of new events waits as long as the gateway asks', async ({
+  page,
+  shop,
+  wire,
+  expectStored,
+}) => {
+  wire.next({ status: 429, headers: { 'retry-after': '5' }, body: { message: 'Too many' } })
+  await page.goto(shop.page('/a', { body: LISTEN }))
+  await search(page, 'one')
+  await expect.poll(() => notices(page)).toEqual(['held 429'])
+  const terms = Array.from({ length: 50 }, (_, n) => `${n}`)
+  await search(page, ...terms)
+  await expectStored(['one', ...terms], { timeout: 30_000 })
+  const [first, second] = wire.events
+  expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(4900)
 })
 
 /** Puts an event straight into the outbox, as an older version of the script may have left it. */

@@ -18,12 +18,12 @@ export type Request = {
   answer(status?: number, more?: Partial<Answer>): Promise<void>
 }
 
-/** What a gateway says of each event under a status: final, for a batch only where it is for all. */
+/** What a gateway says of each event under a status: final where it judges the event itself. */
 export const verdictsOf = (entries: readonly Entry[], status: number) =>
   entries.map(({ name }) =>
     status >= 200 && status < 300
       ? { id: name, status }
-      : [400, 401, 403, 404, 413, 422].includes(status) && (entries.length < 2 || status === 403)
+      : [400, 413, 422].includes(status) && entries.length < 2
         ? { id: name, status, message: 'why' }
         : undefined,
   )
@@ -67,6 +67,8 @@ export function openPage({
   const heard: (Notice & { kind: string })[] = []
   for (const kind of ['delivered', 'dropped'] as const)
     notices.on(kind, (notice) => heard.push({ kind, ...notice }))
+  const held: Notice[] = []
+  notices.on('held', (notice) => held.push(notice))
   const flush = createFlush(outbox, send, configs, notices, createInTurn(locks, store))
 
   /** Accepts an event as the page does: kept, then told to flush. */
@@ -77,7 +79,7 @@ export function openPage({
     flush.fresh()
     return name
   }
-  return { storage, outbox, flush, requests, heard, track, addKey }
+  return { storage, outbox, flush, requests, heard, held, track, addKey }
 }
 
 /** Fake time passes. */

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { leaveBehind, openPage, pass, type Request, verdictsOf } from '../test/page.ts'
 import { uuid7 } from './lib/uuid.ts'
+import type { Entry } from './outbox.ts'
 
 beforeEach(() => void vi.useFakeTimers({ now: 1_800_000_000_000 }))
 afterEach(() => void vi.useRealTimers())
@@ -179,10 +180,71 @@ test('success ends the backoff', async () => {
   expect(requests).toHaveLength(length + 1)
 })
 
-test('online, or a return to the page, ends the wait', async () => {
+test('a burst of new events does not end the wait that the gateway asked for', async () => {
+  const { track, requests, outbox } = openPage()
+  track()
+  await requests[0]?.answer(429, { afterMs: 60_000 })
+  for (let second = 0; second < 59; second++) {
+    for (let i = 0; i < 20; i++) track()
+    await pass(1000)
+  }
+  expect(requests).toHaveLength(1)
+  await pass(1000)
+  for (let i = 1; i < requests.length; i++) await requests[i]?.answer()
+  expect(outbox.all()).toEqual([])
+})
+
+test.each<[string, (page: ReturnType<typeof openPage>) => unknown]>([
+  ['another request succeeds', ({ requests }) => requests[1]?.answer()],
+  ['another request fails without asking', ({ requests }) => requests[1]?.answer(503)],
+  ['another asks for less', ({ requests }) => requests[1]?.answer(503, { afterMs: 3000 })],
+  ['the browser is online again', ({ flush }) => flush.resume()],
+  ['the page flushes', ({ flush }) => flush.all()],
+])('nor does anything else: %s', async (_, happens) => {
+  const page = openPage()
+  page.track()
+  page.track()
+  await page.requests[0]?.answer(503, { afterMs: 60_000 })
+  await Promise.race([happens(page), pass(0)])
+  const { length } = page.requests
+  page.track()
+  await pass(59_999)
+  expect(page.requests).toHaveLength(length)
+  await pass(1)
+  expect(page.requests.length).toBeGreaterThan(length)
+})
+
+test('once that wait is over, success ends a wait as before', async () => {
+  const { track, requests } = openPage()
+  track()
+  await requests[0]?.answer(429, { afterMs: 5000 })
+  await pass(5000)
+  await requests[1]?.answer()
+  track()
+  track()
+  await requests[2]?.answer(503)
+  await requests[3]?.answer()
+  expect(requests).toHaveLength(5)
+})
+
+test('what an earlier page left is not sent while the gateway asks to wait', async () => {
+  const { storage } = await leaveBehind(400)
+  const { flush, requests, track } = openPage({ storage })
+  flush.resume()
+  await pass(0)
+  track()
+  await requests[1]?.answer(429, { afterMs: 60_000 })
+  await requests[0]?.answer()
+  await pass(59_000)
+  expect(requests).toHaveLength(2)
+  await pass(1000)
+  expect(requests.length).toBeGreaterThan(2)
+})
+
+test('online, or a return to the page, ends a wait that nobody asked for', async () => {
   const { track, requests, flush, outbox } = openPage()
   track()
-  await requests[0]?.answer(0, { afterMs: 3_600_000 })
+  await requests[0]?.answer(0)
   flush.resume()
   await pass(0)
   expect(requests).toHaveLength(2)
@@ -190,7 +252,7 @@ test('online, or a return to the page, ends the wait', async () => {
   expect(outbox.all()).toEqual([])
 })
 
-test.each([400, 401, 403, 404, 413, 422])('%d is final and blocks nothing', async (status) => {
+test.each([400, 413, 422])('%d is final and blocks nothing', async (status) => {
   const { track, requests, outbox, heard } = openPage()
   const bad = track()
   const good = track()
@@ -204,6 +266,88 @@ test.each([400, 401, 403, 404, 413, 422])('%d is final and blocks nothing', asyn
   expect(vi.getTimerCount()).toBe(0)
   track()
   expect(requests).toHaveLength(3)
+})
+
+test.each([401, 403, 404])('%d is not: the event waits, which is told', async (status) => {
+  const { track, requests, outbox, heard, held } = openPage()
+  const name = track()
+  await requests[0]?.answer(status)
+  expect(outbox.all()).toHaveLength(1)
+  expect([heard, held]).toEqual([[], [{ id: name, key: 'DEMOSHOP', status }]])
+  await pass(2000)
+  await requests[1]?.answer(status)
+  await pass(4000)
+  await requests[2]?.answer()
+  expect(outbox.all()).toEqual([])
+  expect(heard).toMatchObject([{ kind: 'delivered', id: name }])
+})
+
+test.each([401, 403, 404])('a batch answered %d waits as a whole', async (status) => {
+  const { storage, names } = await leaveBehind(3)
+  const { flush, requests, heard, held } = openPage({ storage })
+  flush.resume()
+  await requests[0]?.answer(status)
+  expect([heard, held.map(({ id }) => id)]).toEqual([[], names])
+  await pass(2000)
+  expect(requests[1]?.names).toEqual(names)
+})
+
+test('what is refused for weeks is dropped when it is too old', async () => {
+  const { track, requests, outbox, heard } = openPage({ always: 404 })
+  const name = track()
+  await pass(29 * 86_400_000)
+  expect(outbox.all()).toHaveLength(1)
+  expect(requests.length).toBeGreaterThan(100)
+  await pass(2 * 86_400_000)
+  expect(heard).toMatchObject([{ kind: 'dropped', id: name, reason: 'too_old' }])
+  expect(outbox.all()).toEqual([])
+})
+
+test('an event that is held holds no other', async () => {
+  // As a proxy answers that takes no such body.
+  const held = (entries: readonly Entry[]) => entries.some(({ body }) => body.length > 5000)
+  const page = openPage({
+    keys: [{ batch: false }],
+    always: (entries) => {
+      const status = held(entries) ? 413 : 503
+      return { status, afterMs: 0, results: [] }
+    },
+  })
+  page.track(6000)
+  page.track()
+  page.track()
+  await pass(1000)
+  const { storage } = page
+  const next = openPage({
+    storage,
+    keys: [{ batch: false }],
+    always: (entries) => {
+      const status = held(entries) ? 413 : 200
+      return { status, afterMs: 0, results: status < 300 ? verdictsOf(entries, status) : [] }
+    },
+  })
+  await pass(5000)
+  next.flush.resume()
+  await pass(60_000)
+  expect(next.outbox.all()).toHaveLength(1)
+})
+
+test('a key that is held holds no other', async () => {
+  let isDown = true
+  const page = openPage({
+    keys: [{ key: 'UNKNOWN1' }, {}],
+    always: (entries) => {
+      const status = entries[0]?.key === 'UNKNOWN1' ? 404 : isDown ? 503 : 200
+      return { status, afterMs: 0, results: verdictsOf(entries, status) }
+    },
+  })
+  page.track(300, 'UNKNOWN1')
+  const name = page.track()
+  await pass(10_000)
+  isDown = false
+  await pass(120_000)
+  expect(page.heard).toMatchObject([{ kind: 'delivered', id: name }])
+  expect(page.outbox.all()).toMatchObject([{ key: 'UNKNOWN1' }])
 })
 
 test('a batch of which a part was taken: only the rest is sent again', async () => {
@@ -225,7 +369,7 @@ test('a batch of which a part was taken: only the rest is sent again', async () 
   ])
 })
 
-test.each([413, 400])(
+test.each([413, 400, 422])(
   'a batch answered %d is split until each event has its verdict',
   async (status) => {
     const { storage, names } = await leaveBehind(16)

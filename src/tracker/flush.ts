@@ -77,18 +77,24 @@ export function createFlush(
   /** Attempts failed in a row: while a timer runs after one, nothing leaves. */
   let failures = 0
   let timer = 0
+  /** Until then the gateway has asked to wait, by performance.now: nothing shortens it, no success either. */
+  let notBefore = 0
   let leaving = false
   /** The last turn at sending again. */
   let turn: Promise<boolean> | undefined
 
+  const isWaiting = () => timer && (failures || notBefore > performance.now())
+
   const wait = (ms: number) => {
     clearTimeout(timer)
-    timer = setTimeout(() => {
-      timer = 0
-      next()
-    }, ms)
+    timer = setTimeout(
+      () => {
+        timer = 0
+        next()
+      },
+      Math.max(ms, notBefore - performance.now()),
+    )
   }
-  const isWaiting = () => failures && timer
 
   const settle = (kind: 'delivered' | 'dropped', { name, key }: Entry, why?: Notice) => {
     settled[kind]++
@@ -137,15 +143,17 @@ export function createFlush(
         if (!verdict) {
           isSettled = false
           failed.set(entry.name, now())
+          notices.tell('held', { id: idOf(entry.name), key: entry.key, status })
         } else if (verdict.status < 300) settle('delivered', entry)
         else settle('dropped', entry, { reason: 'refused', ...verdict })
       })
-      // Too large as a batch, or one of its events can not be read: each gets its own verdict in the end.
-      if (group[1] && /^4(00|13)/.test(`${status}`)) most = bytes / 2
       if (isSettled) failures = 0
       else {
+        // Too large as a batch, or one of its events can not be read: each gets its own verdict in the end.
+        if (group[1] && /^4(00|13|22)/.test(`${status}`)) most = bytes / 2
         const ms = Math.min(RETRY_MAX_MS, RETRY_BASE_MS * 2 ** failures++)
-        wait(Math.max(afterMs, ms * (1 - Math.random() / 2)))
+        notBefore = Math.max(notBefore, performance.now() + afterMs)
+        wait(ms * (1 - Math.random() / 2))
       }
       return isSettled
     })
@@ -164,24 +172,30 @@ export function createFlush(
     );
   }
 
-  /** What may be sent again: what failed here, and what other pages do not have in hand any more. */
+  /**
+   * What may be sent again: what failed here, and what other pages do not have in hand any more. What
+   * failed last comes last, so that an event or a key which is held holds no other.
+   */
   const leftovers = () =>
-    outbox.all().filter((entry) => {
-      const { name, key, at } = entry
-      const config = configs.get(key)
-      if (!config || inHand.has(name)) return false
-      const age = now() - at
-      if (age > (config.maxAgeDays ?? MAX_AGE_DAYS) * DAY_MS && age < BROKEN_DAYS * DAY_MS) {
-        settle('dropped', entry, { reason: 'too_old' })
+    outbox
+      .all()
+      .filter((entry) => {
+        const { name, key, at } = entry
+        const config = configs.get(key)
+        if (!config || inHand.has(name)) return false
+        const age = now() - at
+        if (age > (config.maxAgeDays ?? MAX_AGE_DAYS) * DAY_MS && age < BROKEN_DAYS * DAY_MS) {
+          settle('dropped', entry, { reason: 'too_old' })
+          return false
+        }
+        if (failed.has(name) || age > HAND_OFF_MS || age < 0) return true
+        wait(HAND_OFF_MS)
         return false
-      }
-      if (failed.has(name) || age > HAND_OFF_MS || age < 0) return true
-      wait(HAND_OFF_MS)
-      return false
-    })
+      })
+      .sort((a, b) => (failed.get(a.name) ?? 0) - (failed.get(b.name) ?? 0))
 
   const drain = async () => {
-    while (await attempt(leftovers(), false));
+    while (!isWaiting() && (await attempt(leftovers(), false)));
   }
 
   /** What to do now: fresh events first, what is sent again when nothing is on its way. */

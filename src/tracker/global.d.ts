@@ -85,8 +85,9 @@ export interface TrackNotice {
   readonly code?: string | undefined
   /** The element or the push it was seen at. */
   readonly where?: unknown
-  /** Of a drop as `refused`: the gateway's HTTP status and words. */
+  /** Of a drop as `refused`, and of `held`: the HTTP status that was answered, 0 where no answer came. */
   readonly status?: number | undefined
+  /** Of a drop as `refused`: the gateway's words. */
   readonly message?: string | undefined
 }
 
@@ -130,9 +131,12 @@ export interface TrackApi {
    * how many are still kept. Nobody needs it: events leave by themselves.
    */
   flush(): Promise<{ readonly delivered: number; readonly kept: number; readonly dropped: number }>
-  /** Tells what becomes of events. Answers its own undo. */
+  /**
+   * Tells what becomes of events: `held` means that an attempt to deliver one failed, and that it is kept and
+   * tried again (a status of 401, 403 or 404 is a matter of the key's configuration). Answers its own undo.
+   */
   on(
-    kind: 'accepted' | 'delivered' | 'dropped',
+    kind: 'accepted' | 'delivered' | 'held' | 'dropped',
     listener: (notice: TrackNotice) => void,
   ): () => void
   /**

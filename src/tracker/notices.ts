@@ -1,7 +1,7 @@
 import type { TrackNotice } from './global.d.ts'
 
 export type Notice = TrackNotice
-export type Kind = 'accepted' | 'delivered' | 'dropped'
+export type Kind = 'accepted' | 'delivered' | 'held' | 'dropped'
 export type Listener = (notice: Notice) => void
 
 /** Tells those who listen. Told in a task of its own, so that no listener delays or breaks an event. */

@@ -14,7 +14,7 @@ export type Answer = {
   readonly status: number
   /** How long the gateway asks to wait, ms; 0 or less where it does not say. */
   readonly afterMs: number
-  /** For each event, in order: taken (2xx), refused for good (4xx); missing where it is not known. */
+  /** For each event, in order: taken (2xx), refused for good (400, 413, 422); missing where it is not known. */
   readonly results: readonly (Verdict | undefined)[]
 }
 
@@ -57,7 +57,6 @@ export const createSend =
           signal: AbortSignal.timeout?.(TIMEOUT_MS),
         },
       )
-      const { ok } = response
       status = response.status
       // Retry-After in seconds or as a date (RFC 9110, 10.2.3); nonsense says nothing.
       const after = response.headers.get('retry-after') as string
@@ -66,22 +65,18 @@ export const createSend =
         MAX_RETRY_AFTER_MS,
       )
       // From the script's tag it is text.
-      const anyOk = ok && config.anyOk
-      const answer = anyOk ? 0 : await response.json()
-      // Final is only a 4xx that gives a reason: proxies and captive portals answer errors too. That a
-      // batch is wrong as a whole says nothing of its events, unless nobody may send any.
-      const final = ok || one ? /^2|^4(?!08|25|29)/ : /^40[134]/
-      results = entries.map(({ name }) => {
-        const id = idOf(name)
-        const whole = { ...answer, status, ...((!ok || anyOk) && { id }) }
-        const verdicts: Verdict[] = one || whole.id ? [whole] : answer.results
-        return verdicts.find(
-          (verdict) =>
-            verdict.id === id &&
-            final.test(`${verdict.status}`) &&
-            (verdict.status < 300 || verdict.message),
+      if (response.ok && config.anyOk) results = entries.map(({ name: id }) => ({ id, status }))
+      else {
+        const answer = await response.json()
+        const verdicts: Verdict[] = one ? [{ ...answer, status }] : answer.results
+        // A verdict on the event itself, which names it: proxies and captive portals answer errors too, and
+        // 401, 403 and 404 speak of a configuration, which somebody will mend.
+        results = entries.map(({ name }) =>
+          verdicts.find(
+            ({ id, status }) => id === idOf(name) && /^2|^4(00|13|22)/.test(`${status}`),
+          ),
         )
-      })
+      }
     } catch {
       // No answer, or none of the gateway's: the events are still in the outbox.
     }

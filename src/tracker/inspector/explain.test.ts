@@ -33,8 +33,8 @@ test('every fault of a payload', () => {
 })
 
 test("the gateway's words", () => {
-  const notice = { operation: 'search', reason: 'refused', status: 403, message: 'Origin' } as const
-  expect(explain(notice)).toContain('403 Origin')
+  const notice = { operation: 'search', reason: 'refused', status: 422, message: 'No url' } as const
+  expect(explain(notice)).toContain('422 No url')
 })
 
 test('an event that was sent, but not all of it', () => {
@@ -110,11 +110,11 @@ test.each([
 })
 
 test.each([
-  ['3', 'Expected text that is not blank (a string), received 3'],
-  ['undefined', 'Expected text that is not blank (a string), received undefined'],
-  ['" "', 'Expected text that is not blank, received " "'],
+  ['3', ', not blank (a string), received 3'],
+  ['undefined', ', not blank (a string), received undefined'],
+  ['" "', ', not blank, received " "'],
 ])('what is text is said where %s came', (came, said) => {
-  const message = `Expected text that is not blank, received ${came}`
+  const message = `Expected text of 1 to 2048 characters, not blank, received ${came}`
   const error = new ValidationException([{ path: 'search_term', message }])
   expect(explain({ reason: 'invalid', error })).toContain(said)
 })
@@ -128,14 +128,20 @@ describe('refused', () => {
       'track: search was not sent (refused)\n  event: {"event":"search","search_term":"mug"}',
     )
   })
+})
 
-  test.each([
-    [403, `npx shoptrail customer set ID --origin ${location.origin}`],
-    [404, 'tracking key ABC123'],
-    [422, 'Its words say why'],
-  ])('%i has its remedy', (status, remedy) => {
-    expect(explain({ ...refused, status })).toContain(remedy)
-  })
+test.each([
+  [0, 'content blocker'],
+  [401, 'tracking key ABC123'],
+  [403, `npx shoptrail customer set ID --origin ${location.origin}`],
+  [404, 'tracking key ABC123'],
+  [413, 'proxy'],
+  [503, 'Nothing to do, unless it lasts'],
+])('events that wait after %i', (status, remedy) => {
+  const said = explain({ reason: 'held', status, key: 'ABC123' })
+  expect(said).toMatch(/^track: events wait \(held\)\n {2}why: .+ sent again/)
+  expect(said).toContain(remedy)
+  if (status) expect(said).toContain(`seen: ${status}\n`)
 })
 
 test('a code that nobody has explained stands as it is', () => {

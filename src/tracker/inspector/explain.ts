@@ -1,5 +1,5 @@
 import { EVENT_NAMES } from '../../contract/events.ts'
-import type { TrackNotice } from '../global.d.ts'
+import type { TrackDropReason, TrackNotice } from '../global.d.ts'
 import { nearest } from './nearest.ts'
 
 const HELPERS = Object.keys(EVENT_NAMES)
@@ -10,6 +10,11 @@ const PUSHES = [
   'view_brand',
   'set_phone',
 ]
+
+/** What is explained: a notice, and what `held` tells as a reason of its own. */
+export type Explained = Omit<TrackNotice, 'reason'> & {
+  readonly reason?: TrackDropReason | 'held' | undefined
+}
 
 /** Why something was not sent, and what fixes it. The keys are the codes that the script tells. */
 const BY_CODE: { readonly [code: string]: readonly [why: string, fix: string] } = {
@@ -88,7 +93,7 @@ const BY_CODE: { readonly [code: string]: readonly [why: string, fix: string] } 
   ],
 }
 
-/** Why an event was dropped. The keys are the drop reasons. */
+/** Why an event was dropped, or waits. The keys are the reasons. */
 const BY_REASON: { readonly [reason: string]: readonly [why: string, fix: string] } = {
   invalid: ['The event breaks a rule of its operation.', 'Correct the fields named here.'],
   duplicate: [
@@ -105,13 +110,20 @@ const BY_REASON: { readonly [reason: string]: readonly [why: string, fix: string
     'See why the gateway is not reached.',
   ],
   refused: ['The gateway has refused it for good.', 'Its words say why.'],
+  held: [
+    'The events are kept and sent again until they are taken, or too old (maxAgeDays).',
+    'Nothing to do, unless it lasts: then the log of the gateway, or of a proxy before it, says why.',
+  ],
 }
 
-/** What to do where the gateway has refused an event: by its status, since its words say no command. */
-function fixOf({ status, key }: TrackNotice): string | undefined {
+/** What to do where events are held: by the status that was answered. */
+function fixOf({ status, key, reason }: Explained): string | undefined {
+  if (reason !== 'held') return
+  if (status === 0)
+    return "No answer came: see in the network panel whether a content blocker or the page's own policy (connect-src) is in the way."
   if (status === 403)
     return `Allow this address: npx shoptrail customer set ID --origin ${location.origin}`
-  if (status === 404)
+  if (status === 401 || status === 404)
     return `Is the tracking key ${key ?? ''} in the script's tag right? npx shoptrail customer list prints the keys.`
   return
 }
@@ -120,14 +132,14 @@ function fixOf({ status, key }: TrackNotice): string | undefined {
  * The code of what was seen and did not become an event. An element that names no helper, and a push that
  * is no event's, are told without: their name says it.
  */
-export function codeOf({ code, operation = '', where, reason }: TrackNotice): string | undefined {
+export function codeOf({ code, operation = '', where, reason }: Explained): string | undefined {
   if (code || reason !== 'invalid' || !where || HELPERS.includes(operation)) return code
   if (isElement(where)) return 'helper'
   return /^(order|set_phone)$/.test(operation) ? operation : 'push'
 }
 
 /** The name that was meant, where one is near. */
-function meant(code: string | undefined, { operation = '' }: TrackNotice): string | undefined {
+function meant(code: string | undefined, { operation = '' }: Explained): string | undefined {
   const names = { helper: HELPERS, push: PUSHES }[code ?? '']
   const near = names && nearest(operation, names)
   return near && `Did you mean ${near}?`
@@ -169,22 +181,25 @@ export function inWords(where: unknown): string {
  * @param notice Of a drop while on its way (`refused`, `too_old`) operation and payload are those of
  * its `accepted`, where the page knows them.
  */
-export function explain(notice: TrackNotice): string {
+export function explain(notice: Explained): string {
   const { operation, reason, error, status, message, where, payload } = notice
   const code = codeOf(notice)
   const [why, fix] = BY_CODE[code ?? ''] ?? BY_REASON[reason ?? ''] ?? []
-  const isSent = code && !reason
-  const name = operation || (reason === 'refused' ? 'an earlier event' : 'event')
+  const fate =
+    reason === 'held' ? 'wait' : code && !reason ? 'was sent, but not all of it' : 'was not sent'
+  const name =
+    operation ||
+    (reason === 'held' ? 'events' : reason === 'refused' ? 'an earlier event' : 'event')
   const isOnItsWay = /^(refused|too_old|outbox_full)$/.test(reason ?? '')
   return [
-    `track: ${name} ${isSent ? 'was sent, but not all of it' : 'was not sent'} (${code ?? reason})`,
+    `track: ${name} ${fate} (${code ?? reason})`,
     where === undefined ? '' : `  at: ${inWords(where)}`,
     isOnItsWay && payload !== undefined ? `  event: ${inShort(payload)}` : '',
     why && `  why: ${why}`,
     ...(code ? [] : (error?.issues ?? [])).map(
       (issue) => `  ${issue.path || 'payload'}: ${inFull(issue.message)}`,
     ),
-    message && `  seen: ${status ? `${status} ` : ''}${message}`,
+    (status || message) && `  seen: ${[status, message].filter(Boolean).join(' ')}`,
     fix && `  fix: ${[meant(code, notice), fixOf(notice) ?? fix].filter(Boolean).join(' ')}`,
   ]
     .filter(Boolean)

@@ -69,7 +69,7 @@ test('an event that is refused later is named', async () => {
   const { notices, printed } = await say()
   const event = { id: 'one', operation: 'search', payload: { search_term: 'mug' } }
   notices.tell('accepted', event)
-  const refused = { reason: 'refused', status: 403, message: 'Origin' } as const
+  const refused = { reason: 'refused', status: 422, message: 'No url' } as const
   notices.tell('dropped', { id: 'one', ...refused })
   notices.tell('dropped', { id: 'unknown', ...refused })
   await told()
@@ -107,10 +107,26 @@ test('what its own watch sees is told as well, once', async () => {
   expect(printed).toEqual([expect.stringContaining('search was not sent (prevented)')])
 })
 
+test('that events wait is told once a status', async () => {
+  const { notices, printed } = await say()
+  for (const [id, status] of [
+    ['one', 403],
+    ['two', 403],
+    ['one', 503],
+  ] as const)
+    notices.tell('held', { id, status, key: 'ABC123' })
+  await told()
+  expect(printed).toEqual([
+    expect.stringMatching(/^track: events wait \(held\)[\s\S]+403[\s\S]+--origin/),
+    expect.stringMatching(/^track: events wait \(held\)[\s\S]+503/),
+  ])
+})
+
 test('stops', async () => {
   const { notices, printed, stop } = await say()
   stop()
   notices.tell('dropped', { code: 'order' })
+  notices.tell('held', { status: 403 })
   await told()
   expect(printed).toEqual([])
 })

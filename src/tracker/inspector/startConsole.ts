@@ -1,5 +1,5 @@
 import type { TrackApi, TrackNotice } from '../global.d.ts'
-import { codeOf, explain, inWords, isElement } from './explain.ts'
+import { codeOf, type Explained, explain, inWords, isElement } from './explain.ts'
 import { findMissing } from './findMissing.ts'
 
 /** Printed at most so often a page: a shop's list may hold the same mistake in every card. */
@@ -9,7 +9,8 @@ const MAX_REMEMBERED = 500
 
 /**
  * Prints each thing that was seen and not sent. The same thing at the same element, or in a push that
- * says the same, is told once; the same mistake at another element is another one.
+ * says the same, is told once; the same mistake at another element is another one. That events wait is told
+ * once for each status that was answered.
  *
  * @param on Adds a listener, and answers its undo: `track.on`.
  * @param out Where to print: `warn` with the text, and with it the notice, so that it can be unfolded;
@@ -36,7 +37,7 @@ export function startConsole(
     return number
   }
 
-  const warn = (notice: TrackNotice) => {
+  const warn = (notice: Explained) => {
     const { operation, reason, error, status, message, where } = notice
     const code = codeOf(notice)
     const fields = error?.issues.map(({ path }) => path)
@@ -65,11 +66,13 @@ export function startConsole(
     warn(isOnItsWay ? { ...accepted.get(notice.id ?? ''), ...notice } : notice)
   })
   watch?.(warn)
+  const stopHeld = on('held', ({ key, status }) => warn({ key, status, reason: 'held' }))
   out.info(
     'track: debug mode. From now on this console says what is seen on the page and not sent; what came before this line is not told.',
   )
   return () => {
     stopAccepted()
     stopDropped()
+    stopHeld()
   }
 }

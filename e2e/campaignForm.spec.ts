@@ -21,13 +21,13 @@ test('a campaign is created in the page: what is wrong at its field, and nothing
 
   await expect(field('subject.name')).toBeFocused()
   await expect(field('wrong-subject.name')).toHaveText(
-    'Expected text that is not blank, received ""',
+    'Expected text of 1 to 2048 characters, not blank, received ""',
   )
   await expect(field('subject.name')).toHaveAttribute('aria-invalid', 'true')
   await expect(field('subject.name')).toHaveAccessibleDescription(/Only you see it.*Expected text/)
   await expect(field('own-subject.name')).toHaveText('Still empty.')
   await expect(field('wrong-sender.sender')).toHaveText(
-    'Expected an e-mail address, received "letters@kiln"',
+    'Expected an e-mail address of at most 254 characters, received "letters@kiln"',
   )
   // Replies go to the same address, so what is wrong with it is said once.
   await expect(field('wrong-sender.reply_to')).toBeEmpty()

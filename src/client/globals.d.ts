@@ -7,6 +7,7 @@ declare class URL {
   readonly href: string
   readonly origin: string
   readonly protocol: string
+  readonly hostname: string
   readonly username: string
   readonly password: string
   readonly pathname: string

@@ -1,4 +1,4 @@
-import { lengthOf } from '../contract/fields.ts'
+import { isLongerThan } from '../contract/characters.ts'
 import { EVENT_NAMES, type Issue, type TrackingOperation, validate } from '../contract/index.ts'
 import { type Limits, readLimits } from './callOptions.ts'
 import type { GetRandomValues } from './eventId.ts'
@@ -183,7 +183,7 @@ export function readSettings(
   function readCredential(name: 'customerId' | 'restKey'): string {
     const value = given[name]
     const text = typeof value === 'string' ? value.trim() : ''
-    if (!text || lengthOf(text) > MAX_CREDENTIAL_CHARACTERS || !isWellFormed(text))
+    if (!text || isLongerThan(text, MAX_CREDENTIAL_CHARACTERS) || !isWellFormed(text))
       refuse(name, `text of 1 to ${MAX_CREDENTIAL_CHARACTERS} characters that is not blank`, value)
     return text
   }

@@ -8,16 +8,21 @@ import {
   optional,
   picklist,
 } from 'valibot'
-import { count, email, expected, rule, text } from './fields.ts'
+import { isLongerThan } from './characters.ts'
+import {
+  count,
+  email,
+  expected,
+  isBounded,
+  MAX_TEXT_CHARACTERS,
+  rule,
+  shortText,
+  text,
+} from './fields.ts'
 import { kindOf } from './kindOf.ts'
 
 /** The longest `content.html`, in characters (code points). */
 export const MAX_HTML_CHARACTERS = 512_000
-
-/** A list, not `lengthOf`: of half a million emoji it takes 20 ms in place of 60, and a gateway waits. */
-const isLongerThan = (value: string, maxCharacters: number): boolean =>
-  value.length > 2 * maxCharacters ||
-  (value.length > maxCharacters && [...value].length > maxCharacters)
 
 /** `YYYY-MM-DD HH:MM` of a moment that the calendar has, in no zone: past or future. */
 const isMoment = (value: unknown): boolean => {
@@ -32,8 +37,8 @@ const oneOf = <const T extends readonly (string | number)[]>(options: T) =>
 
 /** A filter that is empty, blank or null is left out. */
 const filter = rule<string | null | undefined, string | undefined>(
-  (value) => value === null || value === undefined || typeof value === 'string',
-  'text',
+  (value) => isBounded(value ?? ''),
+  `text of at most ${MAX_TEXT_CHARACTERS} characters`,
   (given) => (given?.trim() ? given : undefined),
 )
 
@@ -60,7 +65,7 @@ export const createSchema = object({
   content: object({
     html: custom<string>(
       (value) =>
-        typeof value === 'string' && !!value.trim() && !isLongerThan(value, MAX_HTML_CHARACTERS),
+        typeof value === 'string' && !isLongerThan(value, MAX_HTML_CHARACTERS) && !!value.trim(),
       ({ input }) =>
         `Expected HTML of 1 to ${MAX_HTML_CHARACTERS} characters, not blank, received ${kindOf(input)}`,
     ),
@@ -75,21 +80,26 @@ export const createSchema = object({
 
 /** `id` is sent as one path segment, so it must be well-formed text and neither `.` nor `..`. */
 export const getEmailReportSchema = object({
-  id: custom<string>((value) => {
-    if (typeof value !== 'string' || !value.trim() || /^\.\.?$/.test(value)) return false
-    try {
-      return !!encodeURIComponent(value)
-    } catch {
-      return false
-    }
-  }, expected('a campaign id that can be one segment of a path')),
+  id: custom<string>(
+    (value) => {
+      if (!isBounded(value) || !value.trim() || /^\.\.?$/.test(value)) return false
+      try {
+        return !!encodeURIComponent(value)
+      } catch {
+        return false
+      }
+    },
+    expected(
+      `a campaign id of 1 to ${MAX_TEXT_CHARACTERS} characters that can be one segment of a path`,
+    ),
+  ),
 })
 
 /** `limit`: a whole number from 1; absent when not set. */
 export const getLatestCampaignSchema = object({ limit: nullish(count) })
 
 /** Body of sendCustomApi: a custom event without tracking fields. */
-export const sendCustomApiSchema = object({ email, event: text })
+export const sendCustomApiSchema = object({ email, event: shortText })
 
 export type CampaignFilter = InferInput<typeof listSchema>
 export type Campaign = InferOutput<typeof createSchema>

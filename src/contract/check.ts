@@ -33,7 +33,7 @@ export function check<T>(schema: GenericSchema<unknown, T>, value: unknown): Che
       return checked.value
     }
     const tag = tagOf(value)
-    const fields: { [key: string]: unknown } = Object.create(null)
+    const fields: { [key: string]: unknown } = { __proto__: null }
     if (tag === 'Object')
       for (const key of Object.keys(entries)) {
         const field = walk(

@@ -1,5 +1,14 @@
 import type { InferInput, InferOutput, object as valibotObject } from 'valibot'
-import { anyText, count, email, lineProductId, optionalText, text, url } from './fields.ts'
+import {
+  anyText,
+  count,
+  email,
+  lineProductId,
+  optionalText,
+  shortText,
+  text,
+  url,
+} from './fields.ts'
 
 /**
  * The usual event name of each of the ten operations that carry a device id, by the names of the
@@ -30,19 +39,21 @@ export const eventNameOf = (operation: TrackingOperation): string =>
  * connection: the visitor's address, which a page can not know, and the user agent, where a browser
  * keeps it from its pages.
  *
- * @param completed `text` for the full form, `optionalText` for the page form.
+ * @param address `text` for the full form, `optionalText` for the page form.
+ * @param userAgent `agent` for the full form, `optionalAgent` for the page form.
  * @param object valibot's `object`; the script leaves it away, since `check` needs only the entries.
  */
 export const createEventSchemas = <C extends typeof text | typeof optionalText>(
-  completed: C,
+  address: C,
+  userAgent: C,
   object = ((entries: object) => ({ entries })) as unknown as typeof valibotObject,
 ) => {
   const common = {
-    did: text,
-    event: text,
+    did: shortText,
+    event: shortText,
     url,
-    http_user_agent: completed,
-    remote_addr: completed,
+    http_user_agent: userAgent,
+    remote_addr: address,
     source: optionalText,
   }
   const page = object(common)
@@ -54,9 +65,6 @@ export const createEventSchemas = <C extends typeof text | typeof optionalText>(
   })
   return {
     viewHomepage: page,
-    initiateCheckout: page,
-    viewProduct: object({ ...common, product_id: text }),
-    search: object({ ...common, search_term: text }),
     setEmail: object({
       ...common,
       email_address: email,
@@ -64,16 +72,23 @@ export const createEventSchemas = <C extends typeof text | typeof optionalText>(
       lastname: anyText,
       phone: anyText,
     }),
-    sendCustom: object({ ...common, email }),
+    viewProduct: object({ ...common, product_id: text }),
     addToCart: line,
     removeFromCart: line,
     addToWishlist: line,
     removeFromWishlist: line,
+    initiateCheckout: page,
+    search: object({ ...common, search_term: text }),
+    sendCustom: object({ ...common, email }),
   }
 }
 
 type FullSchemas = ReturnType<typeof createEventSchemas<typeof text>>
 type PageSchemas = ReturnType<typeof createEventSchemas<typeof optionalText>>
+
+/** An event name without what a customer puts before each, where it stands there. */
+export const withoutPrefix = (event: string, prefix: string): string =>
+  event.startsWith(prefix) ? event.slice(prefix.length) : event
 
 /** A payload as a caller may give it, product_id's digits still text. */
 export type EventInput<O extends TrackingOperation> = InferInput<FullSchemas[O]>

@@ -1,8 +1,19 @@
 import { type GenericSchema, type NullishSchema, unknown } from 'valibot'
+import { isLongerThan } from './characters.ts'
 
 /**
- * The leaves of every schema: one rule a name, written once for tracker, client and gateway.
+ * The leaves of every schema: one rule a name, written once for tracker, client and gateway. Each bounds
+ * the length of a text before it looks at it otherwise, since strangers send to the gateway.
  */
+
+/** The longest address, characters. */
+export const MAX_URL_CHARACTERS = 8192
+/** The longest host of an address, characters, as it is written and in its ASCII form: that of DNS. */
+const MAX_HOST_CHARACTERS = 253
+/** The longest text of every other field, characters. */
+export const MAX_TEXT_CHARACTERS = 2048
+/** The longest name of an event, and id of a device, characters. */
+export const MAX_SHORT_CHARACTERS = 128
 
 /** What kind of value came, without showing it: `Array`, `Null`, `String`. */
 export const tagOf = (value: unknown): string => ({}).toString.call(value).slice(8, -1)
@@ -30,6 +41,7 @@ export const expected =
  *
  * @param convert What becomes of a value that passes. Default: it stays as it is.
  */
+/* @__NO_SIDE_EFFECTS__ */
 export const rule = <I, O = I>(
   is: (value: unknown) => boolean,
   what: string,
@@ -47,55 +59,90 @@ export const rule = <I, O = I>(
     },
   }) as unknown as GenericSchema<I, O>
 
-/** Code points, not UTF-16 units: an emoji is one character (decisions.md, "Lengths count"). */
-export const lengthOf = (text: string): number =>
-  text.replace(/[\ud800-\udbff][\udc00-\udfff]/g, '_').length
+/** Whether a value is a text of at most so many characters. */
+export const isBounded = (value: unknown, maxCharacters = MAX_TEXT_CHARACTERS): value is string =>
+  isText(value) && !isLongerThan(value, maxCharacters)
+
+/* @__NO_SIDE_EFFECTS__ */
+const textOf = (maxCharacters: number) =>
+  rule<string>(
+    (value) => isBounded(value, maxCharacters) && !!value.trim(),
+    `text of 1 to ${maxCharacters} characters, not blank`,
+  )
 
 /** Present, a string, and not only white space. */
-export const text = rule<string>(
-  (value) => isText(value) && !!value.trim(),
-  'text that is not blank',
-)
+export const text = textOf(MAX_TEXT_CHARACTERS)
+
+/** The same for what events are counted by: their name, and the id of the device. */
+export const shortText = textOf(MAX_SHORT_CHARACTERS)
+
+const ANY_TEXT = `text of at most ${MAX_TEXT_CHARACTERS} characters`
 
 /** A string that may be empty: the names and the phone of setEmail. */
-export const anyText = rule<string>(isText, 'text')
+export const anyText = rule<string>((value) => isBounded(value), ANY_TEXT)
+
+/** To types it is valibot's `nullish`; one check does the same for the script at 80 bytes less. */
+type OptionalText = NullishSchema<typeof anyText, undefined>
+
+/** A string, `null` or absent. `null` is left off by `check`, so neither reaches the wire. */
+export const optionalText = rule(
+  (value) => isBounded(value ?? ''),
+  ANY_TEXT,
+) as GenericSchema as OptionalText
+
+/** The first 1,024 characters, which no half of a surrogate pair ends. */
+const cutAgent = (agent?: string | null) => agent?.match(/^.{0,1024}/su)?.[0]
+
+/** The user agent. Never refused for its length but cut, since nobody chooses it. */
+export const agent = rule<string>(
+  (value) => isText(value) && !!cutAgent(value)?.trim(),
+  'text that is not blank',
+  cutAgent as (agent: string) => string,
+)
+
+/** The same, or `null`, or absent: where a browser keeps it from its pages. */
+export const optionalAgent = rule(
+  (value) => isText(value ?? ''),
+  'text',
+  cutAgent,
+) as GenericSchema as OptionalText
 
 /**
- * A string, `null` or absent. `null` is left off by `check`, so neither reaches the wire. To types it
- * is valibot's `nullish(anyText)`; one check does the same for the script at 80 bytes less.
+ * An address of http or https by the WHATWG URL standard, no white space or control character at its ends.
+ *
+ * The host is measured before the parser sees it, since its ASCII form (punycode, RFC 3492) takes the
+ * square of its length. It is found as the parser finds it: behind any number of slashes and the last @,
+ * without tabs and line breaks; percent-encoded characters and those that are invisible, such as the soft
+ * hyphen, are counted as the parser takes them. (https://url.spec.whatwg.org/#url-parsing)
  */
-export const optionalText = rule(
-  (value) => value === null || value === undefined || isText(value),
-  'text',
-) as GenericSchema as NullishSchema<typeof anyText, undefined>
-
-/** An address of http or https by the WHATWG URL standard, no white space or control character at its ends. */
 export const url = rule<string>((value) => {
-  if (!isText(value) || /^[\s\p{Cc}]|[\s\p{Cc}]$/u.test(value)) return false
+  if (!isBounded(value, MAX_URL_CHARACTERS) || /^[\s\p{Cc}]|[\s\p{Cc}]$/u.test(value)) return false
+  const [, host] =
+    /^https?:[/\\]*(?:[^/\\?#]*@)?([^/\\?#:]*)/i.exec(value.replace(/[\t\n\r]/g, '')) ?? []
   try {
-    return /^https?:$/.test(new URL(value).protocol)
+    return (
+      isBounded(host && decodeURIComponent(host).replace(/\p{DI}/gu, ''), MAX_HOST_CHARACTERS) &&
+      new URL(value).hostname.length <= MAX_HOST_CHARACTERS
+    )
   } catch {
     return false
   }
-}, 'an http or https address')
+}, `an http or https address of at most ${MAX_URL_CHARACTERS} characters, its host of at most ${MAX_HOST_CHARACTERS}`)
 
 /**
  * The one e-mail rule of the project: a dot-atom local part of at most 64 characters, one @, a domain
  * of two labels or more, 254 characters in all, letters of any script. The look-aheads bound the
- * length first, so that no input makes the rest slow.
+ * length first; after them a text can be read in one way only, so that none is slow.
  */
-const ATOM = "[\\p{L}\\p{M}\\p{N}!#$%&'*+/=?^_`{|}~-]+"
-const LABEL = '[\\p{L}\\p{N}]([\\p{L}\\p{M}\\p{N}-]*[\\p{L}\\p{M}\\p{N}])?'
+const EMAIL =
+  "^(?=.{1,254}$)(?=[^@]{1,64}@)[\\p{L}\\p{M}\\p{N}!#$%&'*+/=?^_`{|}~-]+(\\.[\\p{L}\\p{M}\\p{N}!#$%&'*+/=?^_`{|}~-]+)*@([\\p{L}\\p{N}][\\p{L}\\p{M}\\p{N}]*(-+[\\p{L}\\p{M}\\p{N}]+)*(\\.(?!$)|$)){2,}$"
 /** Made when it is first asked: the letters of all scripts take a slow phone 20 ms. */
 let pattern: RegExp | undefined
 
 export const email = rule<string>((value) => {
-  pattern ??= new RegExp(
-    `^(?=.{1,254}$)(?=[^@]{1,64}@)${ATOM}(\\.${ATOM})*@(${LABEL}\\.)+${LABEL}$`,
-    'u',
-  )
+  pattern ??= new RegExp(EMAIL, 'u')
   return isText(value) && pattern.test(value)
-}, 'an e-mail address')
+}, 'an e-mail address of at most 254 characters')
 
 const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && Number(value) > 0
@@ -108,7 +155,7 @@ export const count = rule<number>(isCount, 'a whole number from 1')
  * ("007" is 7). Whatever would change the id on its way ("12.0", "1e3", past 2^53-1) is invalid.
  */
 export const lineProductId = rule<number | `${number}`, number>(
-  (value) => isCount(isText(value) && /^\d+$/.test(value) ? +value : value),
-  'a whole number from 1',
+  (value) => isCount(isBounded(value) && /^\d+$/.test(value) ? +value : value),
+  `a whole number from 1, of at most ${MAX_TEXT_CHARACTERS} digits`,
   Number,
 )

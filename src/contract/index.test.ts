@@ -173,14 +173,72 @@ test.each<[event: string, fields: object, operation: TrackingOperation]>([
   ['shop.de:add_to_cart', { variation: {} }, 'addToCart'],
   ['de_initiate_checkout', {}, 'initiateCheckout'],
   ['de_search', { search_term: '' }, 'search'],
-  // Nothing before it, no separator, another shape: told by the fields alone.
-  ['deremove_from_cart', { variation: {} }, 'addToCart'],
-  ['remove_from_cart_de', { variation: {} }, 'addToCart'],
+  ['wish_add_to_cart', { variation: {} }, 'addToCart'],
+  // No separator, another shape: told by the fields alone.
+  ['deinitiate_checkout', {}, 'viewHomepage'],
   ['quick_search', { email: '' }, 'sendCustom'],
   ['after_search', {}, 'viewHomepage'],
   ['_'.repeat(100_000), {}, 'viewHomepage'],
 ])('findOperation: a prefix that nobody told, %.40s', (event, fields, operation) => {
   expect(findOperation({ ...fields, event })).toBe(operation)
+})
+
+test.each<[event: string, operation: TrackingOperation]>([
+  ['cart_remove', 'removeFromCart'],
+  ['remove_from_cart_de', 'removeFromCart'],
+  ['deremove_from_cart', 'removeFromCart'],
+  ['DELETE_LINE', 'removeFromCart'],
+  ['removedProduct', 'removeFromCart'],
+  ['wishlist_remove', 'removeFromWishlist'],
+  ['DeleteFavorite', 'removeFromWishlist'],
+  ['favourite deleted', 'removeFromWishlist'],
+  ['Added to Wishlist', 'addToWishlist'],
+  ['favorites', 'addToWishlist'],
+  ['cart_add', 'addToCart'],
+  ['basket', 'addToCart'],
+  ['', 'addToCart'],
+  [`${'x'.repeat(100_000)}remove`, 'removeFromCart'],
+])('findOperation: the words in an unknown name of a line, %.40s', (event, operation) => {
+  expect(findOperation({ event, variation: {} })).toBe(operation)
+  expect(findOperation({ event: `x_${event}`, variation: {} }, new Map(), 'x_')).toBe(operation)
+  // Of what is no line they say nothing.
+  expect(findOperation({ event, product_id: '1' })).toBe('viewProduct')
+})
+
+const email = 'ana@shop.example'
+test.each<[event: string, fields: object, operation: TrackingOperation]>([
+  ['add_to_cart', { email }, 'sendCustom'],
+  ['search', { email }, 'sendCustom'],
+  ['view_product', { email, search_term: 'x' }, 'sendCustom'],
+  ['set_email', { email }, 'sendCustom'],
+  ['view_homepage', { email }, 'sendCustom'],
+  ['initiate_checkout', { email }, 'sendCustom'],
+  ['x_add_to_wishlist', { email }, 'sendCustom'],
+  ['search', { email, search_term: null }, 'sendCustom'],
+  ['initiate_checkout', { email: 'no address' }, 'sendCustom'],
+  // It has something of the operation's own, so a fault in it is told.
+  ['add_to_cart', { email, quantity: 1 }, 'addToCart'],
+  ['search', { email, search_term: '' }, 'search'],
+  ['set_email', { email, firstname: 'Ana' }, 'setEmail'],
+  ['set_email', { email, email_address: email }, 'setEmail'],
+  // There is no address in it.
+  ['search', {}, 'search'],
+  ['initiate_checkout', { email: null }, 'initiateCheckout'],
+  ['initiate_checkout', { email: ' ' }, 'initiateCheckout'],
+  ['initiate_checkout', { email: 7 }, 'initiateCheckout'],
+])('findOperation: a usual name beside an e-mail address, %s %j', (event, fields, operation) => {
+  expect(findOperation({ ...fields, event }, new Map(), 'x_')).toBe(operation)
+})
+
+test('findOperation: a name of the customer’s own beside an e-mail address', () => {
+  const names = new Map<string, TrackingOperation>([
+    ['basket', 'addToCart'],
+    ['quiz', 'sendCustom'],
+  ])
+  expect(findOperation({ event: 'basket', email }, names)).toBe('sendCustom')
+  expect(findOperation({ event: 'basket' }, names)).toBe('addToCart')
+  expect(findOperation({ event: 'quiz', email }, names)).toBe('sendCustom')
+  expect(findOperation({ event: 'quiz', product_id: '1' }, names)).toBe('sendCustom')
 })
 
 test('findOperation: own names go before the usual ones', () => {

@@ -8,8 +8,8 @@ import {
 } from './campaigns.ts'
 import { type Checked, check } from './check.ts'
 import { type Issue, ValidationException } from './errors.ts'
-import { createEventSchemas, EVENT_NAMES, type TrackingOperation } from './events.ts'
-import { text } from './fields.ts'
+import { createEventSchemas } from './events.ts'
+import { agent, text } from './fields.ts'
 import { serveJavascriptSchema } from './keys.ts'
 
 export type * from './answers.ts'
@@ -23,9 +23,10 @@ export {
   type EventPayload,
   type TrackingOperation,
 } from './events.ts'
+export { findOperation } from './findOperation.ts'
 export { UUID } from './uuid.ts'
 
-const eventSchemas = createEventSchemas(text, object)
+const eventSchemas = createEventSchemas(text, agent, object)
 
 /** The schema of each of the sixteen operations of the specification, in the full form. */
 const schemas = {
@@ -77,65 +78,3 @@ const hideAddress = ({ path, message }: Issue): Issue => ({
   path,
   message: path === 'url' ? message.replace(/(received "[^:?#@]*)[:?#@].*/s, '$1…"') : message,
 })
-
-const byEventName = new Map<string, TrackingOperation>(
-  Object.entries(EVENT_NAMES).flatMap(([operation, name]) =>
-    name ? [[name, operation as TrackingOperation] as const] : [],
-  ),
-)
-
-/** Which operation a payload of an unknown name is, by the most specific field it has. */
-const byField: readonly (readonly [field: string, operation: TrackingOperation])[] = [
-  ['variation', 'addToCart'],
-  ['search_term', 'search'],
-  ['email_address', 'setEmail'],
-  ['email', 'sendCustom'],
-  ['product_id', 'viewProduct'],
-]
-
-/** Characters. */
-const LONGEST_NAME = Math.max(...Object.values(EVENT_NAMES).map((name) => name.length))
-
-const byFields = (payload: object): TrackingOperation =>
-  byField.find(([field]) => Object.hasOwn(payload, field))?.[1] ?? 'viewHomepage'
-
-/**
- * The operation whose usual name stands at the end of an unknown one, behind a separator: a tag may set a
- * prefix that the gateway does not know. Of several the longest.
- */
-function byEnd(name: string): TrackingOperation | undefined {
-  // A separator more than the longest usual name: a stranger's name may be a hundred thousand of them.
-  const end = name.slice(-LONGEST_NAME - 1)
-  for (const { index } of end.matchAll(/[^\p{L}\p{N}]/gu)) {
-    const operation = byEventName.get(end.slice(index + 1))
-    if (operation) return operation
-  }
-  return undefined
-}
-
-/**
- * The operation a tracking payload belongs to: by its event name, and only where that is unknown by
- * its fields (decisions.md, "Base address and paths"). Fields can not tell the four product lines apart,
- * nor a page view from a checkout: there the end of the name does (`de_remove_from_cart`). It never
- * turns one shape into another, since a name of the shop's own may end like anything. A line under such a
- * name answers `addToCart`.
- *
- * @param payload Whatever came; what is no object answers `viewHomepage`, and `validate` refuses it.
- * @param names Event names of the customer's own, in front of the usual ones. Default none.
- * @param prefix What the customer puts before each name, removed before looking. Default none.
- */
-export function findOperation(
-  payload: unknown,
-  names: ReadonlyMap<string, TrackingOperation> = new Map(),
-  prefix = '',
-): TrackingOperation {
-  const given: { readonly event?: unknown } = Object(payload)
-  const event = Object.hasOwn(given, 'event') ? given.event : ''
-  const name =
-    typeof event === 'string' && event.startsWith(prefix) ? event.slice(prefix.length) : event
-  const known = names.get(name as string) ?? byEventName.get(name as string)
-  if (known) return known
-  const fields = byFields(given)
-  const ending = typeof name === 'string' ? byEnd(name) : undefined
-  return ending && eventSchemas[ending] === eventSchemas[fields] ? ending : fields
-}

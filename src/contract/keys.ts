@@ -1,5 +1,5 @@
 import { custom, object } from 'valibot'
-import { lengthOf } from './fields.ts'
+import { isLongerThan, lengthOf } from './characters.ts'
 import { kindOf } from './kindOf.ts'
 
 /**
@@ -7,11 +7,8 @@ import { kindOf } from './kindOf.ts'
  * wrong place may be a secret.
  */
 export const trackingKey = custom<string>(
-  (value) => {
-    if (typeof value !== 'string' || !value.trim()) return false
-    const length = lengthOf(value)
-    return length >= 6 && length <= 20
-  },
+  (value) =>
+    typeof value === 'string' && !isLongerThan(value, 20) && lengthOf(value) >= 6 && !!value.trim(),
   ({ input }) =>
     `Expected a tracking key of 6 to 20 characters, not blank, received ${kindOf(input)}`,
 )

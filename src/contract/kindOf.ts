@@ -1,4 +1,4 @@
-import { lengthOf } from './fields.ts'
+import { lengthOf } from './characters.ts'
 
 /** What came, told without showing it: it may be a secret, or half a megabyte. */
 export const kindOf = (value: unknown): string => {

@@ -40,18 +40,30 @@ test.each<[Operation, unknown, string]>([
   ['viewHomepage', null, 'Expected an object, received Null'],
   ['viewHomepage', [], 'Expected an object, received Array'],
   ['viewHomepage', 'words', 'Expected an object, received String'],
-  ['viewHomepage', { ...page, did: ' ' }, 'did: Expected text that is not blank, received " "'],
-  ['viewHomepage', { ...page, did: 7 }, 'did: Expected text that is not blank, received 7'],
-  ['viewHomepage', { ...page, source: 7 }, 'source: Expected text, received 7'],
+  [
+    'viewHomepage',
+    { ...page, did: ' ' },
+    'did: Expected text of 1 to 128 characters, not blank, received " "',
+  ],
+  [
+    'viewHomepage',
+    { ...page, did: 7 },
+    'did: Expected text of 1 to 128 characters, not blank, received 7',
+  ],
+  [
+    'viewHomepage',
+    { ...page, source: 7 },
+    'source: Expected text of at most 2048 characters, received 7',
+  ],
   [
     'viewHomepage',
     { ...page, url: 'nope' },
-    'url: Expected an http or https address, received "nope"',
+    'url: Expected an http or https address of at most 8192 characters, its host of at most 253, received "nope"',
   ],
   [
     'sendCustom',
     { ...page, email: 'a@@b.example' },
-    'email: Expected an e-mail address, received "a@@b.example"',
+    'email: Expected an e-mail address of at most 254 characters, received "a@@b.example"',
   ],
   [
     'addToCart',
@@ -61,14 +73,14 @@ test.each<[Operation, unknown, string]>([
   [
     'addToCart',
     { ...line, product_id: '12.0' },
-    'product_id: Expected a whole number from 1, received "12.0"',
+    'product_id: Expected a whole number from 1, of at most 2048 digits, received "12.0"',
   ],
   ['addToCart', { ...line, variation: 'TEE-S' }, 'variation: Expected an object, received String'],
   ['addToCart', { ...line, variation: [] }, 'variation: Expected an object, received Array'],
   [
     'addToCart',
     { ...line, variation: { id: '1' } },
-    'variation.sku: Expected text that is not blank, received undefined',
+    'variation.sku: Expected text of 1 to 2048 characters, not blank, received undefined',
   ],
   ['create', { ...campaign, type: 'fax' }, 'type: Expected sms or email or push, received "fax"'],
   [
@@ -97,10 +109,10 @@ test.each<[Operation, unknown, string]>([
   [
     'getEmailReport',
     { id: '..' },
-    'id: Expected a campaign id that can be one segment of a path, received ".."',
+    'id: Expected a campaign id of 1 to 2048 characters that can be one segment of a path, received ".."',
   ],
   ['getLatestCampaign', { limit: 0 }, 'limit: Expected a whole number from 1, received 0'],
-  ['list', { page: 1 }, 'page: Expected text, received 1'],
+  ['list', { page: 1 }, 'page: Expected text of at most 2048 characters, received 1'],
   [
     'serveJavascript',
     { trackingKey: 'ABC12' },
@@ -142,7 +154,7 @@ test.each([
   if (checked.ok) return
   expect(everythingOf(checked.error)).not.toContain(SECRET)
   expect(checked.error.issues[0]?.message).toBe(
-    `Expected an http or https address, received ${shown}`,
+    `Expected an http or https address of at most 8192 characters, its host of at most 253, received ${shown}`,
   )
 })
 

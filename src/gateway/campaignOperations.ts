@@ -56,8 +56,6 @@ export const MAX_CREATE_BYTES = 7 * 2 ** 20
 const DEFAULT_LIMIT = 20
 /** The most campaigns a page, or that getLatestCampaign answers. */
 const MAX_LIMIT = 100
-/** What a campaign may weigh beside its HTML, bytes of JSON: as much as an event. Lists hold a hundred of them. */
-const MAX_HEAD_BYTES = 131_072
 
 /** @param now The clock, ms since 1970. */
 export function createCampaignOperations(parts: {
@@ -74,20 +72,12 @@ export function createCampaignOperations(parts: {
     async create(customerId, body) {
       const checked = validate('create', body)
       if (!checked.ok) return invalid('The campaign is invalid', checked.error.issues)
-      const { content, ...rest } = checked.payload
-      if (Buffer.byteLength(JSON.stringify(rest)) > MAX_HEAD_BYTES)
-        return {
-          ok: false,
-          status: 413,
-          message: `Expected a campaign of at most ${MAX_HEAD_BYTES} bytes beside its content.html`,
-        }
       const createdAt = now()
       const record: CampaignRecord = {
         id: makeEventId(createdAt),
         status: 'scheduled',
         created_at: new Date(createdAt).toISOString(),
-        ...rest,
-        content,
+        ...checked.payload,
       }
       const customer = customers.find(customerId)
       const refused = customer && admission.store(customer)

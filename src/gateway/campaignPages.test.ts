@@ -84,7 +84,10 @@ test('what is wrong with a campaign is said by field', async () => {
   const answer = await create(wrong)
   expect(answer.status).toBe(422)
   expect(jsonOf(answer).issues).toEqual([
-    { path: 'subject.name', message: 'Expected text that is not blank, received " "' },
+    {
+      path: 'subject.name',
+      message: 'Expected text of 1 to 2048 characters, not blank, received " "',
+    },
     expect.objectContaining({ path: 'scheduling.send_at' }),
   ])
 })

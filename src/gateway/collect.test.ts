@@ -354,7 +354,7 @@ test.each([
 test('the message of a refusal names the first fault', async () => {
   const { body } = await post('k=SHOPKEY1', { ...PAYLOAD, url: 'nope' })
   expect(body.message).toBe(
-    'The event is invalid: url: Expected an http or https address, received "nope"',
+    'The event is invalid: url: Expected an http or https address of at most 8192 characters, its host of at most 253, received "nope"',
   )
   const { body: whole } = await post('k=SHOPKEY1', [])
   expect(whole.message).toBe('The event is invalid: Expected an object with the event’s fields')

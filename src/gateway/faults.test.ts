@@ -64,8 +64,8 @@ test.each([
 })
 
 test('a body of exactly 131,072 bytes is taken', async () => {
-  const empty = JSON.stringify({ ...PAYLOAD, source: '' })
-  const body = JSON.stringify({ ...PAYLOAD, source: 'x'.repeat(131_072 - empty.length) })
+  const empty = JSON.stringify({ ...PAYLOAD, more: '' })
+  const body = JSON.stringify({ ...PAYLOAD, more: 'x'.repeat(131_072 - empty.length) })
   expect(Buffer.byteLength(body)).toBe(131_072)
   expect((await post(body)).status).toBe(200)
 })

@@ -35,7 +35,7 @@ test.each([
   ['https://cdn.example/copied.js', 'https://served.example'],
 ])('the base is where the script came from: %s', (src, base) => {
   addTag(src)
-  expect(readConfig(served, document)).toEqual({ ...served, base })
+  expect(readConfig(served, document)).toEqual({ ...served, knownPrefix: '', base })
 })
 
 test('an async or module script is found by its address', () => {
@@ -44,6 +44,7 @@ test('an async or module script is found by its address', () => {
   addTag('https://gw.example/t/j/DEMOSHOP?x=1', { source: 'mine' }, false)
   expect(readConfig(served, document)).toEqual({
     ...served,
+    knownPrefix: '',
     base: 'https://gw.example',
     source: 'mine',
   })
@@ -51,7 +52,7 @@ test('an async or module script is found by its address', () => {
 
 test('no tag at all: what was served', () => {
   setCurrent(null)
-  expect(readConfig(served, document)).toEqual(served)
+  expect(readConfig(served, document)).toEqual({ ...served, knownPrefix: '' })
 })
 
 test.each([
@@ -69,7 +70,11 @@ test('an inline script: what was served, and its attributes', () => {
   tag.type = 'none'
   tag.dataset.remoteAddr = '203.0.113.7'
   setCurrent(tag)
-  expect(readConfig(served, document)).toEqual({ ...served, remoteAddr: '203.0.113.7' })
+  expect(readConfig(served, document)).toEqual({
+    ...served,
+    knownPrefix: '',
+    remoteAddr: '203.0.113.7',
+  })
 })
 
 test('attributes override what was served, by their names; not the key', () => {
@@ -102,4 +107,14 @@ test('what is served is not changed', () => {
   addTag('https://gw.example/t/j/DEMOSHOP', { source: 'kiosk' })
   readConfig(served, document)
   expect(served).toEqual(before)
+})
+
+test('a tag changes neither the prefix that the gateway knows nor the names of events', () => {
+  addTag('https://gw.example/t/j/DEMOSHOP', { eventPrefix: 'de_', knownPrefix: 'y_', events: 'x' })
+  const config = readConfig({ ...served, eventPrefix: 'x_', events: { search: 'find' } }, document)
+  expect(config).toMatchObject({
+    eventPrefix: 'de_',
+    knownPrefix: 'x_',
+    events: { search: 'find' },
+  })
 })

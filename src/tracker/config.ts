@@ -15,6 +15,8 @@ export type Config = {
   readonly anyOk?: boolean | string
   /** Stands before every event name that the caller did not give. Default none. */
   readonly eventPrefix?: string
+  /** The same as the gateway knows it, whatever the tag says. Default none. */
+  readonly knownPrefix?: string
   /** Event names in place of the usual ones, by operation. Default none. */
   readonly events?: { readonly [O in TrackingOperation]?: string }
   /** `source` of every event that does not say its own. Default none. */
@@ -64,18 +66,17 @@ export function readConfig(served: Config, page: Document): Config {
   const tag = (page.currentScript ??
     page.querySelector(`script[src*="/t/j/${served.key}"]`)) as HTMLScriptElement | null
   const base = tag?.src?.match(/(.*)\/t\/j\//)?.[1]
-  const said = Object.entries({ ...tag?.dataset }).map(([name, value]) => [
-    name,
-    value !== 'false' && value,
-  ])
   // Without a prototype: what a page adds to Object.prototype is no setting.
-  const config = {
+  const config: { [name: string]: unknown } = {
     __proto__: null,
     ...served,
     ...(base && { base }),
-    ...Object.fromEntries(said),
+    ...tag?.dataset,
     key: served.key,
-  } as Config
+    events: served.events,
+    knownPrefix: served.eventPrefix ?? '',
+  }
+  for (const name in tag?.dataset) if (config[name] === 'false') config[name] = false
   if (!config.base) throw config
-  return config
+  return config as Config
 }

@@ -114,9 +114,22 @@ test('addresses are masked, the page’s own and a given one', () => {
   expect(complete('search', { url: 7 }).url).toBe(7)
 })
 
-test('a long user agent is cut', () => {
-  vi.spyOn(navigator, 'userAgent', 'get').mockReturnValue('x'.repeat(5000))
-  expect(complete('viewHomepage').http_user_agent).toBe('x'.repeat(1024))
+test.each([
+  ['at its fragment', `?a=1#${'x'.repeat(9000)}`, '?a=1'],
+  ['then at its query', `?${'x'.repeat(9000)}#top`, ''],
+  ['at its query alone', `?${'x'.repeat(9000)}`, ''],
+  ['not where its characters are few', `?${'😀'.repeat(8000)}#a`, `?${'😀'.repeat(8000)}#a`],
+  ['not at a ? in its fragment', `#a?${'x'.repeat(9000)}`, ''],
+  ['when a mask has made it longer', `?a=1#${'&pin=1'.repeat(1300)}`, '?a=1'],
+])('an address that is too long is cut %s', (_, given, expected) => {
+  const start = 'https://shop.example/p'
+  expect(complete('search', { url: start + given }).url).toBe(start + expected)
+  expect(completePayload('search', {}, start + given, DID, config).url).toBe(start + expected)
+})
+
+test('a path that is too long is left to the contract, which refuses it', () => {
+  const { url } = complete('search', { url: `https://u:p@shop.example/${'x'.repeat(200_000)}?q#f` })
+  expect(url).toMatch(/^https:\/\/shop\.example\/x{8192}/)
 })
 
 test.each([1, 'text', true, [], () => 0, document, new Event('click')])(

@@ -1,9 +1,15 @@
+import { isLongerThan } from '../contract/characters.ts'
 import { eventNameOf, type TrackingOperation } from '../contract/events.ts'
+import { MAX_URL_CHARACTERS } from '../contract/fields.ts'
 import type { Config } from './config.ts'
-import { maskUrl } from './lib/maskUrl.ts'
+import { maskUrl, namesToMask } from './lib/maskUrl.ts'
 
-/** The longest user agent that leaves the page, characters; what is longer is cut. */
-const MAX_AGENT_CHARACTERS = 1024
+/** An address that is too long without its fragment, then without its query. */
+const shorten = (url: string) => {
+  for (const mark of '#?')
+    if (isLongerThan(url, MAX_URL_CHARACTERS)) [url = ''] = url.split(mark, 1)
+  return url
+}
 
 /**
  * The payload of the specification, completed: what was given wins over what the page knows
@@ -27,7 +33,7 @@ export function completePayload(
     did,
     event: event && (config.eventPrefix ?? '') + event,
     url,
-    http_user_agent: navigator.userAgent.slice(0, MAX_AGENT_CHARACTERS),
+    http_user_agent: navigator.userAgent,
     remote_addr: config.remoteAddr,
     source: config.source,
     ...(operation === 'setEmail' && { firstname: '', lastname: '', phone: '' }),
@@ -37,7 +43,10 @@ export function completePayload(
   const { product_id } = payload
   if (operation === 'viewProduct' && Number.isSafeInteger(product_id))
     payload.product_id = `${product_id}`
-  if (typeof payload.url === 'string')
-    payload.url = maskUrl(payload.url, `${config.mask ?? ''}`.split(','))
+  if (typeof payload.url === 'string') {
+    // Bounded before it is looked at; a mask may be longer than what it hides.
+    const bounded = shorten(payload.url).slice(0, 2 * MAX_URL_CHARACTERS)
+    payload.url = shorten(maskUrl(bounded, namesToMask(`${config.mask ?? ''}`)))
+  }
   return payload
 }

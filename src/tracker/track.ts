@@ -1,12 +1,11 @@
 import { check } from '../contract/check.ts'
-import { type DropReason, MAX_EVENT_BYTES } from '../contract/delivery.ts'
+import type { DropReason } from '../contract/delivery.ts'
 import { ValidationException } from '../contract/errors.ts'
-import type { TrackingOperation } from '../contract/events.ts'
+import { eventNameOf, type TrackingOperation } from '../contract/events.ts'
 import type { Config } from './config.ts'
 import type { DeviceId } from './deviceId.ts'
 import type { IsDuplicate, Origin } from './duplicates.ts'
 import type { Flush } from './flush.ts'
-import { byteLength } from './lib/byteLength.ts'
 import { now } from './lib/now.ts'
 import { uuid7 } from './lib/uuid.ts'
 import type { Kind, Notice, Notices } from './notices.ts'
@@ -38,6 +37,19 @@ export type Outcome =
 /** The way of an event from whoever saw it into the outbox. Never throws. */
 export type Track = (operation: TrackingOperation, payload: unknown, sighting?: Sighting) => Outcome
 
+/**
+ * The operation that a payload is checked as: the one whose event name it has, since the gateway takes it for
+ * that. A custom event may have any name.
+ */
+const operationOf = (operation: TrackingOperation, event: unknown, config: Config) =>
+  (operation !== 'sendCustom' &&
+    (Object.keys(schemas) as TrackingOperation[]).find((other) =>
+      [eventNameOf(other), config.events?.[other]].some(
+        (name) => name && (event === name || event === config.knownPrefix + name),
+      ),
+    )) ||
+  operation
+
 /** @param configs The configuration of each key on this page; one may join later. */
 export function createTrack(
   configs: ReadonlyMap<string, Config>,
@@ -47,7 +59,7 @@ export function createTrack(
   notices: Notices,
   isDuplicate: IsDuplicate,
 ): Track {
-  let inside = false
+  let depth = 0
 
   return (operation, given, sighting) => {
     // Without a prototype: what a page adds to Object.prototype says nothing of this event.
@@ -58,14 +70,17 @@ export function createTrack(
       where,
       only,
       from,
-    }: Sighting = Object.assign(Object.create(null), sighting)
+    }: Sighting = { __proto__: null, ...sighting } as Sighting
     let outcome: Outcome | undefined
 
     const tell = (kind: Kind, key?: string, payload: unknown = given, why?: Notice) =>
       notices.tell(kind, { id, operation, where, key, payload, ...why })
-    const drop = (reason: DropReason, fault?: unknown, key?: string, payload?: unknown) => {
-      const error =
-        typeof fault === 'string' ? new ValidationException([{ path: '', message: fault }]) : fault
+    const drop = (
+      reason: DropReason,
+      error?: ValidationException,
+      key?: string,
+      payload?: unknown,
+    ) => {
       outcome ??= { ok: false, error: error ?? reason } as Outcome
       tell('dropped', key, payload, { reason, error } as Notice)
     }
@@ -73,14 +88,12 @@ export function createTrack(
     const add = (config: Config) => {
       const { key } = config
       const completed = completePayload(operation, given, url, deviceId.get(), config)
-      const checked = check(schemas[operation], completed)
+      const checked = check(schemas[operationOf(operation, completed.event, config)], completed)
       if (!checked.ok) return drop('invalid', checked.error, key, completed)
       const { payload } = checked
       if (from !== 'pageView' && isDuplicate(config, payload, from))
         return drop('duplicate', undefined, key, payload)
       const body = JSON.stringify(payload)
-      if (byteLength(body) > MAX_EVENT_BYTES)
-        return drop('invalid', `Expected at most ${MAX_EVENT_BYTES} bytes`, key, payload)
       // The first key's entry bears the event's id alone, a second key's also its own: one that joins
       // later must not take the name of an entry that is still on its way.
       if (!outbox.add({ name: outcome || only ? `${id}.${key}` : id, at, key, body }))
@@ -90,17 +103,16 @@ export function createTrack(
       flush.fresh()
     }
 
-    // A page that tracks from inside its own storage or fetch would go round for ever.
-    if (inside) drop('invalid', 'Recursion')
-    else
-      try {
-        inside = true
-        for (const config of configs.values()) if (!only || only(config)) add(config)
-      } catch {
-        drop('invalid', 'Unreadable')
-      } finally {
-        inside = false
-      }
+    try {
+      // A page that tracks from inside its own storage or fetch would go round for ever.
+      if (depth++) throw depth
+      for (const config of configs.values()) if (!only || only(config)) add(config)
+    } catch {
+      const message = 'Unreadable or recursive'
+      drop('invalid', new ValidationException([{ path: '', message }]))
+    } finally {
+      depth--
+    }
     return outcome ?? { ok: false, error: 'refused' }
   }
 }

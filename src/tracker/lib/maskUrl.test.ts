@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
-import { maskUrl } from './maskUrl.ts'
+import { maskUrl as mask, namesToMask } from './maskUrl.ts'
+
+const maskUrl = (url: string, more: readonly string[] = []) => mask(url, namesToMask(`${more}`))
 
 const shop = 'https://shop.example'
 

@@ -1,5 +1,3 @@
-import { attempt } from './attempt.ts'
-
 /**
  * Names of query and fragment parameters whose values are secrets or e-mail addresses: the short words
  * alone (`code`, but not `discount_code`), the telling ones anywhere (`access_token`, `user[email]`).
@@ -7,32 +5,40 @@ import { attempt } from './attempt.ts'
 const SECRET =
   /^(access|auth|code|hash|jwt|key|otp|pass|pin|pwd|sid|sig|ticket)$|api_?key|(access|auth|login|order|otp|reset)_?(code|key)|authori[sz]|bearer|credential|e-?mail|passw(or)?d|secret|sess(ion|id)|signature|token/i
 
-/** Where a stray % stands in it, so much as can be: it must not hide the rest. */
-const decode = (text: string): string =>
-  attempt(() => decodeURIComponent(text)) ?? text.replace(/%[0-7][\da-f]/gi, decodeURIComponent)
+/** A value encoded as often as this is masked unread. */
+const MAX_TIMES = 5
+
+/** Names of parameters, separated by commas, as they may stand in an address once `unescape` has read it. */
+export const namesToMask = (names: string): ReadonlySet<string> =>
+  new Set(`${names},${unescape(encodeURI(names))}`.split(','))
 
 /**
  * An address without what must not leave the page: user and password, and in its query and fragment
  * the values of parameters that carry secrets or e-mail addresses (by name, by an @ in the value, or
  * inside an address that is itself a value). Such a value becomes `***`.
  *
- * @param more Further names of parameters to mask. Default none.
+ * Decoded by `unescape`, which every browser has (ECMAScript, annex B) and which throws at no stray %: one must
+ * not hide the rest, and thousands of exceptions take milliseconds. It reads bytes, so what is not ASCII
+ * comes out wrong, but nothing of it is shown.
+ *
+ * @param more Further names of parameters to mask.
  */
-export const maskUrl = (url: string, more: readonly string[] = []): string =>
+export const maskUrl = (url: string, more: ReadonlySet<string>): string =>
   url
-    .replace(/^(\w+:\/\/)[^/?#]*@/, '$1')
+    .replace(/^(\w+:[/\\]*)[^/\\?#]*@/, '$1')
     // Each ? ends a name, so that the time is linear, and a value where a name follows: ?next=/a?token=b.
     .replace(
-      /([?&#;]([^=&#;?]+)=)([^&#;?]*(\?(?![^=&#;?]+=)[^&#;?]*)*)/g,
-      (whole, start, name, value) => {
-        const plain = decode(value)
-        return SECRET.test(decode(name)) ||
-          more.includes(decode(name)) ||
-          /@|%40/.test(plain) ||
+      /([?&#;])(?=[^&#;])(([^=&#;?]+)=)?(([^&#;?]|\?(?![^=&#;?]+=))*)/g,
+      (whole, mark, start = '', name = '', value) => {
+        const named = unescape(name)
+        let plain = value
+        let left = MAX_TIMES + 1
+        while (--left && plain !== unescape(plain)) plain = unescape(plain)
+        return (name && (SECRET.test(named) || more.has(named))) ||
+          /@/.test(plain) ||
+          !left ||
           (plain !== value && maskUrl(plain, more) !== plain)
-          ? `${start}***`
+          ? `${mark}${start}***`
           : whole
       },
     )
-    // And what has no name but is an address.
-    .replace(/([?&#;])[^=&#;?]*(@|%40)[^=&#;?]*(?=[&#;?]|$)/g, '$1***')

@@ -1,0 +1,210 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { EVENT_NAMES, type TrackingOperation } from '../contract/index.ts'
+import { createAddresses } from '../gateway/address.ts'
+import { createAdmission } from '../gateway/admission.ts'
+import { createCollect } from '../gateway/collect.ts'
+import { createCustomers } from '../gateway/customers.ts'
+import type { EventLog } from '../gateway/eventLog.ts'
+import { DEFAULT_LIMITS } from '../gateway/limits.ts'
+import { createMetrics } from '../gateway/metrics.ts'
+import { type PublicConfig, readPublicConfig } from '../gateway/publicConfig.ts'
+import { createQuota } from '../gateway/quota.ts'
+import { createThrottle } from '../gateway/throttle.ts'
+import { makeFolder } from '../test/gateway.ts'
+import { readBodyOf } from '../test/readBody.ts'
+import { createMemoryStorage } from '../test/storage.ts'
+import { type Config, readConfig } from './config.ts'
+import { createDeviceId } from './deviceId.ts'
+import type { Flush } from './flush.ts'
+import { createStore } from './lib/storage.ts'
+import { createNotices } from './notices.ts'
+import { createOutbox } from './outbox.ts'
+import { createTrack } from './track.ts'
+
+/*
+ * What the page answers `ok` to is never refused by the gateway: the page's track and the gateway's collect,
+ * whatever the helper, the event name, the fields and the key's configuration.
+ */
+
+const ORIGIN = 'https://shop.example'
+
+/** Keys with their configurations: none, a prefix, names of their own, both. */
+const EVENTS = { search: 'basket', addToCart: 'own', sendCustom: 'quiz' }
+const CONFIGS: Readonly<Record<string, PublicConfig>> = {
+  NOTHING1: {},
+  PREFIX01: { eventPrefix: 'x_' },
+  PREFIX02: { eventPrefix: 'add_' },
+  PREFIX03: { eventPrefix: 'shop.' },
+  NAMES001: { events: EVENTS },
+  NAMES002: { events: { viewHomepage: 'own', setEmail: 'quiz', initiateCheckout: 'basket' } },
+  NAMES003: { eventPrefix: 'x_', events: EVENTS },
+  NAMES004: { eventPrefix: 'x_', events: { viewProduct: 'own', removeFromCart: 'basket' } },
+}
+
+const folder = makeFolder()
+const customers = createCustomers(join(folder, 'customers.db'))
+const metrics = createMetrics(() => 0)
+/** Takes everything: what is asked here is what comes so far. */
+const log = {
+  append: async (events: readonly object[]) => events.map(() => 'stored'),
+} as unknown as EventLog
+const addresses = createAddresses()
+const collect = createCollect({
+  customers,
+  log,
+  addresses,
+  admission: createAdmission({
+    limits: DEFAULT_LIMITS,
+    log,
+    metrics,
+    addresses,
+    quota: createQuota(DEFAULT_LIMITS.daily, Date.now),
+    monotonicNow: () => performance.now(),
+    onUnknownProxy: () => {},
+  }),
+  throttle: createThrottle(() => 0),
+  metrics,
+  now: Date.now,
+})
+
+beforeAll(() => {
+  for (const [trackingKey, config] of Object.entries(CONFIGS)) {
+    expect(readPublicConfig(config).ok).toBe(true)
+    customers.add({ trackingKey, config, origins: [ORIGIN] })
+  }
+  vi.stubGlobal('window', globalThis)
+  vi.stubGlobal('location', { href: `${ORIGIN}/` })
+  vi.stubGlobal('navigator', { userAgent: 'Agent/1' })
+})
+afterAll(() => {
+  vi.unstubAllGlobals()
+  customers.close()
+  rmSync(folder, { recursive: true })
+})
+
+/** What a page with this tag makes of a call: the body of its request, where it says ok. */
+function callPage(
+  key: string,
+  dataset: object,
+  operation: TrackingOperation,
+  given: object,
+): string | undefined {
+  const currentScript = { src: `https://gw.example/t/j/${key}`, dataset }
+  const config = readConfig(
+    { key, base: '', ...CONFIGS[key] } as Config,
+    { currentScript } as unknown as Document,
+  )
+  const store = createStore(createMemoryStorage)
+  const outbox = createOutbox(store)
+  const track = createTrack(
+    new Map([[key, config]]),
+    createDeviceId(store, { cookie: '' }),
+    outbox,
+    { fresh() {} } as Flush,
+    createNotices(),
+    () => false,
+  )
+  return track(operation, given).ok ? outbox.own()[0]?.body : undefined
+}
+
+async function askGateway(key: string, body: string) {
+  const request = new Request(`https://gw.example/t/r?k=${key}`, {
+    method: 'POST',
+    headers: { origin: ORIGIN, 'user-agent': 'Agent/1' },
+    body,
+  })
+  const env = { readBody: readBodyOf(request) }
+  const response = await collect.collectOne(request, '203.0.113.9', { env })
+  return { status: response.status, answer: await response.text() }
+}
+
+const operations = Object.keys(EVENT_NAMES) as TrackingOperation[]
+const names = [...Object.values(EVENT_NAMES), 'basket', 'quiz', 'view_page', 'cart_remove']
+const prefixes = ['', 'x_', 'add_', 'shop.']
+const eventNames = fc.oneof(
+  fc.constant(undefined),
+  fc.constantFrom(...names),
+  fc
+    .tuple(fc.constantFrom(...prefixes, 'y-'), fc.constantFrom(...names))
+    .map((all) => all.join('')),
+  fc.constantFrom('constructor', '__proto__', 'own', 'search ', 'SEARCH', '😀', 'x'.repeat(129)),
+)
+const text = fc.constantFrom('mug', '7', '', ' ', 'x'.repeat(2049), null, undefined, 5, {})
+const fields = fc.record(
+  {
+    product_id: fc.constantFrom<unknown>(7, '7', 'MUG', '', null, 1.5),
+    quantity: fc.constantFrom<unknown>(1, '1', 0, null),
+    variation: fc.constantFrom<unknown>({ id: '7', sku: 'm' }, { id: '7' }, null, 'm'),
+    search_term: text,
+    email: fc.constantFrom<unknown>('a@b.example', 'a@b', '', null),
+    email_address: fc.constantFrom<unknown>('a@b.example', 'a@b', '', null),
+    firstname: text,
+    phone: text,
+    source: text,
+    http_user_agent: fc.constantFrom<unknown>(
+      '',
+      ' ',
+      'x'.repeat(5000),
+      `${' '.repeat(2000)}x`,
+      null,
+    ),
+    remote_addr: text,
+    url: fc.constantFrom<unknown>(`${ORIGIN}/?q=${'x'.repeat(9000)}`, 'nowhere', null),
+  },
+  { requiredKeys: [] },
+)
+const complete: { readonly [O in TrackingOperation]?: object } = {
+  setEmail: { email_address: 'a@b.example' },
+  viewProduct: { product_id: 7 },
+  search: { search_term: 'mug' },
+  sendCustom: { email: 'a@b.example', event: 'quiz_done' },
+}
+const line = { product_id: 7, quantity: 1, variation: { id: '7', sku: 'm' } }
+const payloadOf = (operation: TrackingOperation) =>
+  /Cart|Wishlist/.test(operation) ? line : (complete[operation] ?? {})
+
+const datasets = fc.record(
+  {
+    eventPrefix: fc.constantFrom('', 'de_', 'search'),
+    events: fc.constant('x'),
+    source: fc.constant('s'),
+  },
+  { requiredKeys: [] },
+)
+
+test('what the page says ok to is not refused', async () => {
+  let sent = 0
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...operations),
+      eventNames,
+      fc.boolean(),
+      fields,
+      fc.constantFrom(...Object.keys(CONFIGS)),
+      datasets,
+      async (operation, event, isComplete, more, key, dataset) => {
+        const given = {
+          ...more,
+          ...(isComplete && payloadOf(operation)),
+          ...(event !== undefined && { event }),
+        }
+        const body = callPage(key, dataset, operation, given)
+        if (!body) return
+        sent++
+        expect(await askGateway(key, body)).toMatchObject({ status: 200 })
+      },
+    ),
+    { numRuns: 1000 },
+  )
+  expect(sent).toBeGreaterThan(100)
+})
+
+test.each(operations)('%s under its own name, or one that no operation has', async (operation) => {
+  for (const event of [undefined, 'own', 'own_name'])
+    expect(
+      callPage('NOTHING1', {}, operation, { ...payloadOf(operation), ...(event && { event }) }),
+    ).toContain('did')
+})

@@ -14,6 +14,8 @@ export type BenchPages = {
   readonly wire: FaultProxy
   /** A page in a context of its own: nothing is cached, nothing is stored. */
   fresh(): Promise<{ page: Page; session: CDPSession; close(): Promise<void> }>
+  /** The search terms of everything that is stored. */
+  terms(): Promise<string[]>
   end(): Promise<void>
 }
 
@@ -26,7 +28,8 @@ export async function startBenchPages(): Promise<BenchPages> {
     limits: UNLIMITED,
   })
   const wire = await startFaultProxy(gateway.url)
-  const shop = await startShop(wire.url, addCustomer(gateway).trackingKey)
+  const { customerId, trackingKey } = addCustomer(gateway)
+  const shop = await startShop(wire.url, trackingKey)
   const browser = await chromium.launch({ executablePath: (await findBrowsers()).chromium ?? '' })
   return {
     shop,
@@ -37,6 +40,10 @@ export async function startBenchPages(): Promise<BenchPages> {
       const session = await context.newCDPSession(page)
       await session.send('Emulation.setCPUThrottlingRate', { rate: CPU_THROTTLE })
       return { page, session, close: () => context.close() }
+    },
+    async terms() {
+      const rows = await gateway.log.read({ customer: customerId, max: 100_000 })
+      return rows.map(({ payload }) => JSON.parse(payload).search_term)
     },
     async end() {
       await browser.close()

@@ -41,6 +41,8 @@ export type Seen = {
   body: string
   /** Ids of the events in it, in order. */
   ids: string[]
+  /** Ids that it asks about, in order. */
+  asked: string[]
   /** `aborted`: the browser ended it before it was taken. A number is the status that was answered. */
   outcome: 'open' | 'aborted' | 'lost' | number
 }
@@ -111,13 +113,14 @@ export async function startFaultProxy(target: string, port = 0): Promise<FaultPr
       at: Date.now(),
       body: '',
       ids: [],
+      asked: [],
       outcome: 'open',
     }
     const isEvents = pathname === '/t/r' || pathname === '/t/batch'
     ;(isEvents ? events : others).push(seen)
     if (!isEvents || seen.method !== 'POST') return forward(request, response, seen)
     seen.body = await textOf(request)
-    seen.ids = idsOf(seen)
+    Object.assign(seen, idsOf(seen))
     const fault = coming.shift() ?? plan(seen)
     response.shouldKeepAlive = false
     if (!(await stays(response, proxy.delayMs))) seen.outcome = 'aborted'
@@ -239,10 +242,12 @@ function stays(response: ServerResponse, ms: number): Promise<boolean> {
   })
 }
 
-function idsOf({ path, query, body }: Seen): string[] {
-  if (path === '/t/r') return [query.get('id') ?? '']
-  const { events } = JSON.parse(body) as { events: { id: string }[] }
-  return events.map(({ id }) => id)
+function idsOf({ path, query, body }: Seen): Pick<Seen, 'ids' | 'asked'> {
+  if (path === '/t/r') return { ids: [query.get('id') ?? ''], asked: [] }
+  const { events } = JSON.parse(body) as { events: { id: string; payload?: object }[] }
+  const idsWhere = (has: boolean) =>
+    events.filter(({ payload }) => !!payload === has).map(({ id }) => id)
+  return { ids: idsWhere(true), asked: idsWhere(false) }
 }
 
 async function bytesOf(stream: AsyncIterable<Buffer>): Promise<Buffer> {

@@ -48,6 +48,11 @@ test.each([
   ['an encoded @ beside a stray %', '/?x=a%40b.example%', '/?x=***'],
   ['an address without a name', '/?jane@shop.example&x=1', '/?***&x=1'],
   ['an address as the fragment', '/#jane%40shop.example', '/#***'],
+  ['an @ encoded four times', '/?x=a%25252540b.example', '/?x=***'],
+  ['what is encoded too often, unread', `/?x=a%${'25'.repeat(6)}b`, '/?x=***'],
+  ['and at any depth', `/?x=a%${'25'.repeat(4000)}b`, '/?x=***'],
+  ['not what is encoded a few times', '/?x=100%2525', '/?x=100%2525'],
+  ['an address without a name but its =', '/?=jane@shop.example', '/?***'],
   // Addresses inside an address.
   ['nested', '/?next=%2Fa%3Ftoken%3Dabc&x=1', '/?next=***&x=1'],
   ['nested twice', '/?next=%2Fa%3Fn%3D%252Fb%253Ftoken%253Dabc', '/?next=***'],
@@ -73,6 +78,8 @@ test.each([
   ['https://user:pass@shop.example/a', 'https://shop.example/a'],
   ['https://user@shop.example', 'https://shop.example'],
   ['https://user:p@ss@shop.example/?x=1', 'https://shop.example/?x=1'],
+  ['https:/user:pass@shop.example/a', 'https:/shop.example/a'],
+  ['https:\\\\user:pass@shop.example\\a@b', 'https:\\\\shop.example\\a@b'],
   ['https://shop.example/@user', 'https://shop.example/@user'],
   ['https://shop.example?a=1', 'https://shop.example?a=1'],
   ['not an address', 'not an address'],
@@ -86,6 +93,10 @@ test('further names are masked, alone and as they are written', () => {
     maskUrl('/?voucher=1&Voucher=2&vouchers=3&größe=4&gr%C3%B6%C3%9Fe=5', ['voucher', 'größe']),
   ).toBe('/?voucher=***&Voucher=2&vouchers=3&größe=***&gr%C3%B6%C3%9Fe=***')
   expect(maskUrl('/?next=%2Fa%3Fvoucher%3D1', ['voucher'])).toBe('/?next=***')
+})
+
+test.each([[''], [','], ['a,,b']])('no name is none to mask: %j', (names) => {
+  expect(mask('/?x#top', namesToMask(names))).toBe('/?x#top')
 })
 
 test('what is masked stays so', () => {

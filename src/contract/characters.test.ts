@@ -1,0 +1,29 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { isLongerThan, lengthOf } from './characters.ts'
+
+const pieces = fc.constantFrom('a', 'é', '字', '😀', '\ud800', '\udc00', '\udc00\ud800', '')
+
+test('characters are code points, half a surrogate pair one', () => {
+  fc.assert(
+    fc.property(fc.array(pieces, { maxLength: 30 }), fc.nat(30), (all, max) => {
+      const text = all.join('')
+      expect(lengthOf(text)).toBe([...text].length)
+      expect(isLongerThan(text, max)).toBe([...text].length > max)
+    }),
+  )
+})
+
+test('no more of a text is read than has to be', () => {
+  let read = 0
+  const text = {
+    length: 1_000_000,
+    *[Symbol.iterator]() {
+      for (; ; read++) yield 'a'
+    },
+  } as unknown as string
+  expect(isLongerThan(text, 1_000_000)).toBe(false)
+  expect(read).toBe(0)
+  expect(isLongerThan(text, 10)).toBe(true)
+  expect(read).toBe(10)
+})

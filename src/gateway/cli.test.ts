@@ -65,6 +65,23 @@ test('a customer has the daily quota of the settings, or one of its own', async 
   expect([await post(), await post()]).toEqual([200, 429])
 })
 
+test('a setting above its bound is refused with its path, and changes nothing', () => {
+  const DATA_DIR = join(folder, 'bounds')
+  const added = run(['customer', 'add', '--origin', 'loopback'], { DATA_DIR })
+  const id = fieldOf('customerId', added.stdout)
+  for (const [config, fault] of [
+    [{ dataLayerName: 'location' }, '  dataLayerName: Expected a JavaScript identifier'],
+    [{ source: 'x'.repeat(2_049) }, '  source: Expected at most 2048 characters'],
+  ] as const) {
+    const { status, stderr } = run(['customer', 'set', id, '--config', JSON.stringify(config)], {
+      DATA_DIR,
+    })
+    expect(status).toBe(64)
+    expect(stderr).toContain(fault)
+  }
+  expect(run(['customer', 'list'], { DATA_DIR }).stdout).not.toMatch(/location|xxx/)
+})
+
 test('a customer that is added, changed and removed is seen by a running gateway', async () => {
   const added = run(['customer', 'add', '--origin', 'https://Shop.example/', '--name', 'A shop'])
   expect(added.status).toBe(0)

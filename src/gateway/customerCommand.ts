@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { validate } from '../contract/index.ts'
 import { type Done, type Fault, failed, misused, told } from './command.ts'
+import { findExcess } from './configBounds.ts'
 import type { CustomerFault } from './customerRow.ts'
 import {
   type Customer,
@@ -250,8 +251,12 @@ function toChange(
   if (!config) return { ok: true, change: rest }
   const merged = Object.entries({ ...before, ...config }).filter(([, value]) => value !== null)
   const checked = readPublicConfig(Object.fromEntries(merged))
-  if (checked.ok) return { ok: true, change: { ...rest, config: checked.config } }
-  const faults = checked.issues.map(({ path, message }) => `  ${path}: ${message}`)
+  const issues = checked.ok ? findExcess(checked.config) : checked.issues
+  if (checked.ok && issues.length === 0)
+    return { ok: true, change: { ...rest, config: checked.config } }
+  const faults = issues.map(({ path, message }) =>
+    path ? `  ${path}: ${message}` : `  ${message}`,
+  )
   return misused('--config is invalid:', ...faults)
 }
 

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { findExcess } from './configBounds.ts'
+import type { PublicConfig } from './publicConfig.ts'
+
+const of = (length: number) => 'x'.repeat(length)
+
+test.each<PublicConfig>([
+  {},
+  { source: of(2_048), remoteAddr: of(2_048), dataLayerPrefix: of(128) },
+  { source: '😀'.repeat(2_048) },
+  { eventPrefix: of(107), events: { addToCart: of(21) } },
+  { events: { sendCustom: of(128) }, pageViewEvent: of(128) },
+  { mask: Array(100).fill(of(100)) },
+  ...['dataLayer', 'shopLayer', '$layer', '_l', 'слой', 'data_layer2', 'onLayer', 'layer'].map(
+    (dataLayerName) => ({ dataLayerName }),
+  ),
+])('within the bounds: %j', (config) => {
+  expect(findExcess(config)).toEqual([])
+})
+
+test.each([
+  [{ source: of(2_049) }, 'source'],
+  [{ remoteAddr: of(2_049) }, 'remoteAddr'],
+  [{ dataLayerPrefix: of(129) }, 'dataLayerPrefix'],
+  [{ events: { addToCart: of(129) } }, 'events.addToCart'],
+  [{ eventPrefix: of(100), events: { addToCart: of(29) } }, 'events.addToCart'],
+  [{ eventPrefix: of(120) }, 'events.viewHomepage'],
+  [{ eventPrefix: of(120), pageViewEvent: of(9) }, 'pageViewEvent'],
+  [{ mask: Array(101).fill('x') }, 'mask'],
+  [{ mask: ['x', of(129)] }, 'mask.1'],
+  [{ ga4: { list: of(16_384) } }, ''],
+])('too much: %j', (config, path) => {
+  const issues = findExcess(config)
+  expect(issues.map((issue) => issue.path)).toContain(path)
+  for (const { message } of issues) expect(message).toMatch(/^Expected at most \d+ /)
+})
+
+test.each([
+  ...['location', 'document', 'name', 'top', 'opener', 'onload', 'onerror', 'Array', 'Object'],
+  ...['constructor', '__proto__', 'toString', 'hasOwnProperty', 'undefined', 'NaN', 'Symbol'],
+  ...['track', 'fetch', 'localStorage', 'history', 'class', 'this', 'window', 'self', 'status'],
+  ...['a.b', 'my layer', '1st', 'a-b', '', 'x;y', 'l[0]', 'a\n', of(129)],
+])('dataLayerName %j can not be a page’s array', (dataLayerName) => {
+  expect(findExcess({ dataLayerName }).map(({ path }) => path)).toEqual(['dataLayerName'])
+})

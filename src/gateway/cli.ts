@@ -18,7 +18,7 @@ const HELP = `shoptrail ${version}
   shoptrail customer list                     list the customers
   shoptrail customer set ID …                 change a customer
   shoptrail customer rotate ID --key KEY      make a new key; the old one ends at once
-  shoptrail customer remove ID --yes          remove a customer; its events stay, its id is not given again
+  shoptrail customer remove ID --yes          remove a customer; its events stay, its id can not be used again
   shoptrail data accept                       go on with databases that are not those of the last start
 
   --origin ORIGIN   an origin whose pages may send events, https://shop.example; several are

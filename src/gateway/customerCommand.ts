@@ -144,7 +144,7 @@ function changeOne(
   if (verb === 'remove') {
     if (!yes)
       return misused(
-        `Removed, ${id} has no keys any more and its pages send nothing; its events stay, and nobody can have its id or its tracking key again. Sure? customer remove ${id} --yes`,
+        `Removed, ${id} has no keys any more and its pages send nothing; its events stay, and its id and tracking key can not be used again. Sure? customer remove ${id} --yes`,
       )
     customers.remove(id)
     return told(`Removed ${id}`)

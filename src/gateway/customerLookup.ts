@@ -1,21 +1,22 @@
 import type { Customer, Customers } from './customers.ts'
 import { Unavailable } from './eventLog.ts'
 
-/** How requests look up whom they are for. */
+/** The part of Customers that requests use. */
 export type CustomerLookup = Pick<Customers, 'find' | 'findByTrackingKey'>
 
-/** When to ask again where an operator has to do something first, seconds. */
+/** Retry-After where an operator has to act first, seconds. */
 const RETRY_SECONDS = 30
-/** When to ask again where there is no customer yet: the first one is usable at once. */
+/** Retry-After without any customer, seconds. Short, since the first one is usable at once. */
 const RETRY_EMPTY_SECONDS = 5
 
 /**
- * The look-up of a gateway. A customer that is not found because data is missing is no unknown customer, and one
- * whose row can not be used is not served with half of it: both throw Unavailable, which is answered 503, so
- * that senders keep what they have.
+ * Looks customers up for requests. It throws Unavailable, so that the answer is 503 and senders keep their events:
+ *
+ * - if the customer is not found and customers.db is empty or damaged: the customer may exist
+ * - if a part of the customer's row can not be used
  */
 export function createCustomerLookup(customers: Customers): CustomerLookup {
-  /** Faults that were reported as a cause, and so logged: once each, not with every event. */
+  /** The faults that were logged, by customer id: each one is logged once, not with every event. */
   const reported = new Map<string, string>()
 
   function usable(customer: Customer | undefined): Customer | undefined {
@@ -30,8 +31,8 @@ export function createCustomerLookup(customers: Customers): CustomerLookup {
 
   function unusable({ customerId, faults }: Customer): Unavailable {
     const parts = faults.map(({ part }) => part).join(' and ')
-    // Without the reasons: they may repeat what is stored.
-    const message = `The stored ${parts} of this customer can not be used. Its operator sees why: npx shoptrail customer list`
+    // The reasons may quote what is stored, so only the log has them.
+    const message = `The stored ${parts} of this customer can not be used. The operator finds the reason with: npx shoptrail customer list`
     const detail = faults.map(({ part, reason }) => `${part}: ${reason}`).join('; ')
     if (reported.get(customerId) === detail) return new Unavailable(message, RETRY_SECONDS)
     reported.set(customerId, detail)

@@ -19,18 +19,18 @@ export type CustomerRow = {
   readonly daily_bytes: number | null
 }
 
-/** What of a customer can not be used as it is stored. */
+/** A part of a customer that can not be used as it is stored. */
 export type CustomerFault = {
   readonly part: 'origins' | 'config' | 'restKey'
-  /** Why, for whoever runs the gateway: it may repeat what is stored. */
+  /** For the operator. Not for strangers, since it may quote what is stored. */
   readonly reason: string
 }
 
 type Read<Value> = { readonly value: Value; readonly reason?: string }
 
 /**
- * Reads a row. One that is damaged, or was written by a newer version, is still a customer, with a fault: it
- * must not be the end of a list or of another customer's events.
+ * Reads a row. A row that is damaged or was written by a newer version gives a customer with faults instead of an
+ * error, so that the list and the other customers are not affected.
  */
 export function toCustomer(row: CustomerRow): Customer {
   const origins = readOrigins(row.origins)
@@ -54,7 +54,7 @@ export function toCustomer(row: CustomerRow): Customer {
         operation as TrackingOperation,
       ]),
     ),
-    // What no key has as its hash.
+    // A hash that no key has.
     restKeyHash: restKey ? Buffer.alloc(HASH_BYTES) : row.rest_key_hash,
     createdAt: row.created_at,
     dailyEvents: row.daily_events ?? undefined,

@@ -45,7 +45,7 @@ export type CustomerChange = {
 
 /**
  * The customers of a gateway, in one SQLite file that the command line writes to as well. Every call throws
- * Unavailable, whose message names the file and what to do, where the file can not be read or written.
+ * Unavailable if the file can not be read or written; the message names the file and the remedy.
  */
 export type Customers = {
   /**
@@ -67,19 +67,16 @@ export type Customers = {
   find(customerId: string): Customer | undefined
   findByTrackingKey(trackingKey: string): Customer | undefined
   /**
-   * False where there is no such customer. Its events and campaigns stay in the log, so its id and its
-   * tracking key are never given again: a new owner would see them, and old pages would send to it.
+   * False if there is no such customer. Its events and campaigns stay in the log, so its id and tracking keys can
+   * never be used again: a new owner would see them, and old pages would send events to the new owner.
    */
   remove(customerId: string): boolean
   /** Whether this was the id of a customer that was removed. */
   isRetired(customerId: string): boolean
   change(customerId: string, change: CustomerChange): Customer | undefined
-  /** Makes a new key; the old one is worth nothing at once, and never given again. Answers the new one. */
+  /** Makes a new key. The old one is invalid at once, and can never be used again. Answers the new one. */
   rotate(customerId: string, key: 'rest' | 'tracking'): string | undefined
-  /**
-   * Why a customer that is not found may still be one: the file has turned out to be damaged, or has nobody in
-   * it. Undefined where it is sound.
-   */
+  /** Why a customer that is not found may exist all the same: the file is damaged or empty. Else undefined. */
   fault(): string | undefined
   close(): void
 }
@@ -90,13 +87,13 @@ export const hasRestKey = (customer: Customer, restKey: string): boolean =>
 
 /** The shortest and the longest restKey that somebody may bring along, characters. */
 const REST_KEY_LENGTH = { min: 16, max: 256 }
-/** What a restKey must be, for people. */
+/** The rule of `isRestKey` for error messages. */
 export const REST_KEY_RULE = `${REST_KEY_LENGTH.min} to ${REST_KEY_LENGTH.max} characters, without white space at its ends`
 
 /**
- * Whether a text can be a restKey that somebody brings along: 16 characters at least, since strangers may
- * guess; 256 at most, since our client takes no longer one; no white space at its ends, since clients cut that
- * off. Shorter ones that are stored already keep working.
+ * Whether a text may be the restKey of a new customer: 16 characters at least, since strangers can guess short ones; 256
+ * at most, the limit of the client; no white space at its ends, since clients trim it. Shorter keys that are already
+ * stored keep working.
  */
 export function isRestKey(text: string): boolean {
   const { length } = [...text]
@@ -109,7 +106,7 @@ const MAX_CACHED = 10_000
 /** When to ask again where the file can not be read, seconds. */
 const RETRY_SECONDS = 5
 const NOBODY =
-  'This gateway has no customers. Is its DATA_DIR the right folder? A first one: npx shoptrail customer add'
+  'This gateway has no customers. Check DATA_DIR, or add the first one: npx shoptrail customer add'
 
 const TABLES = `
   CREATE TABLE IF NOT EXISTS customers (
@@ -177,7 +174,7 @@ export function createCustomers(file: string, now: () => number = Date.now): Cus
   const byKey = new Map<string, Customer>()
   let seenVersion = dataVersion.get()
   let checkedAt = now()
-  /** What was said when the file turned out to be damaged. It does not heal while it is open. */
+  /** The message of the first error that showed damage. Kept, since damage does not go away. */
   let damage: string | undefined
 
   /** Runs what reads or writes the file. */
@@ -233,10 +230,10 @@ export function createCustomers(file: string, now: () => number = Date.now): Cus
     if (select.get(customerId)) return `The customer ${customerId} exists`
     if (selectByKey.get(trackingKey)) return `The tracking key ${trackingKey} is another customer’s`
     if (selectRetired.get('customer_id', customerId))
-      return `${customerId} was the id of a customer that was removed, whose events stay. It is never given again`
+      return `${customerId} was the id of a customer that was removed. Its events are kept, so the id can not be used again`
     const owner = selectRetired.get('tracking_key', trackingKey)
     if (owner)
-      return `${trackingKey} was a tracking key of ${owner}, whose old pages may still send. It is never given again`
+      return `${trackingKey} was a tracking key of ${owner}. Old pages may still send with it, so it can not be used again`
     return undefined
   }
 

@@ -14,9 +14,9 @@ import { createSqliteReports } from './sqlite/reports.ts'
 import { startSupervisedThread } from './sqlite/supervisedThread.ts'
 import { goneError } from './sqlite/thread.ts'
 
-/** Where the data is, and who is told of it. */
+/** Where the data is, and what to call on changes. */
 export type DataOptions = {
-  /** Folder of the databases, made where it is missing. */
+  /** Folder of the databases. Created if it is missing. */
   readonly dataDir: string
   /** Bundle of sqlite/worker.ts, with report-worker.js beside it. */
   readonly workerFile: URL
@@ -25,30 +25,31 @@ export type DataOptions = {
   /** The clock, ms since 1970. */
   readonly now: () => number
   readonly onCommit: OnCommit
-  /** Told of each end of the reports' thread, which is started again. */
+  /** Called each time the reports' thread has ended. It is restarted. */
   readonly onReportsEnd: (error: unknown) => void
-  /** Told when `findFault` may answer something else. */
+  /** Called when the result of `findFault` may have changed. */
   readonly onChange: () => void
-  /** Told once that the data can not be used any more: a file is gone, or the log's thread can not come back. */
+  /** Called once, when only a new process may help: a file is gone, or the log's thread can not be restarted. */
   readonly onFatal: (error: Error) => void
 }
 
-/** All that a gateway keeps. */
+/** Everything that a gateway stores. */
 export type Data = {
   readonly customers: Customers
   readonly log: EventLog & { readonly depth: () => number }
   readonly campaigns: Campaigns
   readonly reports: Reports
-  /** Why the gateway is not ready; undefined where it is. */
+  /** Why the gateway is not ready; undefined if it is. */
   findFault(): string | undefined
-  /** Stores what was accepted, and lets go of the files. */
+  /** Stores the accepted events, then closes the files. */
   close(): Promise<void>
 }
 
 /**
- * Opens the databases of a folder, and makes them where there are none.
+ * Opens the databases of a folder. Creates them in a new one.
  *
- * @throws DataMismatch where they are not those of the last start. Error that names the file or the folder and what to do, where they can not be opened.
+ * @throws DataMismatch if they are not those of the last start. Error that names the file or folder and the remedy, if
+ * they can not be opened.
  */
 export async function openData(options: DataOptions): Promise<Data> {
   const { dataDir, workerFile, onChange } = options

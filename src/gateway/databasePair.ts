@@ -7,12 +7,12 @@ import { type Identity, readIdentity, setCompanion } from './sqlite/identity.ts'
 import { EVENTS_SCHEMA } from './sqlite/store.ts'
 
 /**
- * The databases of a folder are not those of the last start: a disk is not mounted, DATA_DIR is another folder,
- * or a file was moved away or put back. The message names the file and what to do, and not the folder.
+ * The databases in the data folder are not those of the last start: a disk is not mounted, or a file was moved away or
+ * replaced. The message names the file and the remedy. It does not name the folder, since strangers can read it.
  */
 export class DataMismatch extends Error {
   override readonly name = 'DataMismatch'
-  /** What is wrong, without what to do. */
+  /** The fault without the remedy. */
   readonly what: string
   constructor(what: string, remedy: string) {
     super(`${what}. ${remedy}: npx shoptrail data accept`)
@@ -41,19 +41,19 @@ const filesIn = (dataDir: string) => ({
   eventsFile: join(dataDir, 'events.db'),
 })
 
-/** SQLite takes a file of up to one byte for a new database. */
+/** SQLite treats a file of 0 or 1 bytes as a new database. */
 const isThere = (file: string): boolean =>
   (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 1
 
 /**
- * Whether the databases of a folder are those that were used together last. A customers.db alone may be: the
- * first customer is added before the first start.
+ * Checks that customers.db and events.db are those that were last used together. A customers.db without events.db is
+ * correct before the first start, since a customer may be added first.
  *
- * @throws DataMismatch where they are not; Error that names the file where one can not be opened.
+ * @throws DataMismatch if they are not. Error that names the file, if one can not be opened.
  */
 export function checkPair(dataDir: string): void {
   const { customersFile, eventsFile } = filesIn(dataDir)
-  // Both are opened first: a damaged one is worse than one that is missing beside it.
+  // Both are opened before anything else is checked, so that a damaged file is reported as damaged.
   const events = isThere(eventsFile) ? identityIn(eventsFile, EVENTS_SCHEMA) : undefined
   const customers = isThere(customersFile) ? identityIn(customersFile, CUSTOMERS_SCHEMA) : undefined
   if (!customers && events) throw noCustomers()
@@ -68,9 +68,9 @@ const identityIn = (file: string, schema: Schema): Identity =>
   using(openDatabase(file, schema), readIdentity)
 
 /**
- * The same, and makes what is missing in a folder that is new. From then on its databases belong together.
+ * Checks the databases, creates them in a new folder, and records that they are used together.
  *
- * @throws As checkPair.
+ * @throws Like checkPair.
  */
 export function makePair(dataDir: string): void {
   checkPair(dataDir)
@@ -81,11 +81,11 @@ export function makePair(dataDir: string): void {
 }
 
 /**
- * Goes on with the databases that are in a folder, whatever they were used with before. A customers.db that is
- * missing is made, and an events.db at the next start.
+ * Accepts the databases that are in the folder, whatever they were used with before. Creates a missing customers.db;
+ * a missing events.db is created at the next start.
  *
- * @returns What was wrong; undefined where nothing was.
- * @throws Error that names the file where one can not be opened.
+ * @returns The fault that was accepted; undefined if there was none.
+ * @throws Error that names the file, if one can not be opened.
  */
 export function acceptPair(dataDir: string): string | undefined {
   try {
@@ -103,7 +103,7 @@ export function acceptPair(dataDir: string): string | undefined {
   }
 }
 
-/** The events first: where only they know the customers, nothing is missing. */
+/** Records events.db last in customers.db: a crash in between leaves a pair that checkPair accepts. */
 function joinPair(customers: Database, events: Database): void {
   const [one, other] = [readIdentity(customers), readIdentity(events)]
   if (other.companion !== one.id) setCompanion(events, one.id)

@@ -33,7 +33,7 @@ const blockOf = (setting: string, reason: string): string =>
 /** Why the demo can not have its customer; undefined where it can. */
 export const findRetiredDemo = (customers: Customers): string | undefined =>
   customers.isRetired(DEMO_CUSTOMER_ID)
-    ? `the customer ${DEMO_CUSTOMER_ID} was removed, and its id is not given again. With another DATA_DIR there is a new one`
+    ? `the customer ${DEMO_CUSTOMER_ID} was removed, and its id can not be used again. Another DATA_DIR gets a new one`
     : undefined
 
 /** Makes the demo customer where it is missing; answers its restKey if it did. */

@@ -1,25 +1,26 @@
 import { DataMismatch } from './databasePair.ts'
 
-/** How often it is tried again, ms. */
+/** Time between two attempts, ms. */
 const RETRY_MS = 1_000
 
-/** Something that is open, or waits to be. */
+/** Something that is open, or is waiting to be opened. */
 export type Opening<Opened> = {
-  /** Undefined while it waits. */
+  /** Undefined while it is waiting. */
   opened(): Opened | undefined
-  /** Why it waits. */
+  /** Why it is waiting, fit for strangers. */
   reason(): string
-  /** Tries no more; resolves with what is open. */
+  /** Stops the attempts. Resolves with what is open, if anything. */
   stop(): Promise<Opened | undefined>
 }
 
 /**
- * Opens what needs the databases. Where they are not those of the last start, it is tried again every second:
- * once they are put back or accepted, nobody has to start the gateway again.
+ * Opens everything that depends on the databases. After a DataMismatch it tries again every second, so the gateway
+ * needs no restart once the databases are put back or accepted.
  *
- * @param onChange Called when it is open after all.
- * @param onError Told of each new error that is no DataMismatch: it may name folders, so `reason` does not.
- * @throws What `open` throws, if that is no DataMismatch.
+ * @param onChange Called when a later attempt has succeeded.
+ * @param onError Called when a later attempt fails with a new error other than DataMismatch. Its message may contain
+ * paths, so `reason` does not repeat it.
+ * @throws What the first `open` throws, unless it is a DataMismatch.
  */
 export async function openOrWait<Opened>(
   open: () => Promise<Opened>,
@@ -55,7 +56,7 @@ export async function openOrWait<Opened>(
       opened = await open()
       onChange()
     } catch (error) {
-      // Whatever it is now, such as a file that is being copied: it may be mended too.
+      // Any error may be temporary here, such as a file that is still being copied.
       if (!isStopped) wait(error as Error)
     }
   }

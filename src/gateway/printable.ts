@@ -1,20 +1,19 @@
 /**
- * What a terminal may act upon or show otherwise than it is: control characters (escape sequences and line
- * breaks among them), separators of lines, formatting characters (those that turn the direction of text, or
- * can not be seen), halves of surrogate pairs.
+ * Characters that a terminal executes or displays as something else: control characters (escape sequences, line
+ * breaks), line separators, formatting characters (bidirectional overrides, invisible ones), lone surrogates.
  */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 
-/** One line of text as it may be printed: what is unsafe in it is shown as `\n` or `\u{202e}`. */
+/** Escapes the unsafe characters of one line for display: `\n`, `\u{202e}`. */
 export const printable = (line: string): string =>
   line.replace(
     UNSAFE,
     (char) => SHORT[char] ?? `\\u{${(char.codePointAt(0) as number).toString(16)}}`,
   )
 
-/** A line of JSON, with what is unsafe in it escaped as JSON escapes it: it says the same. */
+/** Escapes the unsafe characters of one line of JSON as JSON does, so that its value stays the same. */
 export const printableJson = (line: string): string =>
   line.replace(UNSAFE, (char) =>
     [...Array(char.length).keys()]
@@ -22,7 +21,7 @@ export const printableJson = (line: string): string =>
       .join(''),
   )
 
-/** Prints lines to stdout. A line may hold what anybody typed, so each is made printable. */
+/** Prints lines to stdout. A line may contain user input, so each one is escaped. */
 export const print = (lines: readonly string[]): void =>
   console.log(lines.map(printable).join('\n'))
 

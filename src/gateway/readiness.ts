@@ -1,18 +1,18 @@
-/** How often it is looked, ms. */
-const LOOK_MS = 1_000
+/** Time between two checks, ms. */
+const CHECK_MS = 1_000
 
-/** Tells of each change of the reason why something is not ready. */
+/** Reports each change of readiness. */
 export type Readiness = {
-  /** Looks now, unless it was stopped. */
-  look(): void
+  /** Checks now, unless it was stopped. */
+  check(): void
   stop(): void
 }
 
 /**
- * Looks once a second, and when it is told to.
+ * Checks the readiness once a second, and on `check`.
  *
- * @param findUnready Why it is not ready; undefined where it is.
- * @param onChange Told of each new answer. A first `undefined` is none: what starts is expected to be ready.
+ * @param findUnready Why it is not ready; undefined if it is.
+ * @param onChange Called with each new result. Not called for "ready" at the start, which is expected.
  */
 export function watchReadiness(
   findUnready: () => string | undefined,
@@ -20,17 +20,17 @@ export function watchReadiness(
 ): Readiness {
   let told: string | undefined
   let isStopped = false
-  function look(): void {
+  function check(): void {
     if (isStopped) return
     const reason = findUnready()
     if (reason === told) return
     told = reason
     onChange(reason)
   }
-  const timer = setInterval(look, LOOK_MS)
+  const timer = setInterval(check, CHECK_MS)
   timer.unref()
   return {
-    look,
+    check,
     stop() {
       isStopped = true
       clearInterval(timer)

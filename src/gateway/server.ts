@@ -83,14 +83,13 @@ export type GatewayOptions = {
    */
   readonly onUnknownProxy?: (peer: string) => void
   /**
-   * Told each time the gateway becomes ready or not, with the reason, and at the start where it is not. Default:
-   * nobody.
+   * Called each time the readiness or its reason changes; undefined is ready. Called at the start only if the gateway
+   * is not ready. Default none.
    */
   readonly onReadiness?: (reason: string | undefined) => void
   /**
-   * Told once that the gateway can not go on and only a new start of the process may help: a file that it has
-   * open was removed or replaced, or the thread of the log ends again and again. It answers 503 until it is
-   * closed. Default: nobody.
+   * Called once, when only a new process may help: an open database was removed or replaced, or the log's thread has
+   * ended too often. The gateway answers 503 until it is closed. Default none.
    */
   readonly onFatal?: (error: Error) => void
 }
@@ -100,11 +99,11 @@ export type Gateway = {
   readonly port: number
   /** Its address on this machine, without a slash at its end. */
   readonly url: string
-  /** Why it is not ready; undefined where it is. */
+  /** Why it is not ready; undefined if it is. */
   readonly findUnready: () => string | undefined
   /**
-   * Whether the data is open. While it is not, since the databases are not those of the last start, all is
-   * answered 503, and what of the data is asked for here throws an Error with the reason.
+   * Whether the data is open. It is not while the databases are not those of the last start: then every request is
+   * answered 503, and the properties below that need the data throw an Error with the reason.
    */
   readonly isOpen: () => boolean
   readonly customers: Customers
@@ -122,18 +121,18 @@ export type Gateway = {
   close(): Promise<void>
 }
 
-/** Nothing that a gateway answers which can not go on is worth a long wait, ms. */
+/** How long a gateway that can not go on waits for clients that are reading answers, ms. */
 const FATAL_PATIENCE_MS = 500
 
-/** What there is once the data is open. */
+/** What exists once the data is open. */
 type Opened = Pick<Gateway, 'demo' | 'demoBlock' | 'demoRestKey'> & {
   readonly data: Data
   readonly routes: ReturnType<typeof createRoutes>
 }
 
 /**
- * Starts a gateway. Where the databases are not those of the last start, it listens, is not ready, and goes on
- * within a second once they are put back or accepted (`shoptrail data accept`).
+ * Starts a gateway. If the databases are not those of the last start, it listens, is not ready, and becomes ready
+ * within about a second after they are put back or accepted (`shoptrail data accept`).
  *
  * @throws Error when the port is taken (`code` is EADDRINUSE), the data can not be opened, the script has
  * not been built, or the process may not open as many files as there may be connections.
@@ -156,7 +155,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const addresses = createAddresses(trustedProxies, publicUrl)
   const metrics = createMetrics(() => opening?.opened()?.data.log.depth() ?? 0)
   let isStopping = false
-  /** How long a stop waits for answers that are being taken. */
+  /** How long a stop waits for clients that are reading answers, ms. */
   let patienceMs = options.requestTimeoutMs
   let opening: Opening<Opened> | undefined
   const readiness = watchReadiness(findUnready, options.onReadiness ?? (() => {}))
@@ -167,16 +166,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     return open ? open.data.findFault() : opening?.reason()
   }
 
-  /** All that needs the data. */
+  /** Opens everything that needs the data. */
   async function open(): Promise<Opened> {
     const data = await openData({
       ...{ dataDir, workerFile, now, queue: options.queue },
       onCommit: metrics.commit,
       onReportsEnd: (error) => onError(error, 'the thread of the reports'),
-      onChange: readiness.look,
+      onChange: readiness.check,
       onFatal(error) {
         patienceMs = FATAL_PATIENCE_MS
-        readiness.look()
+        readiness.check()
         options.onFatal?.(error)
       },
     })
@@ -210,7 +209,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
 
   try {
-    opening = await openOrWait(open, readiness.look, (error) => onError(error, 'the data'))
+    opening = await openOrWait(open, readiness.check, (error) => onError(error, 'the data'))
     const { opened, reason, stop: stopOpening } = opening
     const bounds = {
       addresses,
@@ -237,8 +236,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       metricsServer.close()
       throw error
     })
-    // Behind what the caller says of the start.
-    setImmediate(readiness.look)
+    // After the caller has logged the start.
+    setImmediate(readiness.check)
 
     const stop = async (): Promise<void> => {
       isStopping = true

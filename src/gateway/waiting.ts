@@ -1,12 +1,12 @@
 import { answer, eventIdOf, headersFor, refuse } from './answers.ts'
 import { refuseScript } from './serveScript.ts'
 
-/** When to ask again, seconds: an operator has to do something first. */
+/** Retry-After, seconds. Long, since an operator has to act first. */
 const RETRY_SECONDS = 30
 
 /**
- * What a gateway answers before its data is open: it is alive, and 503 with the reason to everything else, so
- * that senders keep what they have.
+ * The answers of a gateway whose data is not open: 200 at /livez, 503 with the reason everywhere else, so that senders
+ * keep their events.
  */
 export function answerWaiting(request: Request, reason: string): Response {
   const { pathname } = new URL(request.url)

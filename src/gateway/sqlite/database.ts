@@ -6,9 +6,9 @@ import { makeIdentity } from './identity.ts'
 export type Schema = {
   /** SQL that makes what is missing. */
   readonly tables: string
-  /** A SELECT that only a database with our tables can compile: another application's is left as it is. */
+  /** A SELECT that compiles only if the tables are ours. Another application's database is not changed. */
   readonly probe: string
-  /** Whether it is small enough to be checked for damage as a whole at each open. Default false. */
+  /** Whether it is small enough for a full integrity check at each open. Default false. */
   readonly isSmall?: boolean
 }
 
@@ -43,26 +43,26 @@ export function openDatabase(file: string, schema?: Schema): Database.Database {
 }
 
 /**
- * Closes a database with all its commits in the file itself. Where that was moved away, SQLite would leave the last
- * ones in the -wal, which did not move along, and would spoil whatever is put in the file's place.
+ * Writes the -wal to the database, empties it, and closes the database. SQLite does not do this for a file that was
+ * moved away: its last commits would stay in the -wal, and would corrupt a backup that is put in its place.
  */
 export function closeDatabase(database: Database.Database): void {
   if (!database.open) return
   try {
-    // Readers are not waited for.
+    // Does not wait for readers.
     database.pragma('busy_timeout = 0')
     database.pragma('wal_checkpoint(TRUNCATE)')
   } catch {
-    // A full or broken disk: the commits are safe in the -wal, and the next one that opens the file finds them.
+    // The disk is full or broken. The commits are safe in the -wal: the next open reads them.
   }
   database.close()
 }
 
 /**
- * Before anything is written: a database without a table is new, any other one has ours or is not ours.
+ * Refuses a database that has tables, but not ours. Call it before anything is written.
  *
  * @param probe See Schema.
- * @throws Error that names the file, where it is not ours.
+ * @throws Error that names the file, if it is not ours.
  */
 export function refuseForeign(database: Database.Database, probe: string): void {
   const tables = database.prepare<[], number>('SELECT count(*) FROM sqlite_schema').pluck().get()
@@ -98,7 +98,7 @@ function keepDurable(database: Database.Database, file: string): void {
 export const isDamaged = (error: unknown): boolean =>
   /^SQLITE_(NOTADB|CORRUPT)/.test((error as { code?: string }).code ?? '')
 
-/** An error of a database for whoever runs the gateway: which file, and what to do. */
+/** Describes an error of a database for the operator: the file and the remedy. */
 export function explain(file: string, error: unknown): string {
   const { code = '', message } = error as { code?: string; message: string }
   if (isDamaged(error))

@@ -1,57 +1,58 @@
 import { type BigIntStats, statSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 
-/** How often it is looked, ms. */
-const LOOK_MS = 400
+/** Time between two checks, ms. */
+const CHECK_MS = 400
 /**
- * A file counts as gone when so many looks in a row say so: a connection that ends deletes its -wal and -shm
- * a moment before that is known here.
+ * Checks in a row that must fail. A connection that closes deletes its -wal and -shm shortly before this process
+ * knows that it has closed.
  */
-const LOOKS = 2
+const FAILED_CHECKS = 2
 const GONE = 'gone'
-/** Errors of stat that say that the file is not there any more: removed, or its file system is. */
+/** stat errors which mean that the file, or its file system, has been removed. */
 const GONE_CODES = ['ENOENT', 'ENOTDIR', 'ESTALE']
 
 const idOf = ({ dev, ino }: BigIntStats): string => `${dev}:${ino}`
 
-/** Which file is at a path, whatever is in it: its device and inode, or `gone`. */
+/** Device and inode of the file at a path; `gone` if there is none. */
 export function fileIdOf(path: string): string {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
   return stats ? idOf(stats) : GONE
 }
 
 /**
- * Looks, more than once a second, whether files are still those that are there now. A file that was removed or
- * replaced is written on by the process that has it open, and what it writes is lost: in WAL mode SQLite does
- * not notice.
+ * Reports within about a second when one of these files is removed or replaced by another file. In WAL mode SQLite
+ * does not check: it would go on writing to the removed file, and everything it writes would be lost.
  *
- * @param onGone Called once, with the path of the first one that is not.
- * @returns What ends it.
+ * A file whose content is overwritten in place (`cp backup.db events.db`) keeps its inode and is not detected.
+ *
+ * @param onGone Called once, with the path of the first such file.
+ * @returns Stops the checks.
  */
 export function watchFiles(paths: readonly string[], onGone: (path: string) => void): () => void {
-  const files = paths.map((path) => ({ path, id: fileIdOf(path), looks: 0 }))
-  let isLooking = false
+  const files = paths.map((path) => ({ path, id: fileIdOf(path), failed: 0 }))
+  let isChecking = false
   let isStopped = false
 
-  async function look(file: (typeof files)[number]): Promise<void> {
+  async function check(file: (typeof files)[number]): Promise<void> {
     const id = await currentIdOf(file.path)
     if (file.id === GONE && id) file.id = id
-    file.looks = id && id !== file.id ? file.looks + 1 : 0
+    file.failed = id && id !== file.id ? file.failed + 1 : 0
   }
 
-  async function lookAtAll(): Promise<void> {
-    // Looks must not gather where a disk hangs.
-    if (isLooking) return
-    isLooking = true
-    await Promise.all(files.map(look))
-    isLooking = false
-    const gone = files.find(({ looks }) => looks >= LOOKS)
+  async function checkAll(): Promise<void> {
+    // On a disk that hangs, checks must not pile up.
+    if (isChecking) return
+    isChecking = true
+    await Promise.all(files.map(check))
+    isChecking = false
+    const gone = files.find(({ failed }) => failed >= FAILED_CHECKS)
     if (!gone || isStopped) return
     stop()
     onGone(gone.path)
   }
 
-  const timer = setInterval(lookAtAll, LOOK_MS)
+  const timer = setInterval(checkAll, CHECK_MS)
   timer.unref()
 
   function stop(): void {
@@ -61,7 +62,7 @@ export function watchFiles(paths: readonly string[], onGone: (path: string) => v
   return stop
 }
 
-/** The same as fileIdOf; undefined where it can not be told now. */
+/** Like fileIdOf, without blocking; undefined if stat fails for another reason. */
 async function currentIdOf(path: string): Promise<string | undefined> {
   try {
     return idOf(await stat(path, { bigint: true }))

@@ -1,24 +1,27 @@
 import { chmodSync, closeSync, openSync, realpathSync, statSync } from 'node:fs'
 
-/** For its owner alone: the databases hold e-mail addresses. */
+/** Read and write for the owner only: the databases contain e-mail addresses. */
 const PRIVATE = 0o600
 /** Permissions of everybody but the owner. */
 const OTHERS = 0o077
 
-/** A database's file and the two that SQLite keeps beside it, which go with the target of a symbolic link. */
+/**
+ * The paths of a database, its -wal and its -shm. SQLite resolves symbolic links, so the last two are in the folder
+ * of the link's target.
+ */
 export function filesOf(file: string): readonly string[] {
   const path = realpathSync(file)
   return [path, `${path}-wal`, `${path}-shm`]
 }
 
 /**
- * Makes the file where it is missing, for its owner alone whatever the umask is. SQLite gives the files beside
- * it the same mode.
+ * Creates the file with mode 0600, whatever the umask is, if it does not exist. SQLite creates the -wal and the -shm
+ * with the mode of the database.
  *
- * A file that is there is never opened: POSIX drops the locks of a process on a file when it closes any
- * descriptor of it (https://www.sqlite.org/howtocorrupt.html, 2.2).
+ * An existing file is not opened here: closing any descriptor of a file drops the POSIX locks that the process holds
+ * on it (https://www.sqlite.org/howtocorrupt.html, 2.2).
  *
- * @throws Error where something that is no file is in its place.
+ * @throws Error if the path is not a regular file.
  */
 export function makeFile(file: string): void {
   const stats = statSync(file, { throwIfNoEntry: false })
@@ -31,15 +34,15 @@ export function makeFile(file: string): void {
     closeSync(openSync(file, 'wx', PRIVATE))
     chmodSync(file, PRIVATE)
   } catch (error) {
-    // Made by another process meanwhile, or a symbolic link to a file that SQLite makes.
+    // Another process has just created it, or it is a symbolic link whose target SQLite will create.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }
 
 /**
- * Takes the permissions of everybody but the owner from a database's files.
+ * Removes the permissions of group and others from a database, its -wal and its -shm.
  *
- * @throws Error that names the file, where it is somebody else's.
+ * @throws Error that names the file, if this process may not change its mode.
  */
 export function makePrivate(file: string): void {
   for (const path of filesOf(file)) {
@@ -49,7 +52,7 @@ export function makePrivate(file: string): void {
       chmodSync(path, PRIVATE)
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
-      // The last connection of another process has just deleted it.
+      // The last connection of another process has just deleted the -wal or the -shm.
       if (code === 'ENOENT') continue
       throw new Error(
         `${path} can be read by others, and this process may not change that (${code}). Its owner can: chmod 600 ${path}`,

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto'
 import type { Database } from 'better-sqlite3'
 
 /**
- * Which database this is, whatever it is called and wherever it lies, and which other one it was used with: one
- * that is missing or another one shows.
+ * A random id stored in the database, and the id of the database that it is used with. A database that is missing,
+ * or was swapped with one of another folder, can thus be detected.
  */
 export type Identity = {
-  /** A random id, made once. */
+  /** UUID, created with the database. */
   readonly id: string
-  /** The id of the other database; null until they are used together. */
+  /** The id of the other database; null until the first start. */
   readonly companion: string | null
 }
 
@@ -20,7 +20,7 @@ const TABLE = `
 `
 const SELECT = 'SELECT id, companion FROM identity'
 
-/** Gives a database an identity where it has none: it is new, or of an earlier version. */
+/** Creates the identity of a database that has none, because it is new or of an earlier version. */
 export function makeIdentity(database: Database): void {
   database.exec(TABLE)
   if (database.prepare(SELECT).get()) return

@@ -30,9 +30,9 @@ export type ReportOptions = ReportFiles & {
   readonly workerFile: URL
   /** How long `read` waits for the log to be counted, ms. Default 5,000. */
   readonly patienceMs?: number
-  /** Called each time the thread has ended and nobody closed it. */
+  /** Called each time the thread has ended without `close`. */
   readonly onEnd?: (error: unknown) => void
-  /** When it is started again. Default: after half a second, at first. */
+  /** Delays of the restarts. Default: 0.5 s, doubled each time, up to 60 s. */
   readonly backoff?: Pick<RestartOptions, 'baseMs' | 'maxMs'>
 }
 /** What the thread is started with. */
@@ -54,8 +54,8 @@ const BACKOFF = { baseMs: 500, maxMs: 60_000 }
 
 /**
  * Reports over the SQLite log, in a thread of their own that starts with the first call of `follow` or
- * `read` and follows the log from then on. Who never calls them pays nothing. A thread that ends is started
- * again, without end and ever more slowly; `read` rejects with Unavailable meanwhile.
+ * `read` and follows the log from then on. Who never calls them pays nothing. A thread that ends is
+ * restarted with backoff, without a limit; until then `read` rejects with Unavailable.
  *
  * Several gateways of one machine may share both files. The reports file holds only what can be counted
  * again from the log: it may be deleted while no gateway runs.
@@ -66,7 +66,7 @@ const BACKOFF = { baseMs: 500, maxMs: 60_000 }
 export function createSqliteReports(options: ReportOptions): Reports {
   const { workerFile, eventsFile, reportsFile, patienceMs = 5_000, onEnd = () => {} } = options
   let thread: Thread | undefined
-  /** Why there is no thread; undefined where there is one, or was none yet. */
+  /** Why the thread has ended; undefined while it runs or before it was started. */
   let away: unknown
   let isClosed = false
   const restart = createRestart({ ...BACKOFF, ...options.backoff, start })
@@ -141,7 +141,7 @@ function startThread(workerFile: URL, start: Start, onEnd: (error: unknown) => v
     return promise
   }
 
-  /** A disk that hangs must not keep anybody waiting for ever. */
+  /** Rejects a question that is not answered in time, such as on a disk that hangs. */
   function giveUp(number: number): void {
     take(number)?.reject(failed(new Error('The thread answers too slowly')))
   }

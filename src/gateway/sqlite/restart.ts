@@ -1,28 +1,28 @@
-/** Starts something again that has ended. */
+/** Restarts something that has ended. */
 export type Restart = {
-  /** To be called each time it has ended, or could not be started. */
+  /** Call it each time the thing has ended or has failed to start. */
   ended(error: Error): void
-  /** Starts nothing any more. */
+  /** Cancels a pending restart. */
   stop(): void
 }
 
-/** How something is started again, and when that is given up. */
+/** How something is restarted, and when to give up. */
 export type RestartOptions = {
-  /** Starts it; tells of a failure by `ended`. */
+  /** Starts it. Reports a failure by calling `ended`. */
   readonly start: () => void
   /** Called instead of `start` after too many tries, with the last error. */
   readonly giveUp?: (error: Error) => void
-  /** Tries in a row, counted anew once it has run for `stableMs`. Default: without end. */
+  /** Restarts in a row. The count starts again at 0 once it has run for `stableMs`. Default: no limit. */
   readonly maxTries?: number
-  /** Time before the first try, ms; twice as long before each further one, up to `maxMs`. Default 200. */
+  /** Delay before the first restart, ms. It doubles with each further one, up to `maxMs`. Default 200. */
   readonly baseMs?: number
   /** Default 30,000. */
   readonly maxMs?: number
-  /** What has run for so long is not one that ends again and again, ms. Default 60,000. */
+  /** Run time after which it counts as stable, ms. Default 60,000. */
   readonly stableMs?: number
 }
 
-/** Exponential backoff, for what was running when this is called. */
+/** Exponential backoff. The thing is running when this is called. */
 export function createRestart(options: RestartOptions): Restart {
   const { start, giveUp = () => {}, maxTries = Number.POSITIVE_INFINITY } = options
   const { baseMs = 200, maxMs = 30_000, stableMs = 60_000 } = options

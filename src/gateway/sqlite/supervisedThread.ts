@@ -4,31 +4,31 @@ import { fileIdOf } from './fileWatch.ts'
 import { createRestart, type RestartOptions } from './restart.ts'
 import { goneError, type SqliteThread, startSqliteThread, type ThreadOptions } from './thread.ts'
 
-/** What a supervised thread needs beside its file. */
+/** Options of a supervised thread. */
 export type Supervision = Pick<ThreadOptions, 'deadlineMs'> & {
   /**
-   * Called once, when the thread can not come back: it ended too often, or its file is not the one that was
-   * opened. Nothing is answered from then on; only a new start of the process may help.
+   * Called once, when the thread can not be restarted: it has ended too often, or its file was removed or replaced.
+   * Every question is rejected from then on. Only a new process may help.
    */
   readonly onFatal?: (error: Error) => void
-  /** Called when the thread has ended or is there again. */
+  /** Called when the thread has ended and when it has been restarted. */
   readonly onChange?: () => void
-  /** When it is started again. Default: 5 tries in 6 seconds. */
+  /** Default: 5 restarts in a row, after 0.2, 0.4, 0.8, 1.6 and 3.2 s. */
   readonly backoff?: Pick<RestartOptions, 'maxTries' | 'baseMs' | 'stableMs'>
 }
 
 const MAX_TRIES = 5
-/** When to try again, seconds. */
+/** Retry-After, seconds. */
 const RETRY_SECONDS = 5
 
 /**
- * Starts a thread, and starts it again when it has ended: after an error of ours, or without memory. What it
- * was asked when it ended is rejected with Unavailable, and so is what it is asked while it is away.
+ * Starts a thread, and restarts it with backoff when it ends, such as after a bug or out of memory. Questions that
+ * were being answered, and questions during the restart, are rejected with Unavailable.
  *
- * A thread that hangs is not ended: it waits for a disk, which nothing here can hurry, and what it has begun may
- * still become durable. Its questions have deadlines, and the queue in front of the log says that it is slow.
+ * A thread that hangs is not terminated: it waits for the disk, and a commit that has begun may still become durable.
+ * Its questions have a deadline, and the queue in front of the log reports that it is slow.
  *
- * @throws Error when the file can not be opened as a durable store.
+ * @throws Error if the file can not be opened as a durable store.
  */
 export async function startSupervisedThread(
   file: string,
@@ -50,11 +50,11 @@ export async function startSupervisedThread(
       starting = again()
     },
     giveUp: (error) =>
-      fail(new Error(`The thread of ${name} can not be started again: ${tell(error)}`)),
+      fail(new Error(`The thread of ${name} can not be started again: ${messageOf(error)}`)),
   })
 
-  /** Whoever asks whether the gateway is ready is told, and need not know the folder. */
-  const tell = ({ message }: Error): string => message.replaceAll(file, name)
+  /** The message without the folder, since /readyz shows it to strangers. */
+  const messageOf = ({ message }: Error): string => message.replaceAll(file, name)
 
   const start = async () => {
     thread = await startSqliteThread(file, workerFile, {
@@ -68,7 +68,7 @@ export async function startSupervisedThread(
 
   async function again(): Promise<void> {
     try {
-      // A file that is missing would be made, and be empty.
+      // A missing file would be created, and would be empty.
       if (fileIdOf(file) !== opened) return fail(goneError(file))
       await start()
       if (isClosed) await thread?.close()
@@ -80,7 +80,7 @@ export async function startSupervisedThread(
 
   function onEnd(error: Error): void {
     thread = undefined
-    away = `The thread of ${name} has ended and is started again (${tell(error)})`
+    away = `The thread of ${name} has ended and is started again (${messageOf(error)})`
     onChange()
     if (!isFatal) restart.ended(error)
   }
@@ -89,7 +89,7 @@ export async function startSupervisedThread(
     if (isFatal || isClosed) return
     isFatal = true
     away = error.message
-    // At once, not with the server: a file that was moved away gets what is still in its -wal.
+    // Now, not when the server has closed: this writes the rest of the -wal to a file that was moved away.
     void thread?.close()
     onFatal(error)
   }

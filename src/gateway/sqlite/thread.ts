@@ -27,45 +27,45 @@ export type Question = Asked & { readonly number: number }
 /** Number 0 is the first word of the worker: the store is open. */
 export type Reply =
   | { readonly number: number; readonly value: unknown }
-  /** `isDamage`: the file is damaged, and `error` says which one and what to do. */
+  /** `isDamage`: the file is damaged, and `error` names it and the remedy. */
   | { readonly number: number; readonly error: string; readonly isDamage: boolean }
 
 /** The thread that has the SQLite file of the events and the campaigns. It answers in order. */
 export type SqliteThread = {
   /**
-   * Rejects with Unavailable where it can not be done, where the thread ends meanwhile (then the outcome is
-   * unknown), and from the close on.
+   * Rejects with Unavailable if it fails, if the thread ends meanwhile (then the outcome is unknown), and after
+   * `close`.
    */
   ask(question: Asked): Promise<unknown>
-  /** Why it answers no more, for whoever runs the gateway; undefined while it does. */
+  /** Why every question is rejected; undefined while they are not. */
   fault(): string | undefined
   /** Resolves when what was asked before is done and the file is closed. */
   close(): Promise<void>
 }
 
-/** What may be said of a thread when it is started. */
+/** Options of a thread. */
 export type ThreadOptions = {
-  /** Called once, where the thread has ended and nobody closed it. */
+  /** Called once, if the thread has ended without `close`. */
   readonly onEnd?: (error: Error) => void
-  /** Called once, where its file or one beside it was removed or replaced. It answers nothing from then on. */
+  /** Called once, if the file, its -wal or its -shm was removed or replaced. All questions are rejected from then on. */
   readonly onGone?: (error: Error) => void
   /**
-   * A question but `append` that has no answer after this is rejected, ms. Default 15,000. An append has the
-   * deadline of the queue in front of the log.
+   * Deadline of every question except `append`, ms. Default 15,000. The queue in front of the log has a deadline for
+   * appends.
    */
   readonly deadlineMs?: number
 }
 
-/** When to try again, seconds. */
+/** Retry-After, seconds. */
 const RETRY_SECONDS = 5
 const DEADLINE_MS = 15_000
 /**
- * Far above what a commit or a list needs (some 50 MB), so that something that grows without end takes its
- * thread down, which is started again, and not the process.
+ * Far above what a commit or a list needs (about 50 MB). A leak ends the thread, which is restarted, and not the
+ * process.
  */
 const LIMITS = { maxOldGenerationSizeMb: 256 }
 
-/** Why nothing is written to a file that is not the one that was opened. */
+/** The error of a file that is not the one that was opened. */
 export const goneError = (path: string): Error =>
   new Error(`${basename(path)} was removed or replaced while the gateway had it open`)
 
@@ -110,7 +110,7 @@ export async function startSqliteThread(
   const opened = new Promise<unknown>((resolve, reject) => waiting.set(0, { resolve, reject }))
   await opened
   try {
-    // The path that was given, since a symbolic link in it may lead elsewhere; those beside lie by the target.
+    // The given path too: a symbolic link in it may be changed, while the files at its former target stay.
     stopWatching = watchFiles([file, ...filesOf(file)], (path) => {
       const error = goneError(path)
       fault ??= error.message
@@ -152,7 +152,7 @@ export async function startSqliteThread(
     })
   }
 
-  /** A disk that hangs must not keep anybody waiting for ever. */
+  /** Rejects a question whose deadline is over, such as on a disk that hangs. */
   function giveUp(number: number): void {
     take(number)?.reject(new Unavailable('The event log answers too slowly', RETRY_SECONDS))
   }
@@ -173,7 +173,7 @@ export async function startSqliteThread(
   async function close(): Promise<void> {
     isClosing = true
     stopWatching()
-    // That the file could not be closed well is mended by the next one that opens it.
+    // A failed close loses nothing: the next open reads the -wal.
     if (isRunning) await send({ kind: 'close' }).catch(() => {})
     await worker.terminate()
   }

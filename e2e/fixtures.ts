@@ -220,9 +220,11 @@ export const search = (page: Page, ...terms: readonly string[]): Promise<void> =
 
 /**
  * Lets time pass by the page's own clock, which `page.clock.install` must have taken over: in steps, each
- * with a real request there and back, so that what a timer began has its answer before the next.
+ * with a real request there and back, so that what a timer began has its answer before the next. A step is
+ * shorter than the limits of an attempt (30 s) and of a turn (15 s): the faked clock moves `AbortSignal.timeout`
+ * too, so a longer step gives up requests that have had no time.
  */
-export async function passTime(page: Page, ms: number, stepMs: number): Promise<void> {
+export async function passTime(page: Page, ms: number, stepMs = 5_000): Promise<void> {
   for (let passed = 0; passed < ms; passed += stepMs) {
     await page.clock.runFor(stepMs)
     await page.evaluate(() => fetch('/nothing').then(() => {}))

@@ -28,7 +28,7 @@ test('down for ten minutes: a bounded number of attempts, then everything', asyn
   expect(wire.events.length).toBeLessThanOrEqual(MOST_ATTEMPTS)
   expect(await keptIn(page)).toBe(3)
   wire.heal()
-  await page.clock.runFor('03:00')
+  await passTime(page, 180_000)
   await expectStored(['one', 'two', 'three'])
   await expectNothingKept(page)
 })
@@ -44,7 +44,7 @@ test('the backoff starts anew with online, a new page and success', async ({
   wire.always({ status: 503 })
   await page.goto(shop.page('/a'))
   await search(page, 'one')
-  await passTime(page, 160_000, 20_000)
+  await passTime(page, 160_000)
   const before = wire.events.length
   await page.evaluate(() => void dispatchEvent(new Event('online')))
   await expect.poll(() => wire.events.length).toBe(before + 1)
@@ -79,7 +79,7 @@ test('an idle page makes no requests', async ({ page, shop, wire, expectStored }
   await search(page, 'one')
   await expectStored(['one'])
   await expectNothingKept(page)
-  await passTime(page, 600_000, 60_000)
+  await passTime(page, 600_000)
   expect(wire.events).toHaveLength(1)
 })
 

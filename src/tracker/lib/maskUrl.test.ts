@@ -12,6 +12,7 @@ test.each([
   ['in brackets', '/?user[email]=abc', '/?user[email]=***'],
   ['encoded brackets', '/?user%5Bemail%5D=abc', '/?user%5Bemail%5D=***'],
   ['an encoded name', '/?%74oken=abc', '/?%74oken=***'],
+  ['a name encoded twice', '/?%2574oken=abc', '/?%2574oken=***'],
   ['an encoded name beside a stray %', '/?%74oken%=abc', '/?%74oken%=***'],
   ['code', '/?code=abc', '/?code=***'],
   ['not discount_code', '/?discount_code=SUMMER', '/?discount_code=SUMMER'],
@@ -53,6 +54,7 @@ test.each([
   ['and at any depth', `/?x=a%${'25'.repeat(4000)}b`, '/?x=***'],
   ['not what is encoded a few times', '/?x=100%2525', '/?x=100%2525'],
   ['an address without a name but its =', '/?=jane@shop.example', '/?***'],
+  ['an @ in the name of an encoded parameter', '/?x=1%26a@b.example%3D2', '/?x=***'],
   // Addresses inside an address.
   ['nested', '/?next=%2Fa%3Ftoken%3Dabc&x=1', '/?next=***&x=1'],
   ['nested twice', '/?next=%2Fa%3Fn%3D%252Fb%253Ftoken%253Dabc', '/?next=***'],

@@ -4,10 +4,9 @@
 
 /** A version 4 UUID: tells nothing. */
 export function uuid4(): string {
-  const random = crypto.getRandomValues(new Uint8Array(31))
-  let next = 0
-  return '10000000-1000-4000-8000-100000000000'.replace(/[018]/g, (digit) =>
-    (+digit ^ ((random[next++] as number) & (15 >> (+digit / 4)))).toString(16),
+  const random = crypto.getRandomValues(new Uint8Array(36))
+  return '10000000-1000-4000-8000-100000000000'.replace(/[018]/g, (digit, at) =>
+    (+digit ^ ((random[at] as number) & (15 >> (+digit / 4)))).toString(16),
   )
 }
 

@@ -9,17 +9,7 @@ import {
   picklist,
 } from 'valibot'
 import { isLongerThan } from './characters.ts'
-import {
-  count,
-  email,
-  expected,
-  isBounded,
-  MAX_TEXT_CHARACTERS,
-  rule,
-  shortText,
-  text,
-} from './fields.ts'
-import { kindOf } from './kindOf.ts'
+import { count, email, isBounded, MAX_TEXT_CHARACTERS, rule, shortText, text } from './fields.ts'
 
 /** The longest `content.html`, in characters (code points). */
 export const MAX_HTML_CHARACTERS = 512_000
@@ -33,12 +23,12 @@ const isMoment = (value: unknown): boolean => {
 }
 
 const oneOf = <const T extends readonly (string | number)[]>(options: T) =>
-  picklist(options, expected(options.join(' or ')))
+  picklist(options, options.join(' or '))
 
 /** A filter that is empty, blank or null is left out. */
 const filter = rule<string | null | undefined, string | undefined>(
   (value) => isBounded(value ?? ''),
-  `text of at most ${MAX_TEXT_CHARACTERS} characters`,
+  'text',
   (given) => (given?.trim() ? given : undefined),
 )
 
@@ -59,19 +49,18 @@ export const createSchema = object({
   sender: object({ name: text, sender: email, reply_to: email }),
   audience: object({
     audience_type: oneOf(['all']),
-    smart_sending: boolean(expected('true or false')),
+    smart_sending: boolean('true or false'),
   }),
   subject: object({ name: text, subject_line: text, preview_text: text }),
   content: object({
     html: custom<string>(
       (value) =>
         typeof value === 'string' && !isLongerThan(value, MAX_HTML_CHARACTERS) && !!value.trim(),
-      ({ input }) =>
-        `Expected HTML of 1 to ${MAX_HTML_CHARACTERS} characters, not blank, received ${kindOf(input)}`,
+      `HTML of 1 to ${MAX_HTML_CHARACTERS} characters, not blank`,
     ),
   }),
   scheduling: object({
-    send_at: custom<string>(isMoment, expected('a moment of the calendar as YYYY-MM-DD HH:MM')),
+    send_at: custom<string>(isMoment, 'a moment of the calendar as YYYY-MM-DD HH:MM'),
     use_optimal_time: oneOf([0, 1]),
     optimize_for: oneOf(['opening', 'buying']),
   }),
@@ -80,19 +69,14 @@ export const createSchema = object({
 
 /** `id` is sent as one path segment, so it must be well-formed text and neither `.` nor `..`. */
 export const getEmailReportSchema = object({
-  id: custom<string>(
-    (value) => {
-      if (!isBounded(value) || !value.trim() || /^\.\.?$/.test(value)) return false
-      try {
-        return !!encodeURIComponent(value)
-      } catch {
-        return false
-      }
-    },
-    expected(
-      `a campaign id of 1 to ${MAX_TEXT_CHARACTERS} characters that can be one segment of a path`,
-    ),
-  ),
+  id: custom<string>((value) => {
+    if (!isBounded(value) || !value.trim() || /^\.\.?$/.test(value)) return false
+    try {
+      return !!encodeURIComponent(value)
+    } catch {
+      return false
+    }
+  }, `a campaign id of 1 to ${MAX_TEXT_CHARACTERS} characters that can be one segment of a path`),
 })
 
 /** `limit`: a whole number from 1; absent when not set. */

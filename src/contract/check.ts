@@ -13,6 +13,8 @@ export type Checked<T> =
  * `Object.prototype` it would ask for and send what nobody gave. Here a field counts only where the
  * value has it itself, and each is read once.
  *
+ * A fault names the rule shortly; `words.ts` tells it in full.
+ *
  * Throws where the value does (a getter, a proxy).
  *
  * The payload answered holds only the keys the schema names, without those that are `null` or
@@ -29,12 +31,12 @@ export function check<T>(schema: GenericSchema<unknown, T>, value: unknown): Che
     const { entries } = schema
     if (!entries) {
       const checked = schema['~run']({ value }, {})
-      for (const { message } of checked.issues ?? []) issues.push({ path, message })
+      for (const { message } of checked.issues ?? [])
+        issues.push({ path, message: `Expected ${message}` })
       return checked.value
     }
-    const tag = tagOf(value)
     const fields: { [key: string]: unknown } = { __proto__: null }
-    if (tag === 'Object')
+    if (tagOf(value) === 'Object')
       for (const key of Object.keys(entries)) {
         const field = walk(
           entries[key] as GenericSchema,
@@ -43,7 +45,7 @@ export function check<T>(schema: GenericSchema<unknown, T>, value: unknown): Che
         )
         if (field !== null && field !== undefined) fields[key] = field
       }
-    else issues.push({ path, message: `Expected an object, received ${tag}` })
+    else issues.push({ path, message: 'Expected object' })
     return fields
   }
 }

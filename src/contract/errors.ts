@@ -7,7 +7,7 @@
 export type Issue = {
   /** Where, dotted: `variation.sku`. Empty when the payload as a whole is wrong. */
   readonly path: string
-  /** What was expected and what came. */
+  /** What was expected and what came; in the script only the short name of what was expected. */
   readonly message: string
 }
 

@@ -9,7 +9,7 @@ import { isLongerThan } from './characters.ts'
 /** The longest address, characters. */
 export const MAX_URL_CHARACTERS = 8192
 /** The longest host of an address, characters, as it is written and in its ASCII form: that of DNS. */
-const MAX_HOST_CHARACTERS = 253
+export const MAX_HOST_CHARACTERS = 253
 /** The longest text of every other field, characters. */
 export const MAX_TEXT_CHARACTERS = 2048
 /** The longest name of an event, and id of a device, characters. */
@@ -20,25 +20,12 @@ export const tagOf = (value: unknown): string => ({}).toString.call(value).slice
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 
-/** What came, as a person reads it: `"mug"`, `7`, `undefined`, `Array`; a long one cut at 80 characters. */
-const show = (value: unknown): string =>
-  isText(value)
-    ? `"${value}"`.slice(0, 80)
-    : /^[ofs]/.test(typeof value)
-      ? tagOf(value)
-      : `${value}`
-
-/** "Expected …, received …", for schemas that are not rules. */
-export const expected =
-  (what: string) =>
-  ({ input }: { readonly input: unknown }): string =>
-    `Expected ${what}, received ${show(input)}`
-
 /**
  * A rule of our own as a schema: valibot's `unknown`, narrowed. valibot's `custom`, `pipe` and
  * `transform` do the same and cost the script 500 bytes more, mostly for messages that no rule uses,
  * since each has its own words.
  *
+ * @param what The short name of what is expected; `words.ts` has it in full.
  * @param convert What becomes of a value that passes. Default: it stays as it is.
  */
 /* @__NO_SIDE_EFFECTS__ */
@@ -54,7 +41,7 @@ export const rule = <I, O = I>(
       if (is(input)) {
         dataset.typed = true
         if (convert) dataset.value = convert(input as I)
-      } else dataset.issues = [{ input, message: expected(what)({ input }) }]
+      } else dataset.issues = [{ message: what }]
       return dataset
     },
   }) as unknown as GenericSchema<I, O>
@@ -67,7 +54,7 @@ export const isBounded = (value: unknown, maxCharacters = MAX_TEXT_CHARACTERS): 
 const textOf = (maxCharacters: number) =>
   rule<string>(
     (value) => isBounded(value, maxCharacters) && !!value.trim(),
-    `text of 1 to ${maxCharacters} characters, not blank`,
+    `text 1-${maxCharacters}`,
   )
 
 /** Present, a string, and not only white space. */
@@ -76,10 +63,8 @@ export const text = textOf(MAX_TEXT_CHARACTERS)
 /** The same for what events are counted by: their name, and the id of the device. */
 export const shortText = textOf(MAX_SHORT_CHARACTERS)
 
-const ANY_TEXT = `text of at most ${MAX_TEXT_CHARACTERS} characters`
-
 /** A string that may be empty: the names and the phone of setEmail. */
-export const anyText = rule<string>((value) => isBounded(value), ANY_TEXT)
+export const anyText = rule<string>((value) => isBounded(value), 'text')
 
 /** To types it is valibot's `nullish`; one check does the same for the script at 80 bytes less. */
 type OptionalText = NullishSchema<typeof anyText, undefined>
@@ -87,7 +72,7 @@ type OptionalText = NullishSchema<typeof anyText, undefined>
 /** A string, `null` or absent. `null` is left off by `check`, so neither reaches the wire. */
 export const optionalText = rule(
   (value) => isBounded(value ?? ''),
-  ANY_TEXT,
+  'text',
 ) as GenericSchema as OptionalText
 
 /** The first 1,024 characters, which no half of a surrogate pair ends. */
@@ -127,7 +112,7 @@ export const url = rule<string>((value) => {
   } catch {
     return false
   }
-}, `an http or https address of at most ${MAX_URL_CHARACTERS} characters, its host of at most ${MAX_HOST_CHARACTERS}`)
+}, 'url')
 
 /**
  * The one e-mail rule of the project: a dot-atom local part of at most 64 characters, one @, a domain
@@ -140,14 +125,14 @@ const EMAIL =
 /** Its pattern is made when it is first asked: the letters of all scripts take a slow phone 20 ms. */
 export const email = rule<string>(
   (value) => isText(value) && new RegExp(EMAIL, 'u').test(value),
-  'an e-mail address of at most 254 characters',
+  'email',
 )
 
 const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && Number(value) > 0
 
 /** An integer from 1 to 2^53-1, as a number. */
-export const count = rule<number>(isCount, 'a whole number from 1')
+export const count = rule<number>(isCount, 'whole number')
 
 /**
  * product_id of a product line: an integer from 1 to 2^53-1; a string of ASCII digits is converted
@@ -155,6 +140,6 @@ export const count = rule<number>(isCount, 'a whole number from 1')
  */
 export const lineProductId = rule<number | `${number}`, number>(
   (value) => isCount(isBounded(value) && /^\d+$/.test(value) ? +value : value),
-  `a whole number from 1, of at most ${MAX_TEXT_CHARACTERS} digits`,
+  'digits',
   Number,
 )

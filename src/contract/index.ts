@@ -11,6 +11,7 @@ import { type Issue, ValidationException } from './errors.ts'
 import { createEventSchemas } from './events.ts'
 import { agent, text } from './fields.ts'
 import { serveJavascriptSchema } from './keys.ts'
+import { inFull } from './words.ts'
 
 export type * from './answers.ts'
 export type * from './campaigns.ts'
@@ -60,7 +61,9 @@ export function validate<O extends Operation>(operation: O, payload: unknown): C
   const schema = schemas[operation] as unknown as GenericSchema<unknown, Payload<O>>
   try {
     const checked = check(schema, payload)
-    return checked.ok ? checked : refuse(checked.error.issues.map(hideAddress))
+    return checked.ok
+      ? checked
+      : refuse(checked.error.issues.map((issue) => hideAddress(inFull(issue, payload))))
   } catch {
     // A proxy that throws, a class whose name is no text.
     return refuse([{ path: '', message: 'Expected a payload that can be read, received an error' }])

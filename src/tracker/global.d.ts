@@ -41,7 +41,7 @@ export interface ProductLine extends CommonFields {
 export interface TrackIssue {
   /** Where, dotted: `variation.sku`. */
   readonly path: string
-  /** What was expected and what came. */
+  /** What was expected, in short: `Expected whole number`. Debug mode tells it in full, with what came. */
   readonly message: string
 }
 

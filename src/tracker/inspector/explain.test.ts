@@ -1,9 +1,13 @@
 // @vitest-environment happy-dom
 
 import { readdirSync, readFileSync } from 'node:fs'
+import type { GenericSchema } from 'valibot'
 import { describe, expect, test } from 'vitest'
-import { ValidationException } from '../../contract/index.ts'
+import { check } from '../../contract/check.ts'
+import { ValidationException } from '../../contract/errors.ts'
+import { inFull } from '../../contract/words.ts'
 import type { TrackDropReason } from '../global.d.ts'
+import { schemas } from '../schemas.ts'
 import { explain } from './explain.ts'
 
 test('what, where, why, what was seen and what fixes it', () => {
@@ -24,11 +28,18 @@ test('what, where, why, what was seen and what fixes it', () => {
 
 test('every fault of a payload', () => {
   const error = new ValidationException([
-    { path: 'quantity', message: 'Expected a whole number from 1, received 0' },
+    { path: 'quantity', message: 'Expected whole number' },
+    { path: 'variation', message: 'Expected object' },
+    { path: 'variation.sku', message: 'Expected text 1-2048' },
     { path: '', message: 'Unreadable' },
   ])
-  const said = explain({ operation: 'addToCart', reason: 'invalid', error })
+  const payload = { quantity: 0, variation: null }
+  const said = explain({ operation: 'addToCart', reason: 'invalid', error, payload })
   expect(said).toContain('quantity: Expected a whole number from 1, received 0')
+  expect(said).toContain('variation: Expected an object, received Null')
+  expect(said).toContain(
+    'sku: Expected text of 1 to 2048 characters, not blank (a string), received u',
+  )
   expect(said).toContain('payload: Unreadable')
 })
 
@@ -110,13 +121,24 @@ test.each([
 })
 
 test.each([
-  ['3', ', not blank (a string), received 3'],
-  ['undefined', ', not blank (a string), received undefined'],
-  ['" "', ', not blank, received " "'],
-])('what is text is said where %s came', (came, said) => {
-  const message = `Expected text of 1 to 2048 characters, not blank, received ${came}`
-  const error = new ValidationException([{ path: 'search_term', message }])
-  expect(explain({ reason: 'invalid', error })).toContain(said)
+  [3, ', not blank (a string), received 3'],
+  [undefined, ', not blank (a string), received undefined'],
+  [' ', ', not blank, received " "'],
+])('what is text is said where %s came', (search_term, said) => {
+  const checked = check(schemas.search, { search_term })
+  const error = checked.ok ? undefined : checked.error
+  expect(explain({ reason: 'invalid', error, payload: { search_term } })).toContain(
+    `search_term: Expected text of 1 to 2048 characters${said}`,
+  )
+})
+
+test('every fault that the script finds has its words here', () => {
+  for (const schema of Object.values<GenericSchema | null>(schemas))
+    for (const value of [7, [], {}, { variation: {} }]) {
+      const checked = check(schema as GenericSchema, value)
+      for (const issue of checked.ok ? [] : checked.error.issues)
+        expect(inFull(issue, value).message).toMatch(/^Expected (an?|text of) .+, received /)
+    }
 })
 
 describe('refused', () => {

@@ -1,4 +1,6 @@
+import type { Issue } from '../../contract/errors.ts'
 import { EVENT_NAMES } from '../../contract/events.ts'
+import { inFull } from '../../contract/words.ts'
 import type { TrackDropReason, TrackNotice } from '../global.d.ts'
 import { nearest } from './nearest.ts'
 
@@ -154,9 +156,12 @@ const inShort = (payload: unknown) =>
     http_user_agent: undefined,
   })
 
-/** "Text" is also what a number looks like: where something else came it is said to be a string. */
-const inFull = (message: string) =>
-  message.replace(/^Expected text\b(.*), received (?!")/, 'Expected text$1 (a string), received ')
+/** A fault in full. "Text" may look like a number: where the value is no string, it says that one is expected. */
+const tell = (issue: Issue, payload: unknown) =>
+  inFull(issue, payload).message.replace(
+    /^Expected text\b(.*), received (?!")/,
+    'Expected text$1 (a string), received ',
+  )
 
 export const isElement = (where: unknown): where is Element =>
   typeof Element === 'function' && where instanceof Element
@@ -197,7 +202,7 @@ export function explain(notice: Explained): string {
     isOnItsWay && payload !== undefined ? `  event: ${inShort(payload)}` : '',
     why && `  why: ${why}`,
     ...(code ? [] : (error?.issues ?? [])).map(
-      (issue) => `  ${issue.path || 'payload'}: ${inFull(issue.message)}`,
+      (issue) => `  ${issue.path || 'payload'}: ${tell(issue, payload)}`,
     ),
     (status || message) && `  seen: ${[status, message].filter(Boolean).join(' ')}`,
     fix && `  fix: ${[meant(code, notice), fixOf(notice) ?? fix].filter(Boolean).join(' ')}`,

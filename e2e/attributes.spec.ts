@@ -39,3 +39,62 @@ test('debug mode tells what is passed over: disabled, prevented, no helper @both
   await search(page, 'end')
   await expectStored(['end'])
 })
+
+const LINE = 'data-track="viewProduct" data-track-product-id'
+/** Asked for, of what the script loads by itself. */
+const pathsOf = (wire: { others: readonly { readonly path: string }[] }) =>
+  wire.others.map(({ path }) => path).filter((path) => path.endsWith('.js'))
+
+test('what reports elements by their presence is loaded once, by a page that has one @both', async ({
+  page,
+  shop,
+  wire,
+  customer,
+  expectStored,
+}) => {
+  await page.goto(shop.page('/plain', { body: '<b data-track="viewProduct">x</b>' }))
+  await search(page, 'plain')
+  await expectStored(['plain'])
+  expect(pathsOf(wire)).toEqual([])
+
+  const { trackingKey } = customer.another()
+  const head = `${shop.tag()}${shop.tag()}${shop.tag('', trackingKey)}`
+  await page.goto(shop.page('/a', { head, body: `<i ${LINE}="1" data-track-on="load"></i>` }))
+  await expectStored(['plain', { event: 'view_product', payload: { product_id: '1' } }])
+  await page.evaluate((line) => {
+    document.body.insertAdjacentHTML('beforeend', `<i ${line}="2" data-track-on="load"></i>`)
+  }, LINE)
+  await expectStored(['plain', ...[1, 2].map((id) => ({ payload: { product_id: `${id}` } }))])
+  expect(pathsOf(wire)).toEqual(['/t/p.js'])
+})
+
+test('a policy of nonces allows it with the script @both', async ({ page, shop, expectStored }) => {
+  await page.goto(
+    shop.page('/a', {
+      head: shop.tag('nonce="x"'),
+      body: `<i ${LINE}="1" data-track-on="load"></i>`,
+      headers: {
+        'content-security-policy': "script-src 'nonce-x'; require-trusted-types-for 'script'",
+      },
+    }),
+  )
+  await expectStored([{ event: 'view_product', payload: { product_id: '1' } }])
+})
+
+test('where it does not come, everything else goes on @both', async ({
+  page,
+  shop,
+  context,
+  expectStored,
+}) => {
+  const asked: string[] = []
+  await context.route('**/t/p.js', (route) => {
+    asked.push(route.request().url())
+    return route.abort()
+  })
+  const body = `<i ${LINE}="1" data-track-on="load"></i><b ${LINE}="2">x</b>`
+  await page.goto(shop.page('/a', { body }))
+  await expect.poll(() => asked.length).toBeGreaterThan(0)
+  await page.click('b')
+  await expectStored([{ event: 'view_product', payload: { product_id: '2' } }])
+})

@@ -22,6 +22,8 @@ export const BROWSER_INPUTS = /^src\/(tracker|contract)\/|(^|\/)node_modules\/va
 export const CLIENT_INPUTS = /^src\/(client|contract)\/|(^|\/)node_modules\/valibot\//
 export const GATEWAY_INPUTS = /^src\/(gateway|contract|client)\//
 
+const TERSER = { ecma: 2020, compress: { ecma: 2020, passes: 2 } }
+
 const GATEWAY_BUNDLES = {
   'gateway.js': 'src/gateway/index.ts',
   'shoptrail.js': 'src/gateway/cli.ts',
@@ -37,6 +39,7 @@ const GATEWAY_BUNDLES = {
 export async function buildBundles(version) {
   for (const set of PART_SETS) write(scriptFile(set), (await bundleTracker(version, set)).code)
   write('inspector.js', await bundleInspector(version))
+  write('presence.js', await bundlePresence(version))
   await bundleClient(version)
   await Promise.all(
     Object.entries(GATEWAY_BUNDLES).map(([file, entry]) => bundleGateway(file, entry, version)),
@@ -65,6 +68,13 @@ export async function bundleTracker(version, set, plugins = []) {
 async function bundleInspector(version) {
   const { code } = await bundleBrowser(`import './main.ts'`, 'src/tracker/inspector', version)
   return `${await minifyExpression(`function(){"use strict";${code}}`)}();`
+}
+
+/** Imported by the script once a page has an element for it: a module, which exports `start`. */
+async function bundlePresence(version) {
+  const entry = `export { start } from './main.ts'`
+  const { code } = await bundleBrowser(entry, 'src/tracker/presence', version)
+  return (await minify(code, { ...TERSER, module: true })).code
 }
 
 /** Bundles without exports, so that the text can be put into a function as it is. */
@@ -97,11 +107,7 @@ async function bundleBrowser(contents, folder, version, plugins = []) {
  * value nobody uses, so it gets an assignment, of which the left side is cut off again.
  */
 async function minifyExpression(expression) {
-  const { code } = await minify(`_=${expression}`, {
-    ecma: 2020,
-    module: false,
-    compress: { ecma: 2020, passes: 2 },
-  })
+  const { code } = await minify(`_=${expression}`, { ...TERSER, module: false })
   const minified = `(${code.slice('_='.length).replace(/;$/, '')})`
   // The gateway puts these texts together unseen.
   if (!code.startsWith('_=') || typeof runInNewContext(minified) !== 'function') {

@@ -20,14 +20,14 @@ export function brotliSize(text) {
  * @returns A sentence for each fault; none when all is well.
  */
 export function checkSizes(budgets) {
-  const sizes = [...PART_SETS.map(scriptFile), 'inspector.js'].map((file) =>
+  const sizes = [...PART_SETS.map(scriptFile), ...FURTHER].map((file) =>
     measure(file, readFileSync(join(root, 'dist', file), 'utf8')),
   )
   const brotliOf = (set) => sizes.find(({ file }) => file === scriptFile(set)).brotli
   printTable(
     ['bytes', 'raw', 'gzip', 'brotli', 'budget'],
     sizes
-      .filter(({ file }) => file in budgets || file === 'inspector.js')
+      .filter(({ file }) => file in budgets || FURTHER.includes(file))
       .map(({ file, raw, gzip, brotli }) => [file, raw, gzip, brotli, budgets[file]]),
   )
   printTable(...tableOfSets(brotliOf))
@@ -37,6 +37,9 @@ export function checkSizes(budgets) {
   )
   return findFaults(sizes, budgets)
 }
+
+/** Loaded by the pages that need them, so they are told without a budget. */
+const FURTHER = ['inspector.js', 'presence.js']
 
 /** Every set: what stands in a row and in its column together. */
 function tableOfSets(brotliOf) {

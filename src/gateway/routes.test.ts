@@ -26,7 +26,15 @@ const FORGED = {
   'user-agent': 'evil.example',
 }
 const PUBLIC = ['/', '/shop', '/shop/', '/live', '/live/', '/campaigns', '/campaigns/page.js']
-const BESIDE = ['/livez', '/readyz', '/metrics', '/t/j/DEMOSHOP', '/t/j/NOTHING1', '/t/i.js']
+const BESIDE = [
+  '/livez',
+  '/readyz',
+  '/metrics',
+  '/t/j/DEMOSHOP',
+  '/t/j/NOTHING1',
+  '/t/i.js',
+  '/t/p.js',
+]
 const MISSING = ['/nothing', '/t/nothing', '/shop/nothing', '/live//evil.example', '//evil.example']
 
 test.each([...PUBLIC, ...BESIDE, ...MISSING])(

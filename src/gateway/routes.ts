@@ -18,7 +18,12 @@ import { createPublicFiles } from './publicFiles.ts'
 import type { Quota } from './quota.ts'
 import type { Reports } from './report.ts'
 import { createRest } from './rest.ts'
-import { createServeScript, refuseScript, type ScriptFiles, serveInspector } from './serveScript.ts'
+import {
+  createServeFile,
+  createServeScript,
+  refuseScript,
+  type ScriptFiles,
+} from './serveScript.ts'
 import { version } from './version.ts'
 
 /** What the routes need to know of the world. */
@@ -98,7 +103,8 @@ export function createRoutes(parts: RouteParts) {
   route('/t/j/:key', {
     GET: (request, peer, context) => serveScript(request, peer, context.req.param('key') ?? ''),
   })
-  route('/t/i.js', { GET: () => serveInspector(parts.script.inspector) })
+  route('/t/i.js', { GET: createServeFile(parts.script.further.get('inspector')) })
+  route('/t/p.js', { GET: createServeFile(parts.script.further.get('presence')) })
   route('/api/v1/campaigns/list', { POST: rest.list })
   route('/api/v1/campaigns/create', { POST: rest.create })
   route('/api/v1/campaigns/:id/email/get-report', { GET: rest.report })

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Answer, makeFolder, prepareGateway, send } from '../test/gateway.ts'
 import type { Gateway } from './index.ts'
 import type { PublicConfig } from './publicConfig.ts'
-import { readScriptFiles, toSource } from './serveScript.ts'
+import { createServeFile, readScriptFiles, toSource } from './serveScript.ts'
 
 let prepared: Awaited<ReturnType<typeof prepareGateway>>
 let gateway: Gateway
@@ -63,11 +63,41 @@ test.each<[PublicConfig, string[]]>([
   expect(run((await get(customer.trackingKey)).text)[1]).toEqual(expected)
 })
 
-test('the inspector is a script of its own', async () => {
-  const { status, headers, text } = await send(gateway.url, '/t/i.js')
-  expect(status).toBe(200)
-  expect(headers['content-type']).toBe('text/javascript; charset=utf-8')
-  expect(text).toBe('(function(){})();')
+test.each([
+  ['/t/i.js', '(function(){})();'],
+  ['/t/p.js', 'export{start};function start(){}'],
+])(
+  '%s is a script of its own, for every page, compressed and kept for a while',
+  async (path, source) => {
+    const { etag, ...plain } = (await send(gateway.url, path)).headers
+    expect(plain).toMatchObject({
+      'content-type': 'text/javascript; charset=utf-8',
+      'content-length': `${source.length}`,
+      'cache-control': 'public, max-age=300, stale-while-revalidate=86400',
+      'cross-origin-resource-policy': 'cross-origin',
+      'access-control-allow-origin': '*',
+    })
+    for (const encoding of ['br', 'gzip', 'identity']) {
+      const headers = { 'accept-encoding': encoding }
+      const answer = await send(gateway.url, path, { headers })
+      expect(answer.status).toBe(200)
+      expect(answer.headers['content-encoding']).toBe(
+        encoding === 'identity' ? undefined : encoding,
+      )
+      expect(decoded(answer).toString()).toBe(source)
+      const again = await send(gateway.url, path, {
+        headers: { ...headers, 'if-none-match': `${answer.headers.etag}` },
+      })
+      expect([again.status, again.bytes.length]).toEqual([304, 0])
+    }
+    expect(etag).toMatch(/^"[^"]+"$/)
+  },
+)
+
+test('a script beside the first that was not built is 404, and no cache keeps that', async () => {
+  const answer = await createServeFile(undefined)(new Request('https://gateway.example/t/p.js'))
+  expect(answer.status).toBe(404)
+  expect(answer.headers.get('cache-control')).toBe('no-store')
 })
 
 test('the headers let every page load it and caches keep it for a while', async () => {

@@ -16,19 +16,21 @@ import { version } from './version.ts'
 export type ScriptFiles = {
   /** By the name of its set of parts (`scriptName`), one expression each: a function of the configuration. */
   readonly scripts: ReadonlyMap<string, string>
-  /** The script that debug mode loads; empty where it was not built. */
-  readonly inspector: string
+  /** The scripts that a page loads when it needs them, by their file's name; one that was not built is missing. */
+  readonly further: ReadonlyMap<string, string>
 }
+
+/** The scripts beside the first one: what debug mode loads, and what pages with certain attributes do. */
+const FURTHER = ['inspector', 'presence']
 
 /**
  * Reads the bundles once.
  *
- * @param folder Where the build wrote them: `track/{set of parts}.js` and `inspector.js`.
+ * @param folder Where the build wrote them: `track/{set of parts}.js`, `inspector.js`, `presence.js`.
  * @throws Error where the script has not been built.
  */
 export function readScriptFiles(folder: string): ScriptFiles {
   const scriptFolder = join(folder, 'track')
-  const inspector = join(folder, 'inspector.js')
   const names = existsSync(scriptFolder) ? readdirSync(scriptFolder) : []
   if (!names.includes('core.js'))
     throw new Error(`The script is missing: ${scriptFolder}/core.js. Build it first: npm run build`)
@@ -41,7 +43,11 @@ export function readScriptFiles(folder: string): ScriptFiles {
           readFileSync(join(scriptFolder, name), 'utf8').trim(),
         ]),
     ),
-    inspector: existsSync(inspector) ? readFileSync(inspector, 'utf8') : '',
+    further: new Map(
+      FURTHER.map((name) => [name, join(folder, `${name}.js`)] as const)
+        .filter(([, file]) => existsSync(file))
+        .map(([name, file]) => [name, readFileSync(file, 'utf8')]),
+    ),
   }
 }
 
@@ -147,13 +153,7 @@ export function createServeScript(parts: ScriptParts) {
     if (!customer) return refuseScript(NOT_FOUND, request)
     if (wantsJson(request))
       return answer(200, toJson(customer, addresses.base(request, peer)), PRIVATE_HEADERS)
-    const encoding = chooseEncoding(request.headers.get('accept-encoding'))
-    const { bytes, headers } = (await ready(customer))[encoding]
-    if (matches(request.headers.get('if-none-match'), headers.etag as string)) {
-      const { 'content-length': _, 'content-encoding': __, 'content-type': ___, ...rest } = headers
-      return new Response(null, { status: 304, headers: rest })
-    }
-    return new Response(bytes, { status: 200, headers })
+    return respond(request, await ready(customer))
   }
 
   function ready(customer: Customer): Ready['forms'] {
@@ -233,6 +233,16 @@ async function encode(script: string, quality: number): Promise<Record<Encoding,
   }
 }
 
+/** A script in the encoding that the request prefers, or 304 where the request names it. */
+function respond(request: Request, forms: Record<Encoding, Encoded>): Response {
+  const { bytes, headers } = forms[chooseEncoding(request.headers.get('accept-encoding'))]
+  if (matches(request.headers.get('if-none-match'), headers.etag as string)) {
+    const { 'content-length': _, 'content-encoding': __, 'content-type': ___, ...rest } = headers
+    return new Response(null, { status: 304, headers: rest })
+  }
+  return new Response(bytes, { status: 200, headers })
+}
+
 /** A page's script tag says any type is fine; only who names JSON gets JSON. */
 const wantsJson = (request: Request): boolean => {
   const accept = request.headers.get('accept')
@@ -274,6 +284,8 @@ const matches = (header: string | null, etag: string): boolean =>
 
 const NOT_FOUND: Refusal = { ok: false, status: 404, message: 'No customer has this tracking key' }
 
+const NOT_BUILT: Refusal = { ok: false, status: 404, message: 'This script is not built' }
+
 /**
  * A refusal in the form that was asked for. To a page as a comment, so that its developer finds the reason
  * where the script should be.
@@ -293,14 +305,18 @@ export function refuseScript(refusal: Omit<Refusal, 'ok'>, request: Request): Re
   })
 }
 
-/** GET /t/i.js: the inspector, the script that debug mode loads. */
-export function serveInspector(source: string): Response {
-  if (!source)
-    return new Response('/* The inspector is not built. */\n', {
-      status: 404,
-      headers: OPEN_HEADERS,
-    })
-  return new Response(source, {
-    headers: { ...CACHE_HEADERS, 'content-type': SCRIPT_TYPE },
-  })
+/**
+ * A script that is the same for every page: GET /t/i.js, the inspector, which debug mode loads, and
+ * GET /t/p.js, which reports the elements that say something by being there. Compressed once, when it is first
+ * asked for.
+ *
+ * @param source Undefined where it was not built.
+ */
+export function createServeFile(source: string | undefined) {
+  let forms: ReturnType<typeof encode> | undefined
+  return async (request: Request): Promise<Response> => {
+    if (source === undefined) return refuseScript(NOT_BUILT, request)
+    forms ??= encode(source, BEST_QUALITY)
+    return respond(request, await forms)
+  }
 }

@@ -48,7 +48,7 @@ export type GatewayOptions = {
   readonly metricsPort?: number | undefined
   /** Secret with which GET /metrics is answered on `port`. Default none: 404. */
   readonly metricsToken?: string | undefined
-  /** Folder of `track` and `inspector.js`. Default: where this bundle is. */
+  /** Folder of `track`, `inspector.js` and `presence.js`. Default: where this bundle is. */
   readonly scriptFolder?: string
   /** Folder of `live`, `campaigns` and `shop`. Default: `public` beside the folder of this bundle. */
   readonly publicFolder?: string

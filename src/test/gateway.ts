@@ -57,6 +57,7 @@ function writeScript(folder: string): void {
       `(function(config){globalThis.served=[config,${JSON.stringify(set)}];/* ăé漢 */})\n`,
     )
   writeFileSync(join(folder, 'inspector.js'), '(function(){})();')
+  writeFileSync(join(folder, 'presence.js'), 'export{start};function start(){}')
 }
 
 /** Pages for the folders that the gateway serves as they are. */

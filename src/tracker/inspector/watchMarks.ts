@@ -1,5 +1,5 @@
 import type { TrackNotice } from '../global.d.ts'
-import { isDisabled, readAround, whenUsed } from '../lib/marks.ts'
+import { around, DISABLED, find, readAround, whenUsed } from '../lib/marks.ts'
 import { readSettings, tagOf } from './readSettings.ts'
 
 /**
@@ -25,8 +25,8 @@ export function watchMarks(
   }
 
   whenUsed((element, event, path) => {
-    if (isDisabled(path)) return drop(element, 'disabled')
-    if (event.type === 'submit' && readAround(element).track_prevented !== 'count')
+    if (find(path, DISABLED)) return drop(element, 'disabled')
+    if (event.type === 'submit' && readAround(around(element), 'prevented') !== 'count')
       setTimeout(() => event.defaultPrevented && drop(element, 'prevented'))
     return
   })

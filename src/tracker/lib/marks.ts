@@ -5,10 +5,12 @@ import { listen } from './listen.ts'
  * them an event speaks for, and what is said around it.
  */
 
-/** Elements that wait for an action of the visitor; the others say something by being there. */
-const WAITING = '[data-track]:not([data-track-on=load],[data-track-on=visible])'
+/** Elements that report by being there; the others wait for an action of the visitor. */
+export const PRESENT = '[data-track-on=load],[data-track-on=visible]'
 /** Fields act at `change`, unless they say otherwise. */
 const FIELD = 'select,textarea,input:not([type=submit],[type=button],[type=image])'
+/** What a visitor can not use. */
+export const DISABLED = ':disabled:not(fieldset),[aria-disabled=true]'
 /** What is never read, asked or not: nobody's business, and choices that were not made. */
 export const UNREAD =
   '[type=password],[autocomplete*=cc-],[type=radio]:not(:checked),[type=checkbox]:not(:checked)'
@@ -36,19 +38,16 @@ export const triggerOf = (element: HTMLElement): string =>
   (element.matches('form') ? 'submit' : element.matches(FIELD) ? 'change' : 'click')
 
 /**
- * What `data-track-…` attributes say on an element and around it, the nearest first: `track_product_id`
- * by `data-track-product-id`, or as the form field says that `data-track-product-id-from` selects.
+ * What `data-track-…` says of a field, the nearest element of a path first: of `product_id` the attribute
+ * `data-track-product-id`, or before it the form field that `data-track-product-id-from` selects.
  */
-export function readAround(element: HTMLElement): { readonly [name: string]: string | undefined } {
-  const said: { [name: string]: string | undefined } = { __proto__: null as never }
-  const path = around(element)
-  for (const { dataset } of path)
-    for (const key in dataset) {
-      const plain = key.replace(/From$/, '')
-      const selector = dataset[`${plain}From`]
-      said[plain.replace(/[A-Z]/g, '_$&').toLowerCase()] ??=
-        (selector && readField(path, selector)) ?? dataset[plain]?.trim()
-    }
+export function readAround(path: Path, name: string): string | undefined {
+  const attribute = `data-track-${name.replace(/_/g, '-')}`
+  let said: string | undefined
+  for (const node of path) {
+    const selector = node.getAttribute?.(`${attribute}-from`)
+    said ??= (selector && readField(path, selector)) ?? node.getAttribute?.(attribute)?.trim()
+  }
   return said
 }
 
@@ -80,7 +79,7 @@ export function whenUsed(
         listen(root, 'submit change', act, true)
       }
 
-    const element = find(path, WAITING)
+    const element = find(path, `[data-track]:not(${PRESENT})`)
     const control = (find(path, 'label') as HTMLLabelElement | undefined)?.control
     if (
       element &&
@@ -94,7 +93,3 @@ export function whenUsed(
   }
   listen(window, 'click auxclick submit change focusin', act, true)
 }
-
-/** Whether the visitor could use it. */
-export const isDisabled = (path: Path): boolean =>
-  !!find(path, ':disabled:not(fieldset),[aria-disabled=true]')

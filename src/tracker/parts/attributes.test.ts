@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import type { Config } from '../config.ts'
 import { createNotices } from '../notices.ts'
+import { start } from '../presence/main.ts'
 import type { Outcome, Sighting, Track } from '../track.ts'
 import { attributes } from './attributes.ts'
 
@@ -30,11 +31,29 @@ const track: Track = (operation, payload, sighting) => {
   return outcome
 }
 
-beforeAll(() => attributes(track, configs, createNotices(), new Map(), new Map()))
+/** A gateway whose /t/p.js calls `begin` of the test: what stands behind the comment is the path. */
+const baseOf = (name: string) =>
+  `data:text/javascript,export const start = (...given) => globalThis.begin('${name}', ...given)//`
+const begun = vi.fn()
+const begin = (name: string, ...given: Parameters<typeof start>) => {
+  begun(name)
+  if (name === 'K') start(...given)
+}
+Object.assign(globalThis, { begin })
+
+const startWith = (config: Partial<Config>) => {
+  const full: Config = { key: 'K', base: baseOf('K'), ...config }
+  configs.clear()
+  configs.set('K', full)
+}
+const startPart = (on: Track, all: ReadonlyMap<string, Config>) =>
+  attributes(on, all, createNotices(), new Map(), new Map())
+
+beforeAll(() => startPart(track, configs))
 beforeEach(() => {
   seen = []
   outcome = { ok: true, id: '' }
-  configs.clear()
+  startWith({})
 })
 afterEach(() => {
   document.body.innerHTML = ''
@@ -47,6 +66,17 @@ const append = (html: string) => document.body.insertAdjacentHTML('beforeend', h
 const $ = (selector: string) => document.querySelector(selector) as HTMLElement
 const ops = () => seen.map(({ op }) => op)
 const task = () => new Promise((done) => setTimeout(done))
+/** Changes the page, and waits until every part that looks for elements has looked again. */
+const expectLook = async (change: () => void) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const looks = vi.spyOn(document, 'createTreeWalker')
+  change()
+  await vi.advanceTimersByTimeAsync(LOOK_MS)
+  expect(looks).toHaveBeenCalled()
+  vi.useRealTimers()
+  looks.mockRestore()
+}
+const LOOK_MS = 100
 const LINE = 'data-track="addToCart" data-track-product-id="7"'
 
 test.each(vectors.filter(({ kind, input }) => kind.startsWith('attribute is') && input.html))(
@@ -338,6 +368,53 @@ test('a submit inside a shadow root counts once the visitor was in it', async ()
   expect(ops()).toEqual(['setEmail', 'setEmail'])
 })
 
+/** The part of a page of its own, whose events nobody counts. */
+const startOther = (name: string, base = baseOf(name)) =>
+  startPart(() => outcome, new Map([['K', { key: 'K', base }]]))
+const LOAD = '<i data-track="viewHomepage" data-track-on="load"></i>'
+
+test('what reports elements by their presence is loaded once a page has one, and not before', async () => {
+  show('<b data-track="viewProduct" data-track-on="click">x</b><main></main>')
+  startOther('late')
+  window.dispatchEvent(new Event('pageshow'))
+  await expectLook(() => {
+    $('main').innerHTML = `<template>${LOAD}</template>`
+  })
+  expect(begun).not.toHaveBeenCalledWith('late')
+  $('b').dataset.trackOn = 'visible'
+  await vi.waitFor(() => expect(begun).toHaveBeenCalledWith('late'))
+})
+
+test.each([
+  ['that is there', (root: ShadowRoot) => root, 'shadow1'],
+  ['in another', (root: ShadowRoot) => inside(root), 'shadow2'],
+])('it is loaded for an element in a shadow root %s', async (_where, rootOf, name) => {
+  show('<x-card></x-card>')
+  const root = $('x-card').attachShadow({ mode: 'open' })
+  root.innerHTML = '<p></p>'
+  const inner = rootOf(root)
+  startOther(name)
+  await expectLook(() => inner.append(document.createElement('b')))
+  expect(begun).not.toHaveBeenCalledWith(name)
+  inner.innerHTML = LOAD
+  await vi.waitFor(() => expect(begun).toHaveBeenCalledWith(name))
+})
+
+const inside = (root: ShadowRoot) =>
+  (root.querySelector('p') as HTMLElement).attachShadow({ mode: 'open' })
+
+test('where it can not be loaded the page goes on without it', async () => {
+  show(LOAD)
+  const refused = vi.fn()
+  process.on('unhandledRejection', refused)
+  startOther('refused', 'data:text/javascript,throw new Error("refused")//')
+  startOther('after')
+  await vi.waitFor(() => expect(begun).toHaveBeenCalledWith('after'))
+  await task()
+  process.off('unhandledRejection', refused)
+  expect(refused).not.toHaveBeenCalled()
+})
+
 test('elements that say something at load do so once a page, also when they come late or change', async () => {
   const html = (id: number) =>
     `<main data-track="viewProduct" data-track-on="load" data-track-product-id="${id}"></main>`
@@ -356,7 +433,7 @@ test.each([
   [false, ['1']],
   [true, ['1', '1']],
 ])('an anchor is a page of its own (%s) as the key says', async (pageViewHash, expected) => {
-  configs.set('K', { key: 'K', base: '', pageViewHash })
+  startWith({ pageViewHash })
   history.pushState({}, '', `/anchors/${pageViewHash}`)
   const html =
     '<main data-track="viewProduct" data-track-on="load" data-track-product-id="1"></main>'

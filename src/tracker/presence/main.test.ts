@@ -1,0 +1,98 @@
+// @vitest-environment happy-dom
+
+import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { start } from './main.ts'
+
+const told: string[] = []
+/** An element's payload is its text. */
+const report = ({ dataset }: HTMLElement, { text }: { text?: string }) =>
+  told.push(`${dataset.track} ${text}`)
+const readPayload = (element: HTMLElement) => ({ text: element.textContent })
+
+beforeAll(() => start(report, readPayload, new Map()))
+let page = 0
+beforeEach(() => {
+  history.pushState({}, '', `/${page++}`)
+  told.length = 0
+})
+afterEach(() => {
+  document.body.innerHTML = ''
+})
+
+const show = (html: string) => {
+  document.body.innerHTML = html
+}
+const $ = (selector: string) => document.querySelector(selector) as HTMLElement
+const LOAD = (text: string) => `<i data-track="viewHomepage" data-track-on="load">${text}</i>`
+
+test('an element in a shadow root counts, in one inside another too', async () => {
+  show('<div></div>')
+  const outer = $('div').attachShadow({ mode: 'open' })
+  outer.innerHTML = `${LOAD('outer')}<p></p>`
+  const inner = (outer.querySelector('p') as HTMLElement).attachShadow({ mode: 'open' })
+  inner.innerHTML = LOAD('inner')
+  await vi.waitFor(() => expect(told).toEqual(['viewHomepage outer', 'viewHomepage inner']))
+})
+
+test('an element that comes into a shadow root later counts, one in a closed root does not', async () => {
+  show('<div></div><p></p>')
+  const root = $('div').attachShadow({ mode: 'open' })
+  $('p').attachShadow({ mode: 'closed' }).innerHTML = LOAD('closed')
+  root.innerHTML = LOAD('first')
+  await vi.waitFor(() => expect(told).toEqual(['viewHomepage first']))
+  root.innerHTML = LOAD('second')
+  await vi.waitFor(() => expect(told).toEqual(['viewHomepage first', 'viewHomepage second']))
+})
+
+test('a shadow root of what is defined later is found, though nothing around it changes', async () => {
+  const looks = vi.spyOn(document, 'createTreeWalker')
+  show('<x-late></x-late>')
+  await vi.waitFor(() => expect(looks).toHaveBeenCalled())
+  customElements.define(
+    'x-late',
+    class extends HTMLElement {
+      constructor() {
+        super()
+        this.attachShadow({ mode: 'open' }).innerHTML = LOAD('late')
+      }
+    },
+  )
+  await vi.waitFor(() => expect(told).toEqual(['viewHomepage late']))
+  looks.mockRestore()
+})
+
+test('a root that is attached later without a change around it is found at the next change', async () => {
+  const looks = vi.spyOn(document, 'createTreeWalker')
+  show('<div></div>')
+  await vi.waitFor(() => expect(looks).toHaveBeenCalled())
+  $('div').attachShadow({ mode: 'open' }).innerHTML = LOAD('attached')
+  document.body.append('something else')
+  await vi.waitFor(() => expect(told).toEqual(['viewHomepage attached']))
+  looks.mockRestore()
+})
+
+test('what another copy of the script hands over is not reported again', async () => {
+  const again = vi.fn()
+  start(again, readPayload, new Map())
+  show(LOAD('once'))
+  await vi.waitFor(() => expect(told).toEqual(['viewHomepage once']))
+  expect(again).not.toHaveBeenCalled()
+})
+
+test('an element that can not be read is in the way of no other', async () => {
+  show(`<b data-track-on="load"></b>${LOAD('good')}`)
+  Object.defineProperty($('b'), 'textContent', {
+    get() {
+      throw new Error('of the page')
+    },
+  })
+  await vi.waitFor(() => expect(told).toEqual(['viewHomepage good']))
+})
+
+test('a page that comes back from the cache says it again', async () => {
+  show(LOAD('again'))
+  await vi.waitFor(() => expect(told).toHaveLength(1))
+  const shown = Object.assign(new Event('pageshow'), { persisted: true })
+  window.dispatchEvent(shown)
+  expect(told).toEqual(['viewHomepage again', 'viewHomepage again'])
+})

@@ -8,12 +8,12 @@ import {
   type PagePayload,
   type TrackingOperation,
 } from './events.ts'
-import { agent, optionalAgent, optionalText, text } from './fields.ts'
+import { agent, optionalAgent, optionalText, pageUrl, text, url } from './fields.ts'
 
 /* The page form, as the script uses it: `check` without `validate` around it. */
 
-const page = createEventSchemas(optionalText, optionalAgent)
-const full = createEventSchemas(text, agent)
+const page = createEventSchemas(pageUrl, optionalAgent, optionalText)
+const full = createEventSchemas(url, agent, text)
 const names = Object.keys(EVENT_NAMES) as readonly TrackingOperation[]
 
 const withoutAddress = (operation: TrackingOperation) => {

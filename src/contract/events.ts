@@ -5,9 +5,9 @@ import {
   email,
   lineProductId,
   optionalText,
+  type pageUrl,
   shortText,
   text,
-  url,
 } from './fields.ts'
 
 /**
@@ -37,15 +37,17 @@ export const eventNameOf = (operation: TrackingOperation): string =>
 /**
  * The ten tracking schemas. They differ between page and server in what the gateway completes from the
  * connection: the visitor's address, which a page can not know, and the user agent, where a browser
- * keeps it from its pages.
+ * keeps it from its pages; and in that the gateway measures an address before it parses it.
  *
- * @param address `text` for the full form, `optionalText` for the page form.
+ * @param url `url` for the full form, `pageUrl` for the page form.
  * @param userAgent `agent` for the full form, `optionalAgent` for the page form.
+ * @param address `text` for the full form, `optionalText` for the page form.
  * @param object valibot's `object`; the script leaves it away, since `check` needs only the entries.
  */
 export const createEventSchemas = <C extends typeof text | typeof optionalText>(
-  address: C,
+  url: typeof pageUrl,
   userAgent: C,
+  address: C,
   object = ((entries: object) => ({ entries })) as unknown as typeof valibotObject,
 ) => {
   const common = {

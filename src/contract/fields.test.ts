@@ -1,6 +1,9 @@
 import fc from 'fast-check'
+import { object } from 'valibot'
 import { expect, test, vi } from 'vitest'
 import { completePayloads } from '../test/payloads.ts'
+import { check } from './check.ts'
+import { pageUrl } from './fields.ts'
 import { type Operation, validate } from './index.ts'
 
 /*
@@ -97,6 +100,8 @@ test.each([
   expect(isEmail(email)).toBe(expected)
 })
 
+const acceptsPageUrl = (url: unknown) => check(object({ url: pageUrl }), { url }).ok
+
 /** The control characters, and what ECMAScript calls white space. */
 const blanks = [
   ...Array.from({ length: 0x20 }, (_, code) => String.fromCharCode(code)),
@@ -138,14 +143,17 @@ const urls = fc
 
 test('url: as the reference says', () => {
   compare(urls, acceptsUrl, isUrl)
+  compare(urls, acceptsPageUrl, isUrl)
 })
 
 test.each(blanks.map((blank) => [blank.codePointAt(0)?.toString(16), blank]))(
   'url: U+%s is refused at each end, not inside a query',
   (_code, blank) => {
-    expect(acceptsUrl(`${blank}https://shop.example/`)).toBe(false)
-    expect(acceptsUrl(`https://shop.example/${blank}`)).toBe(false)
-    expect(acceptsUrl(`https://shop.example/?q=a${blank}b`)).toBe(true)
+    for (const accepts of [acceptsUrl, acceptsPageUrl]) {
+      expect(accepts(`${blank}https://shop.example/`)).toBe(false)
+      expect(accepts(`https://shop.example/${blank}`)).toBe(false)
+      expect(accepts(`https://shop.example/?q=a${blank}b`)).toBe(true)
+    }
   },
 )
 
@@ -302,8 +310,10 @@ test('a user agent that would be blank when it is cut is blank', () => {
 test.each(['a', 'é', '😀', '%20', '?', '#'])('an address of 8,192 characters, of %s', (piece) => {
   const start = 'https://shop.example/'
   const path = [...piece.repeat(8192)].slice(0, 8192 - start.length).join('')
-  expect(acceptsUrl(start + path)).toBe(true)
-  expect(acceptsUrl(`${start}${path}x`)).toBe(false)
+  for (const accepts of [acceptsUrl, acceptsPageUrl]) {
+    expect(accepts(start + path)).toBe(true)
+    expect(accepts(`${start}${path}x`)).toBe(false)
+  }
 })
 
 /** An address whose host has so many characters, in labels, all different letters: the dearest. */
@@ -384,34 +394,36 @@ const hosts = fc
   .map((labels) => labels.join('.'))
 const noise = fc.constantFrom('', '', '', '\t', '\n', '\r')
 
-test('whatever the spelling, what the parser accepts with a host of 253 is accepted', () => {
-  compare(
-    fc
-      .tuple(
-        fc.constantFrom('https:', 'http:', 'hTTps:'),
-        fc.constantFrom('//', '', '/', '\\\\', '/\\/\\', '///////'),
-        fc.constantFrom('', '', 'u@', 'u:p@', '@', 'a@b@', `${'u'.repeat(500)}@`),
-        hosts,
-        fc.constantFrom('', ':80', ':', ':00000443', ':99999'),
-        fc.constantFrom('', '/', '?a@b', '#x', '\\', `/${'x'.repeat(400)}`, `?${'é@'.repeat(300)}`),
-        noise,
-        noise,
-      )
-      .map(([scheme, slashes, user, host, port, rest, inHost, inScheme]) =>
-        [
-          scheme[0],
-          inScheme,
-          scheme.slice(1),
-          slashes,
-          user,
-          host[0],
-          inHost,
-          host.slice(1),
-          port,
-          rest,
-        ].join(''),
-      ),
-    acceptsUrl,
-    (url) => isUrl(url) && (parse(url)?.hostname.length ?? 0) <= 253,
+const spelledUrls = fc
+  .tuple(
+    fc.constantFrom('https:', 'http:', 'hTTps:'),
+    fc.constantFrom('//', '', '/', '\\\\', '/\\/\\', '///////'),
+    fc.constantFrom('', '', 'u@', 'u:p@', '@', 'a@b@', `${'u'.repeat(500)}@`),
+    hosts,
+    fc.constantFrom('', ':80', ':', ':00000443', ':99999'),
+    fc.constantFrom('', '/', '?a@b', '#x', '\\', `/${'x'.repeat(400)}`, `?${'é@'.repeat(300)}`),
+    noise,
+    noise,
   )
+  .map(([scheme, slashes, user, host, port, rest, inHost, inScheme]) =>
+    [
+      scheme[0],
+      inScheme,
+      scheme.slice(1),
+      slashes,
+      user,
+      host[0],
+      inHost,
+      host.slice(1),
+      port,
+      rest,
+    ].join(''),
+  )
+
+test('whatever the spelling, what the parser accepts with a host of 253 is accepted', () => {
+  compare(spelledUrls, acceptsUrl, (url) => isUrl(url) && (parse(url)?.hostname.length ?? 0) <= 253)
+})
+
+test('whatever the spelling, what the script accepts the gateway accepts', () => {
+  compare(spelledUrls, (url) => acceptsPageUrl(url) && acceptsUrl(url), acceptsPageUrl)
 })

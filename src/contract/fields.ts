@@ -75,30 +75,48 @@ export const optionalText = rule(
   'text',
 ) as GenericSchema as OptionalText
 
-/** The first 1,024 characters, which no half of a surrogate pair ends. */
-const cutAgent = (agent?: string | null) => agent?.match(/^.{0,1024}/su)?.[0]
+/** What is kept of a user agent, characters. */
+export const MAX_AGENT_CHARACTERS = 1024
+/** So many of its first characters; no half of a surrogate pair ends them. */
+const cutAgent = (agent: string) => agent.match(/^.{0,1024}/su)?.[0] as string
 
 /** The user agent. Never refused for its length but cut, since nobody chooses it. */
 export const agent = rule<string>(
-  (value) => isText(value) && !!cutAgent(value)?.trim(),
+  (value) => isText(value) && !!cutAgent(value).trim(),
   'text that is not blank',
-  cutAgent as (agent: string) => string,
+  cutAgent,
 )
 
-/** The same, or `null`, or absent: where a browser keeps it from its pages. */
+/** The same, or `null`, or absent, where a browser keeps it from its pages. The gateway cuts it. */
 export const optionalAgent = rule(
   (value) => isText(value ?? ''),
   'text',
-  cutAgent,
 ) as GenericSchema as OptionalText
 
+/** Whether the platform's parser takes an address (https://url.spec.whatwg.org). */
+const isParsed = (value: string) => {
+  try {
+    return new URL(value).hostname.length <= MAX_HOST_CHARACTERS
+  } catch {
+    return false
+  }
+}
+
+/** An address of http or https, no white space or control character at its ends. */
+export const pageUrl = rule<string>(
+  (value) =>
+    isBounded(value, MAX_URL_CHARACTERS) &&
+    /^https?:.*[^\s\p{Cc}]$/isu.test(value) &&
+    isParsed(value),
+  'url',
+)
+
 /**
- * An address of http or https by the WHATWG URL standard, no white space or control character at its ends.
- *
- * The host is measured before the parser sees it, since its ASCII form (punycode, RFC 3492) takes the
- * square of its length. It is found as the parser finds it: behind any number of slashes and the last @,
- * without tabs and line breaks; percent-encoded characters and those that are invisible, such as the soft
- * hyphen, are counted as the parser takes them. (https://url.spec.whatwg.org/#url-parsing)
+ * The same where strangers send it: the host is measured before the parser sees it, since its ASCII form
+ * (punycode, RFC 3492) takes the square of its length. It is found as the parser finds it: behind any
+ * number of slashes and the last @, without tabs and line breaks, which may stand in the scheme too;
+ * percent-encoded characters and those that are invisible, such as the soft hyphen, are counted as the
+ * parser takes them.
  */
 export const url = rule<string>((value) => {
   if (!isBounded(value, MAX_URL_CHARACTERS) || /^[\s\p{Cc}]|[\s\p{Cc}]$/u.test(value)) return false
@@ -107,7 +125,7 @@ export const url = rule<string>((value) => {
   try {
     return (
       isBounded(host && decodeURIComponent(host).replace(/\p{DI}/gu, ''), MAX_HOST_CHARACTERS) &&
-      new URL(value).hostname.length <= MAX_HOST_CHARACTERS
+      isParsed(value)
     )
   } catch {
     return false

@@ -1,7 +1,7 @@
 import { createEventSchemas, EVENT_NAMES, type TrackingOperation, withoutPrefix } from './events.ts'
-import { agent, text } from './fields.ts'
+import { agent, text, url } from './fields.ts'
 
-const shapes = createEventSchemas(text, agent)
+const shapes = createEventSchemas(url, agent, text)
 const operations = Object.keys(shapes) as TrackingOperation[]
 
 const byEventName = new Map(

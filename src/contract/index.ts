@@ -9,7 +9,7 @@ import {
 import { type Checked, check } from './check.ts'
 import { type Issue, ValidationException } from './errors.ts'
 import { createEventSchemas } from './events.ts'
-import { agent, text } from './fields.ts'
+import { agent, text, url } from './fields.ts'
 import { serveJavascriptSchema } from './keys.ts'
 import { inFull } from './words.ts'
 
@@ -24,10 +24,11 @@ export {
   type EventPayload,
   type TrackingOperation,
 } from './events.ts'
+export { MAX_AGENT_CHARACTERS } from './fields.ts'
 export { findOperation } from './findOperation.ts'
 export { UUID } from './uuid.ts'
 
-const eventSchemas = createEventSchemas(text, agent, object)
+const eventSchemas = createEventSchemas(url, agent, text, object)
 
 /** The schema of each of the sixteen operations of the specification, in the full form. */
 const schemas = {

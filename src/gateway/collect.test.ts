@@ -147,8 +147,8 @@ test('what a page claims as its address is replaced', async () => {
   expect((await newestPayload()).remote_addr).toBe('203.0.113.9')
 })
 
-test.each([[undefined], [null], [''], [' ']])(
-  'a missing agent is the header’s: %j',
+test.each([[undefined], [null], [''], [' '], [`${' '.repeat(1024)}x`]])(
+  'a missing agent is the header’s: %.9j',
   async (agent) => {
     const headers = { origin: ORIGIN, 'user-agent': 'Header/1' }
     await post('k=SHOPKEY1', { ...PAYLOAD, http_user_agent: agent }, headers)

@@ -1,5 +1,12 @@
 import { isbot } from 'isbot'
-import { findOperation, MAX_EVENT_BYTES, UUID, type Verdict, validate } from '../contract/index.ts'
+import {
+  findOperation,
+  MAX_AGENT_CHARACTERS,
+  MAX_EVENT_BYTES,
+  UUID,
+  type Verdict,
+  validate,
+} from '../contract/index.ts'
 import type { Addresses } from './address.ts'
 import { type Admission, expectedBytes, type Source } from './admission.ts'
 import { answer, eventIdOf, invalid, OPEN_HEADERS, type Refusal, refuse } from './answers.ts'
@@ -230,7 +237,7 @@ export function createCollect(parts: CollectParts) {
     const given = asObject(payload)
     if (!given) return invalidEvent('', 'Expected an object with the event’s fields')
     if (!isServer || isMissing(given.remote_addr)) given.remote_addr = address
-    if (isMissing(given.http_user_agent)) given.http_user_agent = userAgent
+    if (isMissing(given.http_user_agent, MAX_AGENT_CHARACTERS)) given.http_user_agent = userAgent
     const operation = findOperation(given, customer.operations, customer.config.eventPrefix)
     const checked = validate(operation, given)
     if (!checked.ok) return invalid('The event is invalid', checked.error.issues)
@@ -307,8 +314,11 @@ const asObject = (value: unknown): Record<string, unknown> | undefined =>
     ? (value as Record<string, unknown>)
     : undefined
 
-const isMissing = (value: unknown): boolean =>
-  value === undefined || value === null || (typeof value === 'string' && !value.trim())
+/** Absent or blank. A user agent also where what is kept of it is blank: the page does not cut it. */
+const isMissing = (value: unknown, maxCharacters?: number): boolean =>
+  value === undefined ||
+  value === null ||
+  (typeof value === 'string' && !value.slice(0, maxCharacters).trim())
 
 /** What a payload weighs as JSON, bytes. */
 const bytesOf = (payload: unknown): number => Buffer.byteLength(JSON.stringify(payload ?? null))

@@ -57,6 +57,28 @@ test('calls made to the stub are replayed in order, with the address and moment 
   expect(await outcomes(page)).toEqual([true, true, false])
 })
 
+test('the landing address is cleaned before the first call: what the page calls carries it @both', async ({
+  page,
+  shop,
+  expectStored,
+}) => {
+  const arrive = await holdScript(page)
+  shop.page('/p', { head: snippet(STUB) + shop.tag('async') })
+  const landing = `${shop.url}/p?utm_source=mail&utm_campaign=may`
+  await page.goto(landing, { waitUntil: 'commit' })
+  await page.evaluate(() => {
+    history.replaceState({}, '', '/p')
+    track.viewProduct({ product_id: 7 })
+    track.viewProduct({ product_id: 8, url: `${location.origin}/own` })
+    history.pushState({}, '', '/q')
+    track.viewProduct({ product_id: 9 })
+  })
+  arrive()
+  await expectStored(
+    [landing, `${shop.url}/own`, `${shop.url}/q`].map((url) => ({ payload: { url } })),
+  )
+})
+
 test('the plain stub stores nothing: what no script took ends with its page', async ({
   page,
   shop,

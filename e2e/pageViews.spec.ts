@@ -81,6 +81,29 @@ for (const [way, before] of Object.entries(WAYS)) {
     await expectStored([...['/a', '/c', '/f', '/g', '/h'].map(view), 'end'])
   })
 
+  test(`the loaded page corrects its own address: one view, ${way} @both`, async ({
+    page,
+    shop,
+    expectStored,
+  }) => {
+    const view = viewOf(shop)
+    const head = before + shop.tag()
+    const body = `<script>
+      track.search({ search_term: 'call' })
+      history.replaceState({}, '', '/en' + location.search)
+      setTimeout(() => history.replaceState({}, '', '/en/' + location.search), 30)
+      </script>`
+    await page.goto(shop.page('/', { head, body }))
+    await change(page, '')
+    // A redirect that pushes leaves two pages in the history.
+    await page.goto(
+      shop.page('/a', { head, body: "<script>history.pushState({},'','/b')</script>" }),
+    )
+    await change(page, '')
+    await end(page, shop)
+    await expectStored([view('/en/'), 'call', ...['/a', '/b'].map(view), 'end'])
+  })
+
   test(`query and fragment count where the key says so, ${way}`, async ({
     page,
     customer,
@@ -112,6 +135,43 @@ for (const [way, before] of Object.entries(WAYS)) {
     await expectStored(expected('/a'), { customer: load })
   })
 }
+
+/** What a consent tool does before the script is there. */
+const CLEAN = "<script>history.replaceState({},'',location.pathname)</script>"
+
+test('the landing address is cleaned before the script arrives: the visit carries it @both', async ({
+  page,
+  shop,
+  expectStored,
+}) => {
+  const view = viewOf(shop)
+  const campaign = '?utm_source=mail&utm_campaign=may#top'
+  shop.page('/p', { head: CLEAN + shop.tag() })
+  await page.goto(`${shop.url}/p${campaign}`)
+  await search(page, 'call')
+  await change(page, "history.pushState({},'','/q')")
+  await change(page, "history.pushState({},'','/p')")
+  // Another page took the place of the one that was loaded.
+  shop.page('/r', {
+    head: `<script>history.replaceState({},'','/s')</script>${shop.tag('async')}`,
+  })
+  await page.goto(`${shop.url}/r${campaign}`)
+  await end(page, shop)
+  await expectStored([view(`/p${campaign}`), 'call', ...['/q', '/p', '/s'].map(view), 'end'])
+})
+
+test('a page that is left at once counts, with the address it was left at', async ({
+  page,
+  shop,
+  expectStored,
+}) => {
+  const end = shop.page('/end', { head: shop.tag('data-page-views="off"') })
+  const body = `<script>history.replaceState({},'','/b');location.href='${end}'</script>`
+  await page.goto(shop.page('/a', { body }))
+  await page.waitForURL('**/end')
+  await search(page, 'end')
+  await expectStored([viewOf(shop)('/b'), 'end'])
+})
 
 test('others wrap history before and after us, and the script comes again and again', async ({
   page,

@@ -3,6 +3,7 @@ import { createDeviceId } from '../tracker/deviceId.ts'
 import { createIsDuplicate, type Reports } from '../tracker/duplicates.ts'
 import { createFlush } from '../tracker/flush.ts'
 import { createStore } from '../tracker/lib/storage.ts'
+import { uuid7 } from '../tracker/lib/uuid.ts'
 import { createNotices, type Notice } from '../tracker/notices.ts'
 import { createOutbox } from '../tracker/outbox.ts'
 import { dataLayer } from '../tracker/parts/dataLayer.ts'
@@ -44,7 +45,7 @@ export function watchTrack(...settings: Partial<Config>[]) {
     notices,
     createIsDuplicate(reports),
   )
-  const state: Parameters<Part> = [track, configs, notices, new Map(), reports]
+  const state: Parameters<Part> = [track, configs, notices, new Map(), reports, uuid7]
   const follow = dataLayer(...state)
   return {
     state,

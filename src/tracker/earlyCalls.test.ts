@@ -45,6 +45,21 @@ test('a page that kept a reference to the stub goes on calling by it', () => {
   expect([...q]).toEqual([])
 })
 
+test('calls of this page carry the landing address where only its query is gone; others their own', () => {
+  const landing = `${URL}?utm_source=mail`
+  const entries = vi.spyOn(performance, 'getEntriesByType')
+  entries.mockReturnValue([{ name: landing } as PerformanceEntry])
+  const helpers = createHelpers()
+  const other = 'https://shop.example/other'
+  const call = (url: string) => ['search', [{}], url, 1, ID]
+  const q = [call(URL), call(other)]
+  takeEarlyCalls([JSON.stringify(call(URL))], { q }, helpers)()
+  q.push(call(URL))
+  const urls = helpers.search.mock.calls.map(([, seen]) => (seen as { url: string }).url)
+  expect(urls).toEqual([URL, landing, other, URL])
+  entries.mockRestore()
+})
+
 test('the promise that the caller holds settles with the outcome', async () => {
   const helpers = createHelpers()
   const outcome = await new Promise((resolve) => {

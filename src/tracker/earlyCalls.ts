@@ -1,4 +1,5 @@
 import { UUID } from '../contract/uuid.ts'
+import { landing } from './lib/landing.ts'
 import { schemas } from './schemas.ts'
 import type { Sighting } from './track.ts'
 
@@ -19,7 +20,8 @@ type EarlyCall = [
 /**
  * The calls that stubs kept in storage when a page was left before its script arrived, then those of
  * this page's stub, in order. Each keeps its own id, so that two tabs which replay the same call make
- * one event.
+ * one event. Calls of this page carry the address that the visitor came by, since the page may have cleaned
+ * the campaign out of its address before they were made.
  *
  * @param kept What storage held of earlier pages' calls, JSON each, or anybody's junk.
  * @param stub What stood at `window.track`: the snippet's stub, an element, or nothing.
@@ -32,9 +34,13 @@ export function takeEarlyCalls(
   helpers: object,
 ): (only?: Sighting['only']) => void {
   const { q } = (stub ?? {}) as { q?: unknown }
-  const calls = [...kept, ...(Array.isArray(q) ? q.splice(0) : [])]
-  const replay = (some: readonly unknown[], only?: Sighting['only']) => {
-    for (const call of some)
+  const early: readonly unknown[] = Array.isArray(q) ? q.splice(0) : []
+  const replay = (
+    calls: readonly unknown[],
+    only?: Sighting['only'],
+    addressOf: (url: string) => string = String,
+  ) => {
+    for (const call of calls)
       try {
         const [name, [first, second], url, at, id, settle]: EarlyCall =
           typeof call === 'string' ? JSON.parse(call) : call
@@ -43,7 +49,7 @@ export function takeEarlyCalls(
         const outcome =
           UUID.test(id) &&
           (name in schemas
-            ? helper?.(first, { url, at, id, only })
+            ? helper?.(first, { url: addressOf(url), at, id, only })
             : only || helper?.(first, second))
         settle?.(outcome)
       } catch {
@@ -52,5 +58,8 @@ export function takeEarlyCalls(
   }
   // A page may go on calling by a reference to the stub that it has kept.
   if (Array.isArray(q)) q.push = (...later) => replay(later) as never
-  return (only) => replay(calls, only)
+  return (only) => {
+    replay(kept, only)
+    replay(early, only, landing)
+  }
 }

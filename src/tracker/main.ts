@@ -9,6 +9,7 @@ import { createHelpers } from './helpers.ts'
 import { createInTurn, type Locks } from './lib/inTurn.ts'
 import { listen } from './lib/listen.ts'
 import { createStore } from './lib/storage.ts'
+import { uuid7 } from './lib/uuid.ts'
 import { whenShown } from './lib/whenShown.ts'
 import { createNotices } from './notices.ts'
 import { createOutbox } from './outbox.ts'
@@ -37,7 +38,7 @@ function start(config: Config, parts: Parts, stub: unknown) {
     createStore(() => sessionStorage),
   )
   const helpers = createHelpers(track, deviceId, outbox, flush, notices, debug)
-  const startParts = createParts(track, configs, notices, new Map(), reports)
+  const startParts = createParts(track, configs, notices, new Map(), reports, uuid7)
 
   let replay: ReturnType<typeof takeEarlyCalls>
   whenShown(() => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Config } from './config.ts'
 import { createParts, type Part } from './parts.ts'
 
-const state = [{}, {}, {}, {}, {}] as unknown as Parameters<Part>
+const state = [{}, {}, {}, {}, {}, () => ''] as unknown as Parameters<Part>
 const config = (key: string): Config => ({ key, base: 'https://gw.example' })
 
 test('each part starts once, whichever key brings it, and hears of every key', () => {

@@ -25,6 +25,7 @@ export type Readers = Map<Reader, WeakMap<object, string>>
  * @param configs The configuration of each key on this page; one may join later.
  * @param readers Read every push of the dataLayer.
  * @param reports What was reported lately, for who keeps it over a navigation.
+ * @param newId Makes an event's id, for a part that reports later than it sees.
  * @returns What it does for each key on the page, the first one too; nothing where that is nothing.
  */
 export type Part = (
@@ -33,6 +34,7 @@ export type Part = (
   notices: Notices,
   readers: Readers,
   reports: Reports,
+  newId: (at: number) => string,
 ) => ((config: Config) => void) | undefined
 
 export type Parts = { readonly [name: string]: Part }

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import type { Config } from '../config.ts'
+import { uuid7 } from '../lib/uuid.ts'
 import { createNotices } from '../notices.ts'
 import { start } from '../presence/main.ts'
 import type { Outcome, Sighting, Track } from '../track.ts'
@@ -47,7 +48,7 @@ const startWith = (config: Partial<Config>) => {
   configs.set('K', full)
 }
 const startPart = (on: Track, all: ReadonlyMap<string, Config>) =>
-  attributes(on, all, createNotices(), new Map(), new Map())
+  attributes(on, all, createNotices(), new Map(), new Map(), uuid7)
 
 beforeAll(() => startPart(track, configs))
 beforeEach(() => {

@@ -1,24 +1,36 @@
 // @vitest-environment happy-dom
 import { afterEach, expect, test, vi } from 'vitest'
 import type { Config } from '../config.ts'
+import { uuid7 } from '../lib/uuid.ts'
 import { createNotices } from '../notices.ts'
-import type { Track } from '../track.ts'
+import type { Sighting, Track } from '../track.ts'
 import { pageViews } from './pageViews.ts'
 
 const BASE = { key: 'AAAAAA', base: 'http://gateway.test' }
 let views: string[] = []
+let sightings: Sighting[] = []
 
-/** Starts at `/a`, with the fallback that wraps history unless a Navigation API is given. */
-function start(setting: Partial<Config> = {}, more: readonly Config[] = []) {
+/**
+ * Starts at `/a`, with the fallback that wraps history unless a Navigation API is given.
+ *
+ * @param landing The address that the browser loaded.
+ */
+function start(setting: Partial<Config> = {}, more: readonly Config[] = [], landing = '/a') {
   vi.useFakeTimers()
   history.replaceState({}, '', '/a')
+  const entry = { name: location.origin + landing } as PerformanceEntry
+  vi.spyOn(performance, 'getEntriesByType').mockImplementation((type) =>
+    type === 'navigation' ? [entry] : [],
+  )
   // An earlier test's copy goes on listening, and counts into its own list.
+  sightings = []
   const mine: string[] = []
   views = mine
   const configs = new Map<string, Config>(
     [{ ...BASE, ...setting }, ...more].map((config) => [config.key, config]),
   )
   const track: Track = (_operation, payload, sighting) => {
+    sightings.push(sighting ?? {})
     for (const config of configs.values())
       if (sighting?.only?.(config))
         mine.push(
@@ -26,7 +38,7 @@ function start(setting: Partial<Config> = {}, more: readonly Config[] = []) {
         )
     return { ok: true, id: '' }
   }
-  const countFor = pageViews(track, configs, createNotices(), new Map(), new Map())
+  const countFor = pageViews(track, configs, createNotices(), new Map(), new Map(), uuid7)
   const count = () => countFor?.(BASE)
   count()
   return { configs, count }
@@ -36,14 +48,16 @@ const { pushState, replaceState } = history
 
 afterEach(() => {
   vi.useRealTimers()
+  vi.restoreAllMocks()
   Object.assign(history, { pushState, replaceState })
   Reflect.deleteProperty(window, 'navigation')
 })
 
 const seen = () => views.map((view) => view.replace('AAAAAA view_page ', ''))
 
-test('counts the load at once and each path once', () => {
+test('counts the load and each path once', () => {
   start()
+  settled()
   expect(seen()).toEqual(['/a'])
   history.pushState({}, '', '/b')
   settled()
@@ -70,9 +84,104 @@ test('a redirect counts once, with its last address; two pushes are two pages', 
 
 test('a page that is left before its address has settled counts', () => {
   start()
+  window.dispatchEvent(new Event('pagehide'))
+  expect(seen()).toEqual(['/a'])
   history.pushState({}, '', '/b')
   window.dispatchEvent(new Event('pagehide'))
+  settled()
   expect(seen()).toEqual(['/a', '/b'])
+})
+
+test('the loaded page corrects its own address: one view, with the last one', () => {
+  start()
+  history.replaceState({}, '', '/en')
+  vi.advanceTimersByTime(50)
+  history.replaceState({}, '', '/en/')
+  settled()
+  history.replaceState({ n: 1 }, '')
+  settled()
+  expect(seen()).toEqual(['/en/'])
+})
+
+test('the moment and the id are those of when the page came', () => {
+  start()
+  const at = Date.now()
+  vi.advanceTimersByTime(50)
+  const later = uuid7(Date.now())
+  history.replaceState({}, '', '/en')
+  settled()
+  expect(sightings).toEqual([expect.objectContaining({ at })])
+  expect(`${sightings[0]?.id}` < later).toBe(true)
+})
+
+const CAMPAIGN = 'utm_source=mail&utm_campaign=may'
+
+test.each([
+  ['the query', `/a?${CAMPAIGN}`, '/a', `/a?${CAMPAIGN}`],
+  ['a part of the query', `/a?x=1&${CAMPAIGN}`, '/a?x=1', `/a?x=1&${CAMPAIGN}`],
+  ['the fragment', `/a#${CAMPAIGN}`, '/a', `/a#${CAMPAIGN}`],
+  ['a slash at the end', `/a/?${CAMPAIGN}`, '/a', `/a/?${CAMPAIGN}`],
+  ['case', `/A/B?${CAMPAIGN}`, '/a/b', `/A/B?${CAMPAIGN}`],
+  ['encoding', `/%61/%c3%a9?${CAMPAIGN}`, '/a/%C3%A9', `/%61/%c3%a9?${CAMPAIGN}`],
+  ['a router writes its home', `/a?${CAMPAIGN}`, '/a#/', `/a?${CAMPAIGN}`],
+  ['the query before a router’s fragment', `/a?${CAMPAIGN}#/p/1`, '/a#/p/1', `/a?${CAMPAIGN}#/p/1`],
+  ['a router’s fragment', `/a?${CAMPAIGN}#/p/1`, '/a#/p/2', '/a#/p/2'],
+  ['the path', `/?${CAMPAIGN}`, '/en', '/en'],
+  ['an address of another page', `/?${CAMPAIGN}`, '/', `/?${CAMPAIGN}`],
+])('what was cleaned before the script came: %s', (_, landing, address, expected) => {
+  start({}, [], landing)
+  history.replaceState({}, '', address)
+  settled()
+  // The same page, whatever the router writes later.
+  history.replaceState({ n: 1 }, '')
+  settled()
+  expect(seen()).toEqual([expected])
+})
+
+test('where a query is a page, what was cleaned makes no second page', () => {
+  start({ pageViewQuery: true }, [], `/a?p=1&${CAMPAIGN}`)
+  history.replaceState({}, '', '/a?p=1')
+  settled()
+  history.replaceState({ n: 1 }, '')
+  settled()
+  expect(seen()).toEqual([`/a?p=1&${CAMPAIGN}`])
+})
+
+test('only the first view carries the landing address: no later one, none after the back/forward cache', () => {
+  const { configs, count } = start({}, [], `/a?${CAMPAIGN}`)
+  history.pushState({}, '', '/b')
+  settled()
+  history.pushState({}, '', '/a')
+  settled()
+  const joined = { ...BASE, key: 'CCCCCC' }
+  configs.set(joined.key, joined)
+  count()
+  settled()
+  window.dispatchEvent(Object.assign(new Event('pageshow'), { persisted: true }))
+  settled()
+  expect(views.filter((view) => view.startsWith('AAAAAA'))).toHaveLength(4)
+  expect(seen()).toEqual([
+    `/a?${CAMPAIGN}`,
+    '/b',
+    '/a',
+    `CCCCCC view_page /a?${CAMPAIGN}`,
+    '/a',
+    'CCCCCC view_page /a',
+  ])
+})
+
+test('a return from the back/forward cache counts, however soon it is', () => {
+  start()
+  window.dispatchEvent(Object.assign(new Event('pageshow'), { persisted: true }))
+  settled()
+  expect(seen()).toEqual(['/a', '/a'])
+})
+
+test('without a navigation entry the address is the page’s', () => {
+  start()
+  vi.mocked(performance.getEntriesByType).mockReturnValue([])
+  settled()
+  expect(seen()).toEqual(['/a'])
 })
 
 test.each<[Partial<Config>, string[]]>([
@@ -82,6 +191,7 @@ test.each<[Partial<Config>, string[]]>([
   [{ pageViewHash: 'true' }, ['/a', '/a?x=2#/r?y=1']],
 ])('query and fragment count where the key says so: %j', (setting, expected) => {
   start(setting)
+  settled()
   for (const address of ['?x=1', '?x=2#/r?y=1']) {
     history.pushState({}, '', address)
     settled()
@@ -101,6 +211,7 @@ test.each<[Config['pageViews'], string[]]>([
     settled()
     window.dispatchEvent(Object.assign(new Event('pageshow'), { persisted: false }))
     window.dispatchEvent(Object.assign(new Event('pageshow'), { persisted: true }))
+    settled()
     expect(seen()).toEqual(expected)
   },
 )
@@ -112,6 +223,7 @@ test('each key has its own settings and name, and one that joins counts the page
   const joined = { ...BASE, key: 'CCCCCC', pageViewEvent: 'seen' }
   configs.set(joined.key, joined)
   count()
+  settled()
   expect(views).toEqual(['AAAAAA my_view_page /a', 'CCCCCC seen /a'])
 })
 

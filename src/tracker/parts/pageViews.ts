@@ -1,10 +1,12 @@
 import type { Config } from '../config.ts'
 import { attempt } from '../lib/attempt.ts'
+import { landing } from '../lib/landing.ts'
 import { listen } from '../lib/listen.ts'
 import { now } from '../lib/now.ts'
 import type { Part } from '../parts.ts'
+import type { Sighting } from '../track.ts'
 
-/** A page that a router shows is counted so long after its address came, ms: time for a redirect. */
+/** A page is counted so long after its address came, ms: time for a redirect. */
 const SETTLE_MS = 200
 
 /**
@@ -13,21 +15,27 @@ const SETTLE_MS = 200
  * counts when it is loaded, a prerendered page when it is shown (`whenShown` of main.ts).
  *
  * A page is its path, and where the key says so also its query or its fragment; a fragment router's
- * home, `#/`, is the page without a fragment, since the router writes it there on load. Of a redirect only the
- * last address counts: the one that replaced the others shortly after they came. A redirect that pushes
- * leaves two pages in the history, and both count.
+ * home, `#/`, is the page without a fragment, since the router writes it there on load. Of a redirect, also one
+ * of the page that was loaded, only the last address counts: the one that replaced the others shortly after
+ * they came. A redirect that pushes leaves two pages in the history, and both count.
+ *
+ * The id is made when the page comes, so that the view sorts before the calls made while its address settles.
  *
  * @returns Counts the page for a key that has not counted it.
  */
-export const pageViews: Part = (track, configs) => {
+export const pageViews: Part = (track, configs, _notices, _readers, _reports, newId) => {
   /** The page each key counted last; none before its first. */
   const last = new Map<Config, string>()
-  /** The address that waits, or none, and when it came. */
-  let pending = ''
-  let since = 0
+  /** The page whose address may still be replaced, or none. */
+  let seen: (Sighting & { readonly url: string }) | undefined
   let timer = 0
+  /** The address that a key's first view carries. */
+  let addressOf = landing
 
-  const count = (url: string, at: number) => {
+  const settle = () => {
+    const { url, ...sighting } = seen ?? {}
+    seen = undefined
+    if (!url) return
     for (const config of configs.values()) {
       const { pageViews, pageViewEvent = 'view_page', eventPrefix = '' } = config
       const page = url
@@ -39,21 +47,20 @@ export const pageViews: Part = (track, configs) => {
         track(
           'viewHomepage',
           { event: eventPrefix + pageViewEvent },
-          { from: 'pageView', url, at, only: (other) => other === config },
+          {
+            ...sighting,
+            from: 'pageView',
+            url: before ? url : addressOf(url),
+            only: (other) => other === config,
+          },
         )
     }
-  }
-  const countHere = () => count(location.href, now())
-
-  const settle = () => {
-    if (pending) count(pending, since)
-    pending = ''
   }
 
   const change = (isReplaced: boolean) => {
     if (!isReplaced) settle()
-    if (!pending) since = now()
-    pending = location.href
+    const at = now()
+    seen = { at, id: newId(at), ...seen, url: location.href }
     clearTimeout(timer)
     timer = setTimeout(settle, SETTLE_MS)
   }
@@ -61,12 +68,14 @@ export const pageViews: Part = (track, configs) => {
   listen(window, 'pagehide', settle)
   listen(window, 'pageshow', (event) => {
     if (!(event as PageTransitionEvent).persisted) return
+    change(false)
     last.clear()
-    countHere()
+    // A return is no new visit of the campaign.
+    addressOf = String
   })
   // The page may have frozen its history.
   attempt(() => watchAddress(change))
-  return countHere
+  return () => change(true)
 }
 
 /**

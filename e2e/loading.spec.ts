@@ -228,6 +228,76 @@ test('an element and a form under the names of our globals @both', async ({
   await expectStored(['mug'])
 })
 
+test.describe('a page with a track of its own', () => {
+  test.use({ config: { pageViews: 'all', attributes: true } })
+
+  const OWN = '<script>function track(){return "own"}</script>'
+  const own = (page: Page) => page.evaluate('track()')
+  const BUTTON = '<button data-track="addToCart" data-track-product-id="7">Add</button>'
+  const SEEN = [{ event: 'view_page' }, { event: 'add_to_cart' }]
+  const snippet = `<script>${STUB.replace('"track"', '"shoptrail"')}</script>`
+
+  for (const [name, attributes] of [
+    ['shoptrail', ''],
+    ['events', 'data-global="events"'],
+    // Nothing of the page's is overwritten, whoever asks for it.
+    ['shoptrail', 'data-global="fetch"'],
+  ])
+    test(`keeps it: the helpers are at ${name} ${attributes}`, async ({
+      page,
+      shop,
+      customer,
+      expectStored,
+    }) => {
+      const second = customer.another()
+      const head = `${OWN}${shop.tag(attributes)}${shop.tag('async', second.trackingKey)}`
+      await page.goto(shop.page('/a', { head, body: BUTTON }))
+      await page.waitForLoadState()
+      await page.click('button')
+      await page.evaluate(`${name}.search({ search_term: 'mug' })`)
+      expect(await own(page)).toBe('own')
+      const [, , third] = await expectStored([...SEEN, 'mug'])
+      const rows = await expectStored([{ event: 'add_to_cart' }, 'mug'], { customer: second })
+      expect(rows[1]?.id).toBe(third?.id)
+    })
+
+  test('is called before the script is there, by a stub of that name', async ({
+    page,
+    shop,
+    expectStored,
+  }) => {
+    const early = "<script>shoptrail.search({ search_term: 'early' })</script>"
+    await page.goto(shop.page('/a', { head: OWN + snippet + early + shop.tag('async') }))
+    await expectStored(['early', { event: 'view_page' }])
+    expect(await own(page)).toBe('own')
+  })
+
+  test('which it makes later: nothing stops, and two keys find each other', async ({
+    page,
+    shop,
+    customer,
+    expectStored,
+  }) => {
+    const second = customer.another()
+    const head = shop.tag() + OWN
+    await page.goto(shop.page('/a', { head, body: BUTTON }))
+    await page.addScriptTag({ url: shop.script(second.trackingKey) })
+    await page.click('button')
+    expect(await own(page)).toBe('own')
+    expect(await page.evaluate('typeof shoptrail')).toBe('undefined')
+    const [, added] = await expectStored(SEEN)
+    const [same] = await expectStored([{ event: 'add_to_cart' }], { customer: second })
+    expect(same?.id).toBe(added?.id)
+  })
+
+  test('says so in debug mode', async ({ page, shop }) => {
+    shop.page('/a', { head: OWN + shop.tag() })
+    const line = page.waitForEvent('console', (message) => message.type() === 'warning')
+    await page.goto(`${shop.url}/a?track_debug=1`)
+    expect((await line).text()).toContain('the helpers are at `shoptrail`')
+  })
+})
+
 test('a strict content security policy with Trusted Types @both', async ({
   page,
   shop,

@@ -14,6 +14,7 @@ test.each<PublicConfig>([
   ...['dataLayer', 'shopLayer', '$layer', '_l', 'слой', 'data_layer2', 'onLayer', 'layer'].map(
     (dataLayerName) => ({ dataLayerName }),
   ),
+  ...['track', 'shoptrail', '_track'].map((global) => ({ global })),
 ])('within the bounds: %j', (config) => {
   expect(findExcess(config)).toEqual([])
 })
@@ -43,3 +44,10 @@ test.each([
 ])('dataLayerName %j can not be a page’s array', (dataLayerName) => {
   expect(findExcess({ dataLayerName }).map(({ path }) => path)).toEqual(['dataLayerName'])
 })
+
+test.each(['location', 'name', 'onload', 'fetch', 'window', 'class', 'a.b', '', of(129)])(
+  'global %j can not be where the helpers are',
+  (global) => {
+    expect(findExcess({ global }).map(({ path }) => path)).toEqual(['global'])
+  },
+)

@@ -36,22 +36,23 @@ export function findExcess(config: PublicConfig): Issue[] {
     issues.push({ path: 'mask', message: `Expected at most ${MAX_MASKED} names` })
   for (const [i, name] of mask.slice(0, MAX_MASKED).entries())
     bound(`mask.${i}`, name, MAX_NAME_CHARACTERS)
-  const { dataLayerName } = config
-  if (dataLayerName !== undefined && !canBeArray(dataLayerName))
-    issues.push({
-      path: 'dataLayerName',
-      message: `Expected a JavaScript identifier of at most ${MAX_NAME_CHARACTERS} characters that is no built-in of the page`,
-    })
+  const { dataLayerName, global } = config
+  for (const [path, given] of Object.entries({ dataLayerName, global }))
+    if (given !== undefined && !canBeGlobal(given) && !(path === 'global' && given === 'track'))
+      issues.push({
+        path,
+        message: `Expected a JavaScript identifier of at most ${MAX_NAME_CHARACTERS} characters that is no built-in of the page`,
+      })
   if (Buffer.byteLength(JSON.stringify(config)) > MAX_CONFIG_BYTES)
     issues.push({ path: '', message: `Expected at most ${MAX_CONFIG_BYTES} bytes as JSON` })
   return issues
 }
 
 /**
- * Whether a global of this name may be an array of the page's: `window.location = []` would leave the page, and
- * what is taken already is no array.
+ * Whether a global may have this name: `window.location = []` would leave the page, and a built-in that is
+ * replaced breaks pages.
  */
-const canBeArray = (name: string): boolean =>
+const canBeGlobal = (name: string): boolean =>
   name.length <= MAX_NAME_CHARACTERS &&
   /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(name) &&
   !/^on[a-z]+$/.test(name) &&

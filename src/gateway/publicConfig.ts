@@ -60,6 +60,8 @@ const publicConfigSchema = strictObject({
   source: optional(string()),
   /** The visitor's address, for a service that wants the page to say it. Default none. */
   remoteAddr: optional(string()),
+  /** The global that the helpers are at. Default track, shoptrail where the page has a track of its own. */
+  global: optional(name),
   /** Which page views are reported by themselves. Default all. */
   pageViews: optional(picklist(['off', 'load', 'all'])),
   /** Event name of automatic page views. Default view_page. */

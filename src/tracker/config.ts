@@ -9,6 +9,8 @@ export type Config = {
   readonly key: string
   /** The gateway's address, without a slash at its end. Served only where the gateway has a PUBLIC_URL. */
   readonly base: string
+  /** The global that the helpers are at; the page's first key says it. Default `track`, `shoptrail` where that is taken. */
+  readonly global?: string
   /** Whether POST /t/batch may be used. */
   readonly batch?: boolean | string
   /** Any 2xx acknowledges: `base` is another service, which does not name the event's id. */

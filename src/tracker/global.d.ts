@@ -2,6 +2,9 @@
  * `window.track`, for shops that write TypeScript: `/// <reference types="shoptrail/global" />` types it.
  * (An import would stay in the shop's code and look for a file that there is none of.)
  *
+ * Where a shop has a `track` of its own the helpers are at `shoptrail`, or where `data-global` says. Such a shop
+ * copies this file without its last lines, and declares that name: `declare const shoptrail: TrackApi`.
+ *
  * Fields of payloads bear the specification's names. `did`, `event`, `url`, `http_user_agent`, and
  * where configured `source` and `remote_addr`, are filled in and may be given.
  */

@@ -17,10 +17,23 @@ import { createParts, type Parts } from './parts.ts'
 import { createTrack } from './track.ts'
 import { createSend } from './transport.ts'
 
-/** What a copy of the script tells the copy that was there before it. */
-type Running = TrackApi & { join(config: Config, parts: Parts): void }
+/** How a copy of the script hands its key to the copy that runs. */
+type Join = (config: Config, parts: Parts) => void
 
-function start(config: Config, parts: Parts, stub: unknown) {
+declare global {
+  interface Document {
+    /** Not under the helpers' name, which the page may take for itself at any time. */
+    shoptrail?: Join
+  }
+}
+declare const window: Window & { [name: string]: TrackApi & { readonly then?: unknown } }
+
+function start(config: Config, parts: Parts) {
+  let name = config.global ?? 'track'
+  // An element by its id is no property of the window's own. Our stub is no promise, and says so by a 0.
+  if (window[name] && Object.keys(window).includes(name) && window[name]?.then !== 0)
+    name = 'shoptrail'
+  const stub = window[name]
   const configs = new Map([[config.key, config]])
   const store = createStore(() => localStorage)
   const notices = createNotices()
@@ -56,17 +69,16 @@ function start(config: Config, parts: Parts, stub: unknown) {
     })
     startParts(parts, config)
   })
-  window.track = Object.assign(helpers, {
-    join(joining: Config, more: Parts) {
-      if (configs.has(joining.key)) return
-      configs.set(joining.key, joining)
-      whenShown(() => {
-        replay((other) => other === joining)
-        startParts(more, joining)
-        flush.resume()
-      })
-    },
-  })
+  window[name] = helpers
+  document.shoptrail = (joining, more) => {
+    if (configs.has(joining.key)) return
+    configs.set(joining.key, joining)
+    whenShown(() => {
+      replay((other) => other === joining)
+      startParts(more, joining)
+      flush.resume()
+    })
+  }
 }
 
 /**
@@ -77,10 +89,8 @@ function start(config: Config, parts: Parts, stub: unknown) {
  */
 export function main(served: Config, parts: Parts): void {
   try {
-    const config = readConfig(served, document)
-    const there = window.track as Running | undefined
-    if (typeof there?.version === 'string') there.join(config, parts)
-    else start(config, parts, there)
+    const startOrJoin = document.shoptrail ?? start
+    startOrJoin(readConfig(served, document), parts)
   } catch {
     // A page in which the script can not start goes on without it.
   }

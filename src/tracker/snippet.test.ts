@@ -60,14 +60,27 @@ test('it can be awaited without a call', async () => {
   expect(track.q).toEqual([])
 })
 
-test('it takes the place of an element, not of the script or of itself', () => {
-  expect(page(STUB, { track: { tagName: 'DIV' } }).track.q).toEqual([])
-  const script = { version: '1.0.0' }
-  expect(page(STUB, { track: script }).track).toBe(script)
+test('it takes the place of an element, not of the script, of what the page has there, or of itself', () => {
+  const named = Object.create({ track: { tagName: 'DIV' } })
+  expect(page(STUB, named).track.q).toEqual([])
+  expect(page(STUB, { track: undefined }).track.q).toEqual([])
+  for (const track of [{ version: '1.0.0' }, () => {}, { page() {} }, []])
+    expect(page(STUB, { track }).track).toBe(track)
   const first = page(STUB)
   first.track.search?.({ search_term: 'mug' })
   runInNewContext(STUB, first.globals)
   expect((first.globals.window.track as typeof first.track).q).toHaveLength(1)
+})
+
+test('another name, where the page has a track of its own', async () => {
+  for (const stub of [STUB, KEEPING_STUB]) {
+    const track = () => {}
+    const window: { track: unknown; shoptrail?: { q: unknown[][]; search(): unknown } } = { track }
+    page(stub.replace('"track"', '"shoptrail"'), window)
+    window.shoptrail?.search()
+    expect(window.shoptrail?.q.map(([name]) => name)).toEqual(['search'])
+    expect(window.track).toBe(track)
+  }
 })
 
 test('the keeping stub stores what no script has taken, each call under its id', () => {

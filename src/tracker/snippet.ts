@@ -2,21 +2,23 @@
  * What a shop may paste before the script's tag, each one line of an inline script, for pages that call
  * `track` before the script has arrived. It records the helper's name, its arguments, the address, the
  * moment and an id of its own (a UUID of version 7), and answers a promise that settles when the script
- * has replayed the call. It takes the place of an element that is named `track`, not of the script or
- * of itself.
+ * has replayed the call. It takes the place of an element by that id, which is no property of the window's
+ * own, but not of the script, of itself or of anything else of the page's.
+ *
+ * The name at its end is where the helpers are: `track`, or what the key's setting `global` says.
  */
 const record =
-  'w.track&&w.track.version||(w.track=new Proxy({q},{get:(t,n)=>n=="then"?0:t[n]||((...a)=>new Promise(s=>{let m=+new Date;q.push([n,a,location.href,m,m.toString(16).padStart(12,0).replace(/.{8}/,"$&-")+"-7"+(q.length+4096).toString(16).slice(1)+"-8000-"+Math.random().toString(16).slice(2,14).padEnd(12,0),s])}))}))'
+  'w.hasOwnProperty(n)&&w[n]||(w[n]=new Proxy({q},{get:(t,p)=>p=="then"?0:t[p]||((...a)=>new Promise(s=>{let m=+new Date;q.push([p,a,location.href,m,m.toString(16).padStart(12,0).replace(/.{8}/,"$&-")+"-7"+(q.length+4096).toString(16).slice(1)+"-8000-"+Math.random().toString(16).slice(2,14).padEnd(12,0),s])}))}))'
 
 /** Storage names that keep calls: those of the outbox, whose events they become. */
 const keep =
   ';addEventListener("pagehide",()=>q.map(c=>{try{localStorage["track.e."+c[4]]=JSON.stringify(c)}catch(e){}}))'
 
 /** Nothing outlives the page. */
-export const STUB = `!function(w,q){${record}}(window,[])`
+export const STUB = `!function(w,q,n){${record}}(window,[],"track")`
 
 /**
  * What no script has taken when the page is left is kept in storage, and the next page that loads the
  * script delivers it.
  */
-export const KEEPING_STUB = `!function(w,q){${record}${keep}}(window,[])`
+export const KEEPING_STUB = `!function(w,q,n){${record}${keep}}(window,[],"track")`

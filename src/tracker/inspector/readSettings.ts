@@ -1,5 +1,9 @@
 /** Those of a key's settings that the inspector asks for. */
-export type Settings = { readonly ga4?: unknown; readonly attributes?: boolean }
+export type Settings = {
+  readonly ga4?: unknown
+  readonly attributes?: boolean
+  readonly global?: string
+}
 
 /** The script's tag, of several keys the first one's; none where the script came in another way. */
 export const tagOf = (page: Window): HTMLScriptElement | null =>

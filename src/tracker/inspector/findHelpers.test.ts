@@ -1,0 +1,52 @@
+// @vitest-environment happy-dom
+import { afterEach, expect, test, vi } from 'vitest'
+import { findHelpers } from './findHelpers.ts'
+
+const helpers = { on: () => () => {}, version: '1.0.0' }
+const shopsOwn = () => {}
+
+afterEach(() => {
+  document.head.innerHTML = ''
+  for (const name of ['track', 'shoptrail', 'events']) Reflect.deleteProperty(window, name)
+})
+
+/** What is found on a page with these globals, and what is said. */
+async function find(globals: object, attributes = '', settings: object = {}) {
+  Object.assign(window, globals)
+  document.head.innerHTML = `<script type="none" src="https://gw.example/t/j/AAAAAA" ${attributes}></script>`
+  const said: string[] = []
+  const get = vi.fn(async () => Response.json({ config: settings }))
+  const found = await findHelpers(window, (text) => said.push(text), get)
+  return { found, said: said.join(), asked: get.mock.calls.length }
+}
+
+test.each([
+  ['at the usual name', { track: helpers }, ''],
+  ['at the name of the tag', { track: shopsOwn, events: helpers }, 'data-global="events"'],
+])('helpers %s: nothing is said, and nothing asked', async (_, globals, attributes) => {
+  expect(await find(globals, attributes)).toEqual({ found: helpers, said: '', asked: 0 })
+})
+
+test('helpers at the name that the key’s settings give', async () => {
+  const { found, said } = await find({ track: shopsOwn, events: helpers }, '', { global: 'events' })
+  expect([found, said]).toEqual([helpers, ''])
+})
+
+test.each([
+  ['', 'track'],
+  ['data-global="events"', 'events'],
+])('the page has that name itself (%s)', async (attributes, name) => {
+  const { found, said } = await find({ [name]: shopsOwn, shoptrail: helpers }, attributes)
+  expect(found).toBe(helpers)
+  expect(said).toContain(`the page has a \`${name}\` of its own`)
+  expect(said).toContain('data-global=')
+})
+
+test.each([shopsOwn, null, 'text', { version: '1' }, { on() {}, version: () => '1' }])(
+  'the page has put something over the helpers: %s',
+  async (track) => {
+    const { found, said } = await find({ track })
+    expect(found).toBeUndefined()
+    expect(said).toContain('put something of its own over the helpers')
+  },
+)

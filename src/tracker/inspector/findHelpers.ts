@@ -1,0 +1,40 @@
+import type { TrackApi } from '../global.d.ts'
+import { readSettings, tagOf } from './readSettings.ts'
+
+const isHelpers = (there: unknown): there is TrackApi =>
+  typeof (there as Partial<TrackApi> | null | undefined)?.version === 'string' &&
+  typeof (there as Partial<TrackApi>).on === 'function'
+
+/**
+ * The helpers of the script on this page: under the name that the tag or the key's settings give, else where
+ * the script puts them by itself. Undefined where the page has put something of its own over them.
+ *
+ * @param say Receives a text where the page has a `track` of its own.
+ * @param get The browser's `fetch`, for the settings: used only where the helpers are at neither usual name.
+ */
+export async function findHelpers(
+  page: Window,
+  say: (text: string) => void,
+  get: typeof fetch = fetch,
+): Promise<TrackApi | undefined> {
+  const at = (name = 'track') => {
+    const there = (page as unknown as { readonly [name: string]: unknown })[name]
+    return isHelpers(there) ? there : undefined
+  }
+  const wanted = tagOf(page)?.dataset.global
+  const there = at(wanted)
+  if (there) return there
+  const other = at('shoptrail')
+  if (other) {
+    say(
+      `track: the page has a \`${wanted ?? 'track'}\` of its own, which stays as it is: the helpers are at \`shoptrail\`\n  fix: Call \`shoptrail.addToCart(…)\`, or give them another name: data-global="…" on the script's tag.`,
+    )
+    return other
+  }
+  const chosen = wanted ? undefined : at((await readSettings(page, get))?.global)
+  if (!chosen)
+    say(
+      'track: the page has put something of its own over the helpers. Attributes, page views and delivery go on, but what is not sent can not be told\n  fix: Give the helpers another name: data-global="…" on the script\'s tag.',
+    )
+  return chosen
+}

@@ -71,10 +71,10 @@ export const createIsDuplicate =
     const recent = (reports.get(subject) ?? []).filter(
       (report) => Math.abs(at - report.at) < +duplicateWindowMs,
     )
-    const twin = recent.find((report) =>
-      report.by.includes(from)
-        ? report.said === said && report.during?.has(event[0] as Event)
-        : withoutSku(report.said) === withoutSku(said) || /ga4/.test(`${report.by}${from}`),
+    const twin = recent.find(({ by, during, said: before }) =>
+      by.includes(from)
+        ? before === said && during?.has(event[0] as Event)
+        : withoutSku(before) === withoutSku(said) || /ga4/.test(`${by}${from}`),
     )
     if (twin) twin.by.push(from)
     else recent.push({ at, said, by: [from], during: new WeakSet(event) })

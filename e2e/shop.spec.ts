@@ -169,6 +169,21 @@ test('reset: a new device id, and what was kept is forgotten', async ({
   await expectStored([{ did, payload: { search_term: 'after' } }])
 })
 
+test('reset in one tab reaches the others @both', async ({ context, page, shop, expectStored }) => {
+  await page.goto(shop.page('/a'))
+  const before = await told(page)
+  const other = await context.newPage()
+  await other.goto(shop.page('/b'))
+  expect(await told(other)).toBe(before)
+  const did = await page.evaluate(() => {
+    track.reset()
+    return track.did
+  })
+  await expect.poll(() => told(other)).toBe(did)
+  await search(other, 'after')
+  await expectStored([{ did, payload: { search_term: 'after' } }])
+})
+
 test('an invalid call makes no request and tells why @both', async ({
   page,
   shop,

@@ -155,6 +155,33 @@ test('one id for the life of the page, whatever the shop does to storage', () =>
   expect(deviceId.get()).toBe(did)
 })
 
+test('another tab’s reset: what it keeps now, and never nothing or junk', () => {
+  const storage = createMemoryStorage()
+  const store = createStore(() => storage)
+  const page = createPage(`track.did=${KEPT}`)
+  const [mine, other] = [createDeviceId(store, page), createDeviceId(store, page)]
+  expect(mine.get()).toBe(KEPT)
+  const next = other.reset()
+  mine.read()
+  expect(mine.get()).toBe(next)
+  for (const junk of ['', 'junk']) {
+    storage.setItem('track.did', junk)
+    mine.read()
+    expect(mine.get()).toBe(next)
+  }
+  storage.clear()
+  mine.read()
+  expect(mine.get()).toBe(next)
+})
+
+test('reading makes nothing', () => {
+  const storage = createMemoryStorage()
+  const store = createStore(() => storage)
+  createDeviceId(store, createPage()).read()
+  createDeviceId(store, sandboxed).read()
+  expect(storage).toHaveLength(0)
+})
+
 test('reset makes another and keeps it', () => {
   const storage = createMemoryStorage()
   const store = createStore(() => storage)

@@ -12,6 +12,8 @@ const COOKIE_SECONDS = 34_560_000
 export type DeviceId = {
   /** Reads, else makes and keeps it: in storage, else in a first-party cookie, else in memory. */
   get(): string
+  /** Reads it again, since another tab may have reset it. Where none is kept it stays. */
+  read(): unknown
   /** A new one in its place. */
   reset(): string
 }
@@ -20,7 +22,7 @@ export type DeviceId = {
  * @param page The document, for the cookie. Its getter throws in sandboxed frames.
  */
 export function createDeviceId(store: Store, page: { cookie: string }): DeviceId {
-  let did = ''
+  let did: string | undefined
   const reset = () => {
     did = uuid4()
     if (!store.set(NAME, did))
@@ -29,15 +31,11 @@ export function createDeviceId(store: Store, page: { cookie: string }): DeviceId
       })
     return did
   }
-  return {
-    get() {
-      // What is kept there and is no UUID is junk.
-      did ||=
-        [store.get(NAME), ...attempt(() => page.cookie.split(/track\.did=|;/), [])].find((kept) =>
-          UUID.test(`${kept}`),
-        ) ?? reset()
-      return did
-    },
-    reset,
+  const read = () => {
+    const others = attempt(() => (did || page.cookie).split(/track\.did=|;/), [])
+    // What is kept there and is no UUID is junk.
+    did = [store.get(NAME), ...others].find((kept) => UUID.test(`${kept}`)) as string | undefined
+    return did
   }
+  return { get: () => did || read() || reset(), read, reset }
 }

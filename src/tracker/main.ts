@@ -54,6 +54,8 @@ function start(config: Config, parts: Parts) {
   const startParts = createParts(track, configs, notices, new Map(), reports, uuid7)
 
   let replay: ReturnType<typeof takeEarlyCalls>
+  // A page in the back/forward cache hears of no other tab's storage.
+  listen(window, 'storage pageshow', deviceId.read)
   whenShown(() => {
     const kept: string[] = []
     outbox.all(kept)

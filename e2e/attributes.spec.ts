@@ -98,3 +98,131 @@ test('where it does not come, everything else goes on @both', async ({
   await page.click('b')
   await expectStored([{ event: 'view_product', payload: { product_id: '2' } }])
 })
+
+const views = (...ids: readonly number[]) =>
+  ids.map((id) => ({ event: 'view_product', payload: { product_id: `${id}` } }))
+const seen = (id: number, style: string, inside = '') =>
+  `<div ${LINE}="${id}" data-track-on="visible" style="${style}">${inside}</div>`
+
+test('an element is seen once half of it, or of what of it fits on the screen, is there for a second', async ({
+  page,
+  shop,
+  expectStored,
+}) => {
+  await page.setViewportSize({ width: 1000, height: 700 })
+  // On screen at first: 10 px of the first, all of the second, 300 px of those that are taller.
+  const body = `<style>body{margin:0} #row{display:flex}</style>
+    ${seen(1, 'height:100px;margin-top:-90px')}${seen(2, 'height:390px')}
+    <div id="row">${seen(3, 'height:3000px;flex:1')}${seen(4, 'height:9000px;width:200px')}</div>`
+  await page.goto(shop.page('/a', { body }))
+  await expectStored(views(2))
+  await page.evaluate(() => scrollBy(0, 60))
+  await expectStored(views(2, 3, 4))
+  await page.evaluate(() => scrollTo(0, 0))
+  await search(page, 'end')
+  await expectStored([...views(2, 3, 4), 'end'])
+})
+
+test('what leaves the screen within a second was not seen', async ({
+  page,
+  shop,
+  expectStored,
+}) => {
+  const away = '<div style="height:3000px"></div>'
+  const body = `<i ${LINE}="1" data-track-on="load"></i>${[2, 3].map((id) => `${away}<p id="p${id}">${seen(id, 'height:100px')}</p>`).join('')}`
+  await page.goto(shop.page('/a', { body }))
+  await expectStored(views(1))
+  await page.evaluate(async () => {
+    const show = (id: string) =>
+      new Promise<void>((done) => {
+        const element = document.getElementById(id) as HTMLElement
+        const screen = new IntersectionObserver(([sight]) => {
+          if (!sight?.isIntersecting) return
+          screen.disconnect()
+          // What observed it too has been called before the next frame.
+          requestAnimationFrame(() => done())
+        })
+        screen.observe(element)
+        element.scrollIntoView()
+      })
+    await show('p2')
+    await show('p3')
+  })
+  // Had the second counted, it would have come before the third.
+  await expectStored(views(1, 3))
+})
+
+test('an element without a box of its own is seen by its children', async ({
+  page,
+  shop,
+  stored,
+}) => {
+  const none = 'display:contents'
+  const child = '<p style="height:100px">Mug</p>'
+  const body = `${seen(1, none, child)}
+    ${seen(2, none, `<style></style><div style="${none}">${child}</div>`)}
+    <x-card ${LINE}="3" data-track-on="visible" style="${none}">${child}</x-card>
+    ${seen(4, none, '<p hidden>Mug</p>')}
+    <script>document.querySelector('x-card').attachShadow({mode:'open'}).innerHTML='<slot></slot>'</script>`
+  const ids = async () => (await stored()).map(({ payload }) => payload.product_id).sort()
+  await page.goto(shop.page('/a', { body }))
+  await expect.poll(ids).toEqual(['1', '2', '3'])
+  await page.evaluate(() => document.querySelector('[hidden]')?.removeAttribute('hidden'))
+  await expect.poll(ids).toEqual(['1', '2', '3', '4'])
+})
+
+test('elements in open shadow roots count, also in what is defined late', async ({
+  page,
+  shop,
+  expectStored,
+}) => {
+  const body = `<x-card></x-card><script>
+    function define(name, inside) {
+      customElements.define(name, class extends HTMLElement {
+        connectedCallback() { this.attachShadow({mode:'open'}).innerHTML = inside }
+      })
+    }
+    define('x-card', \`<i ${LINE}="1" data-track-on="load"></i><x-late></x-late>\`)
+  </script>`
+  await page.goto(shop.page('/a', { body }))
+  await expectStored(views(1))
+  await page.evaluate(
+    (inside) =>
+      (window as unknown as { define: (...of: string[]) => void }).define('x-late', inside),
+    seen(2, 'height:9px'),
+  )
+  await expectStored(views(1, 2))
+})
+
+test('an element on screen that says something else is seen again, and on each page of a router', async ({
+  page,
+  shop,
+  expectStored,
+}) => {
+  await page.goto(shop.page('/a', { body: seen(1, 'height:100px') }))
+  await expectStored(views(1))
+  await page.evaluate(() =>
+    document.querySelector('div')?.setAttribute('data-track-product-id', '2'),
+  )
+  await expectStored(views(1, 2))
+  await page.evaluate(() => {
+    history.pushState({}, '', '/b')
+    document.body.append('new')
+  })
+  await expectStored(views(1, 2, 2))
+})
+
+test('a form that the page submits by itself counts by the control that does it', async ({
+  page,
+  shop,
+  expectStored,
+}) => {
+  const body = `<form action="/b" data-track="search"><input name="q" value="mug">
+    <a href="#" data-track="search" data-track-search-term-from="[name=q]"
+      onclick="this.closest('form').submit(); return false">Go</a></form>`
+  shop.page('/b')
+  await page.goto(shop.page('/a', { body }))
+  await page.click('a')
+  await page.waitForURL('**/b?q=mug')
+  await expectStored(['mug'])
+})

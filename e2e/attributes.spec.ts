@@ -226,3 +226,30 @@ test('a form that the page submits by itself counts by the control that does it'
   await page.waitForURL('**/b?q=mug')
   await expectStored(['mug'])
 })
+
+test('of several fields that a form may mean the visible one is read, then the filled one', async ({
+  page,
+  shop,
+  expectStored,
+}) => {
+  const hidden = [
+    'display:none',
+    'visibility:hidden',
+    'opacity:0',
+    'position:absolute;left:-9999px',
+  ]
+  const form = (id: number, fields: string) =>
+    `<form action="#" data-track="search">${fields}<button id="b${id}">Go</button></form>`
+  const decoys = (value: string) =>
+    hidden.map((style) => `<p style="${style}"><input name="q" value="${value}"></p>`)
+  const empty = decoys('').join('')
+  const filled = decoys('spam').slice(0, 3).join('')
+  const body = [
+    form(1, `<input name="q" type="hidden">${empty}<input name="q" value="one">`),
+    form(2, `${filled}<input name="s" value="two">${empty}`),
+    form(3, `${decoys('')[0]}<p style="display:none"><input name="q" value="three"></p>`),
+  ].join('')
+  await page.goto(shop.page('/a', { body }))
+  for (const id of [1, 2, 3]) await page.click(`#b${id}`)
+  await expectStored(['one', 'two', 'three'])
+})

@@ -51,12 +51,22 @@ export function readAround(path: Path, name: string): string | undefined {
   return said
 }
 
-/** The value of the nearest field of that name: of the one in the same card, before those elsewhere. */
+/**
+ * The value of a field that a selector finds: in the nearest scope that has one, so of the one in the same
+ * card before those elsewhere. Of several a visible one, then one that is filled: forms have decoys that only
+ * robots see. Where the browser can not tell what is visible, the first that is filled.
+ */
 export function readField(scopes: Path, selector: string): string | undefined {
+  const rank = (field: HTMLInputElement) =>
+    2 * +(field.checkVisibility?.({ checkOpacity: true, checkVisibilityCSS: true }) ?? 1) +
+    +!!field.value
   try {
-    for (const scope of scopes)
-      for (const field of scope.querySelectorAll<HTMLInputElement>(selector))
+    for (const scope of scopes) {
+      const fields = [...scope.querySelectorAll<HTMLInputElement>(selector)]
+      // Of a single one nothing is asked: to see what is visible, the browser computes its style.
+      for (const field of fields.sort((a, b) => rank(b) - rank(a)))
         if (!field.matches(UNREAD)) return field.value.trim()
+    }
   } catch {
     // No selector, or no field.
   }

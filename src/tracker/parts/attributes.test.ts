@@ -154,6 +154,50 @@ test.each([
   expect(seen[0]?.payload.variation).toEqual({ ...(id && { id }), sku: 'S' })
 })
 
+/** A field as the browser sees it: `hidden` is hidden, the others are not. */
+const field = (name: string, value: string, hidden = '') =>
+  `<input name="${name}" ${hidden} value="${value}">`
+const showFields = (...fields: string[]) => {
+  show(`<form data-track="search">${fields.join('')}</form>`)
+  for (const input of document.querySelectorAll('input'))
+    input.checkVisibility = () => !input.hidden
+}
+
+test.each([
+  ['an empty decoy is in front', [field('q', '', 'hidden'), field('q', 'mug')]],
+  ['an empty decoy that can be seen is in front', [field('q', ''), field('q', 'mug')]],
+  ['a filled decoy is in front', [field('q', 'spam', 'hidden'), field('s', 'mug')]],
+  ['decoys are around', [field('q', 'a', 'hidden'), field('q', 'mug'), field('q', '', 'hidden')]],
+  ['none is visible', [field('q', '', 'hidden'), field('s', 'mug', 'hidden')]],
+  ['several are filled: of the first', [field('q', 'mug'), field('s', 'cup')]],
+])('of several fields the visible one is read, then the filled one: %s', async (_what, fields) => {
+  showFields(...fields)
+  await submit($('form'))
+  expect(seen).toMatchObject([{ payload: { search_term: 'mug' } }])
+})
+
+test('an empty field that is visible is read before a filled one that is not', async () => {
+  showFields(field('q', 'spam', 'hidden'), field('q', ''))
+  await submit($('form'))
+  expect(seen).toMatchObject([{ payload: { search_term: '' } }])
+})
+
+test('a browser that can not tell what is visible reads the first field that is filled', async () => {
+  showFields(field('q', '', 'hidden'), field('q', 'mug'), field('s', 'cup'))
+  for (const input of document.querySelectorAll('input'))
+    Object.assign(input, { checkVisibility: undefined })
+  await submit($('form'))
+  expect(seen).toMatchObject([{ payload: { search_term: 'mug' } }])
+})
+
+test('what a selector finds beside the field is in no way of it', () => {
+  show(
+    `<p class="qty">2</p><input class="qty" value="3"><p class="qty"></p><button ${LINE} data-track-quantity-from=".qty">Add</button>`,
+  )
+  $('button').click()
+  expect(seen).toMatchObject([{ payload: { quantity: 3 } }])
+})
+
 test('a selector that is none leaves the value out and the page alone', () => {
   show(`<button ${LINE} data-track-source-from="#[">Add</button>`)
   $('button').click()

@@ -58,8 +58,8 @@ export function readAround(path: Path, name: string): string | undefined {
  */
 export function readField(scopes: Path, selector: string): string | undefined {
   const rank = (field: HTMLInputElement) =>
-    2 * +(field.checkVisibility?.({ checkOpacity: true, checkVisibilityCSS: true }) ?? 1) +
-    +!!field.value
+    ((field.checkVisibility?.({ checkOpacity: true, checkVisibilityCSS: true }) ?? true) ? 2 : 0) +
+    (field.value ? 1 : 0)
   try {
     for (const scope of scopes) {
       const fields = [...scope.querySelectorAll<HTMLInputElement>(selector)]

@@ -46,7 +46,7 @@ Settings are environment variables:
   TRUSTED_PROXIES    addresses and networks whose X-Forwarded-For is believed
   METRICS_PORT       port of 127.0.0.1 that answers GET /metrics
   METRICS_TOKEN      secret of 16 characters or more; PORT answers GET /metrics to Authorization: Bearer
-  MAX_CONNECTIONS 2048   BODY_BUDGET_BYTES 50331648   SEND_TIMEOUT_MS 30000
+  MAX_CONNECTIONS 2048   BODY_BUDGET_BYTES 33554432   SEND_TIMEOUT_MS 30000
   MAX_LIVE_VIEWS 100, MAX_LIVE_VIEWS_PER_CUSTOMER 10
                      live views open at the same time
   DEMO off           only where HOST is a loopback address and no proxy is configured

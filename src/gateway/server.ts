@@ -59,7 +59,7 @@ export type GatewayOptions = {
    * Default 2,048, fewer where the process may not open so many files.
    */
   readonly maxConnections?: number | undefined
-  /** Memory for bodies above 16 KiB, bytes of all together; beyond it 503. Default 48 MiB. */
+  /** Memory for bodies above 16 KiB, bytes of all together; beyond it 503. Default 32 MiB. */
   readonly bodyBudgetBytes?: number | undefined
   /** Bounds of the queue in front of the log. */
   readonly queue?: QueueLimits

@@ -137,7 +137,7 @@ const variables = object({
   MAX_CONNECTIONS: optional(whole(16, 1_000_000)),
   /**
    * Memory for bodies above 16 KiB, bytes of all together, 8 MiB to 1 TiB, a quarter of it for one address; beyond
-   * it they are answered 503 with Retry-After. Default 48 MiB.
+   * it they are answered 503 with Retry-After. Default 32 MiB.
    */
   BODY_BUDGET_BYTES: optional(whole(8 * 2 ** 20, 2 ** 40)),
   /** A connection whose other end takes nothing of an answer for so long is closed, ms, 1,000 to 3,600,000. Default 30,000. */

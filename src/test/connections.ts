@@ -1,7 +1,14 @@
-import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+} from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, expect, vi } from 'vitest'
 import { type ConnectionLimits, createConnections } from '../gateway/http/connections.ts'
+import { Incoming } from '../gateway/http/incoming.ts'
 
 /** What is ended after each test. */
 const running: Server[] = []
@@ -15,18 +22,24 @@ afterEach(async () => {
   }
 })
 
-/** A server that answers its paths, unless the test has a listener of its own. */
+/**
+ * A server that answers its paths, unless the test has a listener of its own.
+ *
+ * @returns `requests` are all that node has parsed, whether or not they came to the listener.
+ */
 export async function startServer(
   limits: Partial<ConnectionLimits> = {},
   listener: RequestListener = ({ url }, response) => void response.end(url),
   options: ServerOptions = {},
 ) {
   const closed: string[] = []
-  const server = createServer({ requireHostHeader: false, ...options })
+  const server = createServer({ IncomingMessage: Incoming, requireHostHeader: false, ...options })
   createConnections(server, listener, { max: 1_000, sendTimeoutMs: 60_000, ...limits }, (reason) =>
     closed.push(reason),
   )
   running.push(server)
+  const requests: IncomingMessage[] = []
+  server.on('request', (request) => requests.push(request))
   const open = new Set<Socket>()
   server.on('connection', (socket) => {
     open.add(socket)
@@ -34,7 +47,7 @@ export async function startServer(
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  return { port, closed, count: () => open.size }
+  return { port, closed, requests, count: () => open.size }
 }
 
 /** A connection of a peer that closes nothing by itself. */

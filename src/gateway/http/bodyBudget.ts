@@ -4,7 +4,7 @@ export const SMALL_BODY_BYTES = 16_384
 const SHARE_OF_ONE = 1 / 4
 
 /** The default of all larger bodies that are held, bytes. */
-const DEFAULT_BODY_BUDGET_BYTES = 48 * 2 ** 20
+const DEFAULT_BODY_BUDGET_BYTES = 32 * 2 ** 20
 
 /** What one body holds of the budget. */
 export type Lease = {
@@ -24,7 +24,7 @@ export type BodyBudget = {
   lease(address: string): Lease
 }
 
-/** @param maxBytes Default 48 MiB. */
+/** @param maxBytes Default 32 MiB. */
 export function createBodyBudget(maxBytes = DEFAULT_BODY_BUDGET_BYTES): BodyBudget {
   const byAddress = new Map<string, number>()
   let total = 0

@@ -5,6 +5,7 @@ import { OPEN_HEADERS, refuse } from '../answers.ts'
 import type { Env } from '../routes.ts'
 import type { BodyBudget } from './bodyBudget.ts'
 import { type CloseReason, createConnections } from './connections.ts'
+import { Incoming } from './incoming.ts'
 import { createReadBody } from './readBody.ts'
 
 /** What the HTTP server of the gateway is made of. */
@@ -57,6 +58,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
     { errorHandler: refuseAddress, hostname: NO_HOST },
   )
   const server = createServer({
+    IncomingMessage: Incoming,
     requestTimeout: requestTimeoutMs,
     headersTimeout: Math.min(requestTimeoutMs, 5_000),
     keepAliveTimeout: KEEP_ALIVE_MS,

@@ -58,7 +58,8 @@ test('what reports elements by their presence is loaded once, by a page that has
   expect(pathsOf(wire)).toEqual([])
 
   const { trackingKey } = customer.another()
-  const head = `${shop.tag()}${shop.tag()}${shop.tag('', trackingKey)}`
+  const ahead = `<link rel="modulepreload" href="${wire.url}/t/p.js">`
+  const head = `${ahead}${shop.tag()}${shop.tag()}${shop.tag('', trackingKey)}`
   await page.goto(shop.page('/a', { head, body: `<i ${LINE}="1" data-track-on="load"></i>` }))
   await expectStored(['plain', { event: 'view_product', payload: { product_id: '1' } }])
   await page.evaluate((line) => {
@@ -81,20 +82,21 @@ test('a policy of nonces allows it with the script @both', async ({ page, shop, 
   await expectStored([{ event: 'view_product', payload: { product_id: '1' } }])
 })
 
-test('where it does not come, everything else goes on @both', async ({
+test('where it does not come everything else goes on, and debug mode tells @both', async ({
   page,
   shop,
   context,
   expectStored,
 }) => {
-  const asked: string[] = []
-  await context.route('**/t/p.js', (route) => {
-    asked.push(route.request().url())
-    return route.abort()
+  const codes: string[] = []
+  context.on('console', (message) => {
+    const code = /^track: viewProduct was not sent \((.+)\)/.exec(message.text())?.[1]
+    if (code) codes.push(code)
   })
-  const body = `<i ${LINE}="1" data-track-on="load"></i><b ${LINE}="2">x</b>`
-  await page.goto(shop.page('/a', { body }))
-  await expect.poll(() => asked.length).toBeGreaterThan(0)
+  await context.route('**/t/p.js', (route) => route.abort())
+  shop.page('/a', { body: `<i ${LINE}="1" data-track-on="load"></i><b ${LINE}="2">x</b>` })
+  await page.goto(`${shop.url}/a?track_debug=1`)
+  await expect.poll(() => codes).toEqual(['presence'])
   await page.click('b')
   await expectStored([{ event: 'view_product', payload: { product_id: '2' } }])
 })

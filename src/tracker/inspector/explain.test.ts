@@ -86,7 +86,7 @@ const quoted = (source: string) =>
 const OTHERS = ['dropped', 'invalid', 'viewProduct', 'user_data', 'purchase', 'item_id']
 
 /** Those that the inspector finds by itself. */
-const OWN = ['disabled', 'prevented', 'helper', 'from', 'push', 'order', 'set_phone']
+const OWN = ['disabled', 'prevented', 'presence', 'helper', 'from', 'push', 'order', 'set_phone']
 
 test('every code that a part tells is explained', () => {
   const folder = `${import.meta.dirname}/../parts`

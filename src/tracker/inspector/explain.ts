@@ -36,6 +36,10 @@ const BY_CODE: { readonly [code: string]: readonly [why: string, fix: string] } 
     'The page prevented this submit: it may have found a mistake in the form.',
     'If the page sends the form by itself, add data-track-prevented="count" to it.',
   ],
+  presence: [
+    'What reads data-track-on="load" and "visible" is a file of its own, /t/p.js beside the script, and it could not be loaded.',
+    "See in the network panel whether a proxy answers for it, and allow the gateway's address in the page's policy (script-src).",
+  ],
   push: [
     'There is no event of that name behind the prefix.',
     `Push one of these: ${PUSHES.join(', ')}.`,

@@ -1,0 +1,44 @@
+// @vitest-environment happy-dom
+
+import { beforeEach, expect, test, vi } from 'vitest'
+import { watchPresence } from './watchPresence.ts'
+
+const loaded = vi.fn()
+const told = vi.fn()
+beforeEach(() => {
+  loaded.mockReset().mockResolvedValue({})
+  told.mockReset()
+  document.head.innerHTML = TAG
+  document.body.innerHTML = ''
+})
+const TAG = '<script type="text/plain" src="https://gateway.example/in/t/j/ABC123?x=1"></script>'
+const MARK = '<i data-track="viewProduct" data-track-on="load"></i>'
+const task = () => new Promise((done) => setTimeout(done))
+
+test('the file is tried once, when there is an element for it', async () => {
+  watchPresence(window, told, loaded)
+  document.body.innerHTML = '<b data-track="viewProduct" data-track-on="click"></b>'
+  await task()
+  expect(loaded).not.toHaveBeenCalled()
+  document.querySelector('b')?.setAttribute('data-track-on', 'visible')
+  await vi.waitFor(() => expect(loaded).toHaveBeenCalledWith('https://gateway.example/in/t/p.js'))
+  document.body.innerHTML = MARK
+  await task()
+  expect(loaded).toHaveBeenCalledTimes(1)
+  expect(told).not.toHaveBeenCalled()
+})
+
+test('where it can not be loaded the element is told', async () => {
+  loaded.mockRejectedValue(new TypeError('Failed to fetch dynamically imported module'))
+  document.body.innerHTML = MARK
+  watchPresence(window, told, loaded)
+  await vi.waitFor(() => expect(told).toHaveBeenCalledWith(document.querySelector('i')))
+})
+
+test('a page whose script came without a tag is not asked', async () => {
+  document.head.innerHTML = ''
+  document.body.innerHTML = MARK
+  watchPresence(window, told, loaded)
+  await task()
+  expect(loaded).not.toHaveBeenCalled()
+})

@@ -43,6 +43,8 @@ export type Seen = {
   ids: string[]
   /** Ids that it asks about, in order. */
   asked: string[]
+  /** When it was sent by the clock of its page, ms since 1970. */
+  sent: number
   /** `aborted`: the browser ended it before it was taken. A number is the status that was answered. */
   outcome: 'open' | 'aborted' | 'lost' | number
 }
@@ -114,13 +116,14 @@ export async function startFaultProxy(target: string, port = 0): Promise<FaultPr
       body: '',
       ids: [],
       asked: [],
+      sent: 0,
       outcome: 'open',
     }
     const isEvents = pathname === '/t/r' || pathname === '/t/batch'
     ;(isEvents ? events : others).push(seen)
     if (!isEvents || seen.method !== 'POST') return forward(request, response, seen)
     seen.body = await textOf(request)
-    Object.assign(seen, idsOf(seen))
+    Object.assign(seen, contentOf(seen))
     const fault = coming.shift() ?? plan(seen)
     response.shouldKeepAlive = false
     if (!(await stays(response, proxy.delayMs))) seen.outcome = 'aborted'
@@ -242,12 +245,16 @@ function stays(response: ServerResponse, ms: number): Promise<boolean> {
   })
 }
 
-function idsOf({ path, query, body }: Seen): Pick<Seen, 'ids' | 'asked'> {
-  if (path === '/t/r') return { ids: [query.get('id') ?? ''], asked: [] }
-  const { events } = JSON.parse(body) as { events: { id: string; payload?: object }[] }
+function contentOf({ path, query, body }: Seen): Pick<Seen, 'ids' | 'asked' | 'sent'> {
+  if (path === '/t/r')
+    return { ids: [query.get('id') ?? ''], asked: [], sent: Number(query.get('sent')) }
+  const { sent, events } = JSON.parse(body) as {
+    sent: number
+    events: { id: string; payload?: object }[]
+  }
   const idsWhere = (has: boolean) =>
     events.filter(({ payload }) => !!payload === has).map(({ id }) => id)
-  return { ids: idsWhere(true), asked: idsWhere(false) }
+  return { ids: idsWhere(true), asked: idsWhere(false), sent }
 }
 
 async function bytesOf(stream: AsyncIterable<Buffer>): Promise<Buffer> {

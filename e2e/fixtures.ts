@@ -47,6 +47,8 @@ export type Watch = {
   readonly faults: string[]
 }
 
+const DAY_MS = 86_400_000
+
 type WorkerFixtures = { gateway: Gateway }
 type TestFixtures = {
   /** Public configuration of the test's customer. Automatic page views are off unless it says otherwise. */
@@ -230,6 +232,13 @@ export async function passTime(page: Page, ms: number, stepMs = 5_000): Promise<
     await page.evaluate(() => fetch('/nothing').then(() => {}))
   }
 }
+
+/**
+ * The gateway is away for all that is sent now, and is there for pages whose clock is days ahead. Not `down` and
+ * then `up`: a page that is closed may send once more, and that may arrive when the later page is there.
+ */
+export const awayUntilLater = (wire: FaultProxy): void =>
+  wire.always(({ sent }) => (sent < Date.now() + DAY_MS ? { status: 503 } : undefined))
 
 /** From its next page on the clock of what is given is wrong by so much, ms. It runs on. */
 export async function shiftClock(on: Page | BrowserContext, byMs: number): Promise<void> {

@@ -1,4 +1,12 @@
-import { expect, expectNothingKept, keptIn, search, shiftClock, test } from './fixtures.ts'
+import {
+  awayUntilLater,
+  expect,
+  expectNothingKept,
+  keptIn,
+  search,
+  shiftClock,
+  test,
+} from './fixtures.ts'
 
 const DAYS = 3
 const DAY_MS = 86_400_000
@@ -30,13 +38,12 @@ test('tracked offline, tab closed, opened three days later @both', async ({
   const tab = await context.newPage()
   await tab.goto(shop.page('/a'))
   // Firefox gives a closed tab its network back.
-  await wire.down()
+  awayUntilLater(wire)
   await context.setOffline(true)
   await search(tab, 'one', 'two')
   await expect.poll(() => keptIn(tab)).toBe(2)
   await tab.close()
   await context.setOffline(false)
-  await wire.up()
   await shiftClock(page, DAYS * DAY_MS)
   await page.goto(shop.page('/next'))
   const rows = await expectStored(['one', 'two'])

@@ -18,6 +18,7 @@ export type DropReason =
   | 'too_old'
   | 'outbox_full'
   | 'refused'
+  | 'ignored'
 
 /** One event inside a batch. */
 export type Envelope = {

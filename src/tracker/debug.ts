@@ -1,3 +1,4 @@
+import { readSwitch } from './lib/readSwitch.ts'
 import type { Store } from './lib/storage.ts'
 
 /** In sessionStorage, so that debug mode lasts as long as the tab. */
@@ -18,6 +19,6 @@ export function createDebug(base: string, session: Store): (isOn: boolean) => vo
       import(`${base}/t/i.js`).catch(() => {})
     } else session.remove(NAME)
   }
-  if (/[?&]track_debug=1/.test(location.search) || session.get(NAME)) debug(true)
+  if (readSwitch(NAME, session)) debug(true)
   return debug
 }

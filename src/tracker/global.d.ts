@@ -56,6 +56,7 @@ export type TrackDropReason =
   | 'too_old'
   | 'outbox_full'
   | 'refused'
+  | 'ignored'
 
 /**
  * What a helper answers: `ok` once the event is checked and kept, long before it is delivered. Otherwise

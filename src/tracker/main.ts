@@ -8,6 +8,7 @@ import type { TrackApi } from './global.d.ts'
 import { createHelpers } from './helpers.ts'
 import { createInTurn, type Locks } from './lib/inTurn.ts'
 import { listen } from './lib/listen.ts'
+import { readSwitch } from './lib/readSwitch.ts'
 import { createStore } from './lib/storage.ts'
 import { uuid7 } from './lib/uuid.ts'
 import { whenShown } from './lib/whenShown.ts'
@@ -34,8 +35,12 @@ function start(config: Config, parts: Parts) {
   if (window[name] && Object.keys(window).includes(name) && window[name]?.then !== 0)
     name = 'shoptrail'
   const stub = window[name]
-  const configs = new Map([[config.key, config]])
   const store = createStore(() => localStorage)
+  // Visits of the people who work at the shop, switched off by `?track_ignore=1` for this browser.
+  const isIgnored = readSwitch('track.ignore', store)
+  // Without a key nothing becomes an event, and nothing is sent.
+  const configs = new Map<string, Config>()
+  if (!isIgnored) configs.set(config.key, config)
   const notices = createNotices()
   const deviceId = createDeviceId(store, document)
   const reports: Reports = new Map()
@@ -69,11 +74,11 @@ function start(config: Config, parts: Parts) {
     listen(window, 'online pageshow', (event) => {
       if ((event as PageTransitionEvent).persisted ?? true) flush.resume()
     })
-    startParts(parts, config)
+    if (!isIgnored) startParts(parts, config)
   })
   window[name] = helpers
   document.shoptrail = (joining, more) => {
-    if (configs.has(joining.key)) return
+    if (isIgnored || configs.has(joining.key)) return
     configs.set(joining.key, joining)
     whenShown(() => {
       replay((other) => other === joining)

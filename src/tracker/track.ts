@@ -113,6 +113,6 @@ export function createTrack(
     } finally {
       depth--
     }
-    return outcome ?? { ok: false, error: 'refused' }
+    return outcome ?? { ok: false, error: 'ignored' }
   }
 }

@@ -59,6 +59,7 @@ const reasons: readonly TrackDropReason[] = [
   'too_old',
   'outbox_full',
   'refused',
+  'ignored',
 ]
 test.each(reasons)('%s has a reason and a remedy', (reason) => {
   expect(explain({ reason })).toMatch(/why: .+\n {2}fix: /)

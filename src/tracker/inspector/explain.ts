@@ -116,6 +116,10 @@ const BY_REASON: { readonly [reason: string]: readonly [why: string, fix: string
     'See why the gateway is not reached.',
   ],
   refused: ['The gateway has refused it for good.', 'Its words say why.'],
+  ignored: [
+    "This browser's visits are not counted: ?track_ignore=1 was in the address of one of this shop's pages.",
+    'Open a page with ?track_ignore=0.',
+  ],
   held: [
     'The events are kept and sent again until they are taken, or too old (maxAgeDays).',
     'Nothing to do, unless it lasts: then the log of the gateway, or of a proxy before it, says why.',

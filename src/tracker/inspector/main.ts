@@ -1,3 +1,6 @@
+import { readSwitch } from '../lib/readSwitch.ts'
+import { createStore } from '../lib/storage.ts'
+import { explain } from './explain.ts'
 import { findHelpers } from './findHelpers.ts'
 import { startConsole } from './startConsole.ts'
 import { watchGa4 } from './watchGa4.ts'
@@ -6,7 +9,11 @@ import { watchMarks } from './watchMarks.ts'
 // The second bundle, which the script loads in debug mode only: it says in the console what was seen
 // on the page and not sent.
 const say = (text: string) => console.warn(text)
-findHelpers(window, say).then((helpers) => {
-  if (helpers) startConsole(helpers.on, console, (tell) => watchMarks(window, tell))
-})
-watchGa4(window, say)
+const local = createStore(() => localStorage)
+if (readSwitch('track.ignore', local)) say(explain({ reason: 'ignored' }))
+else {
+  findHelpers(window, say).then((helpers) => {
+    if (helpers) startConsole(helpers.on, console, (tell) => watchMarks(window, tell))
+  })
+  watchGa4(window, say)
+}

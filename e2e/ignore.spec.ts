@@ -1,0 +1,60 @@
+import { STUB } from '../src/tracker/snippet.ts'
+import { expect, keptIn, search, test } from './fixtures.ts'
+
+test.use({ config: { pageViews: 'all' } })
+
+test('a browser that is ignored sends nothing, until that is undone @both', async ({
+  context,
+  page,
+  shop,
+  customer,
+  wire,
+  expectStored,
+}) => {
+  const second = customer.another()
+  const early = "<script>early=track.search({search_term:'early'})</script>"
+  const head = `<script>${STUB}</script>${early}${shop.tag()}${shop.tag('', second.trackingKey)}`
+  const body = '<button data-track="addToCart" data-track-product-id="7">Add</button>'
+  shop.page('/a', { head, body })
+  // What was kept before is not sent either.
+  await page.goto(`${shop.url}/a`)
+  await expectStored(['early', { event: 'view_page' }])
+  await context.setOffline(true)
+  await search(page, 'kept')
+  await expect.poll(() => keptIn(page)).toBeGreaterThan(0)
+  await context.setOffline(false)
+  const kept = await keptIn(page)
+  await page.goto('about:blank')
+  const before = wire.events.length
+
+  for (const query of ['?track_ignore=1', '', '?x=1']) {
+    await page.goto(`${shop.url}/a${query}`)
+    await page.click('button')
+    const outcomes = await page.evaluate(async () => {
+      dispatchEvent(new Event('online'))
+      return [
+        await (window as unknown as { early: Promise<unknown> }).early,
+        await track.search({ search_term: 'mug' }),
+        (await track.flush()).delivered,
+      ]
+    })
+    const ignored = { ok: false, error: 'ignored' }
+    expect(outcomes).toEqual([ignored, ignored, 0])
+    expect(await keptIn(page)).toBe(kept)
+  }
+  expect(wire.events).toHaveLength(before)
+
+  await page.goto(`${shop.url}/a?track_ignore=0`)
+  await page.click('button')
+  const after = ['early', { event: 'view_page' }, { event: 'add_to_cart' }]
+  await expectStored(['early', { event: 'view_page' }, 'kept', ...after])
+})
+
+test('debug mode says that the browser is ignored', async ({ page, shop, context }) => {
+  shop.page('/a', { body: '<button data-track="nothing">Add</button>' })
+  const lines: string[] = []
+  context.on('console', (message) => lines.push(message.text()))
+  await page.goto(`${shop.url}/a?track_ignore=1&track_debug=1`)
+  await expect.poll(() => lines.join()).toContain('track: event was not sent (ignored)')
+  expect(lines.join()).toContain('?track_ignore=0')
+})

@@ -77,7 +77,7 @@ const expectLook = async (change: () => void) => {
   vi.useRealTimers()
   looks.mockRestore()
 }
-const LOOK_MS = 100
+const LOOK_MS = 300
 const LINE = 'data-track="addToCart" data-track-product-id="7"'
 
 test.each(vectors.filter(({ kind, input }) => kind.startsWith('attribute is') && input.html))(
@@ -421,7 +421,7 @@ const LOAD = '<i data-track="viewHomepage" data-track-on="load"></i>'
 test('what reports elements by their presence is loaded once a page has one, and not before', async () => {
   show('<b data-track="viewProduct" data-track-on="click">x</b><main></main>')
   startOther('late')
-  window.dispatchEvent(new Event('pageshow'))
+  document.dispatchEvent(new Event('readystatechange'))
   await expectLook(() => {
     $('main').innerHTML = `<template>${LOAD}</template>`
   })

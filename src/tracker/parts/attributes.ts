@@ -19,8 +19,8 @@ import { schemas } from '../schemas.ts'
 const EMAIL_FIELD = '[type=email],[name=email]:not([type=hidden])'
 const SEARCH_FIELD = '[type=search],[name=q]:not([type=hidden]),[name=s]:not([type=hidden])'
 
-/** How often a changing page is looked through at most, ms: on a large page a look takes one. */
-const LOOK_MS = 100
+/** How often a changing page is looked through at most, ms: a look takes one, on a slow phone five. */
+const LOOK_MS = 300
 
 /**
  * Reports what attributes say: `data-track` names the helper, `data-track-…` of the element or of the
@@ -95,7 +95,8 @@ export const attributes: Part = (track, configs) => {
   const observer = new MutationObserver(() => {
     if (!timer) timer = setTimeout(look, LOOK_MS)
   })
-  listen(window, 'pageshow', look)
+  // When the page has been parsed and when it has loaded, beside its changes.
+  listen(document, 'readystatechange', look)
   look()
   return undefined
 }

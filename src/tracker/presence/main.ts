@@ -1,10 +1,11 @@
 import type { Config } from '../config.ts'
 import { attempt } from '../lib/attempt.ts'
 import { listen } from '../lib/listen.ts'
+import { PRESENT } from '../lib/marks.ts'
 import { createWatch } from './createWatch.ts'
 
 /** What has come to the page is looked for at most so often, ms. */
-const LOOK_MS = 50
+const LOOK_MS = 100
 
 /** What makes an element say something else. */
 const SAYING = ['', '-on', '-product-id', '-variation-id', '-variation-sku', '-search-term']
@@ -59,7 +60,7 @@ export function start(report: Report, readPayload: ReadPayload, configs: Configs
   const watch = (element: HTMLElement) => {
     const watching = watches.get(element) ?? createWatch(element, () => tell(element))
     watches.set(element, watching)
-    if (!read.has(element)) watching()
+    watching()
   }
 
   const lookInto = (root: Document | ShadowRoot) => {
@@ -68,8 +69,8 @@ export function start(report: Report, readPayload: ReadPayload, configs: Configs
       subtree: true,
       attributeFilter: SAYING.map((name) => `data-track${name}`),
     })
-    root.querySelectorAll<HTMLElement>('[data-track-on=load]').forEach(tell)
-    root.querySelectorAll<HTMLElement>('[data-track-on=visible]').forEach(watch)
+    for (const element of root.querySelectorAll<HTMLElement>(PRESENT))
+      if (!read.has(element)) (element.dataset.trackOn === 'load' ? tell : watch)(element)
     // An element that is defined later gets its shadow root then, which changes nothing around it.
     for (const { localName } of root.querySelectorAll(':not(:defined)')) {
       if (awaited.has(localName)) continue

@@ -196,7 +196,10 @@ test.each<[string[], string]>([
     `such as --config '{"ga4":true}', in single quotes`,
   ],
   [['customer', 'set', 'demo', '--config', 'null'], '--config is not a JSON object: null'],
-  [['customer', 'add', '--origin', 'https://*.shop.example'], 'a * is not taken'],
+  [
+    ['customer', 'add', '--origin', 'loopback', '--origin', 'https://shop.*'],
+    'https://shop.* is no origin: expected a * only in place of whole subdomains',
+  ],
   [
     ['customer', 'add', '--origin', 'loopback', '--config', '{"x":1}'],
     'x: There is no such setting',

@@ -22,7 +22,9 @@ const HELP = `shoptrail ${version}
   shoptrail data accept                       go on with databases that are not those of the last start
 
   --origin ORIGIN   an origin whose pages may send events, https://shop.example; several are
-                    several --origin, none has a *; "loopback" is every origin of the machine itself
+                    several --origin. https://*.shop.example is every subdomain of shop.example, but not
+                    shop.example; "loopback" is every origin of the machine itself; "null" is pages
+                    without an origin (sandboxed frames and pixels, files)
   --name NAME       what people call the customer
   --config JSON     public configuration of the script, such as '{"ga4":true}'; set changes only the
                     settings it names, and null takes one back to its default: '{"ga4":null}'

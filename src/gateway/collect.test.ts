@@ -43,7 +43,7 @@ beforeAll(async () => {
   }).restKey
   customers.add({
     trackingKey: 'PREFIXED',
-    origins: [ORIGIN, 'loopback'],
+    origins: [ORIGIN, 'loopback', 'null', 'https://*.shop.example'],
     config: { eventPrefix: 'x_', events: { addToWishlist: 'liked' } },
   })
   collect = createCollectWith()
@@ -112,6 +112,9 @@ test.each<[string, string, Headers, number]>([
   ['the Origin over http', 'k=SHOPKEY1', { origin: 'http://shop.example' }, 403],
   ['the Origin on another port', 'k=SHOPKEY1', { origin: 'https://shop.example:8443' }, 403],
   ['an opaque Origin', 'k=SHOPKEY1', { origin: 'null' }, 403],
+  ['an opaque Origin where it is allowed', 'k=PREFIXED', { origin: 'null' }, 200],
+  ['a subdomain where all are allowed', 'k=PREFIXED', { origin: 'https://eu.shop.example' }, 200],
+  ['a name that ends so', 'k=PREFIXED', { origin: 'https://evil-shop.example' }, 403],
   ['a loopback Origin where it is not allowed', 'k=SHOPKEY1', { origin: 'http://localhost' }, 403],
   ['a loopback Origin where it is', 'k=PREFIXED', { origin: 'http://localhost:3000' }, 200],
   [

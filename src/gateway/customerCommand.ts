@@ -182,16 +182,12 @@ function readChange(
   options: CustomerOptions,
 ): { readonly ok: true; readonly asked: Asked } | Fault {
   const { origin, name, config } = options
-  const origins = origin?.map((text) => readOrigin(text))
-  const wrong = origin?.[origins?.indexOf(undefined) ?? -1]
-  if (wrong?.includes('*'))
-    return misused(
-      `${wrong} is no origin: a * is not taken, name each one in an --origin of its own`,
-    )
-  if (wrong !== undefined)
-    return misused(
-      `${wrong} is no origin: expected a scheme and a host, such as https://shop.example`,
-    )
+  const origins: string[] = []
+  for (const text of origin ?? []) {
+    const read = readOrigin(text)
+    if (!read.ok) return misused(`${text} is no origin: ${read.message}`)
+    origins.push(read.origin)
+  }
   const settings = config === undefined ? undefined : readObject(config)
   if (config !== undefined && !settings)
     return misused(
@@ -205,7 +201,7 @@ function readChange(
     ok: true,
     asked: {
       ...(name !== undefined && { name }),
-      ...(origins && { origins: origins as string[] }),
+      ...(origin && { origins }),
       ...(settings && { config: settings }),
       ...quotas.asked,
     },

@@ -14,7 +14,7 @@ export type Customer = {
   readonly name: string
   /** Public key of its pages. */
   readonly trackingKey: string
-  /** Origins whose pages may send events: `https://shop.example`, or `loopback`. */
+  /** Origins whose pages may send events, as `readOrigin` reads them: `https://shop.example`, `https://*.shop.example`, `null`, `loopback`. */
   readonly origins: readonly string[]
   /** What the script on its pages is set to. */
   readonly config: PublicConfig

@@ -5,7 +5,7 @@ import { type Customer, type Customers, hasRestKey } from './customers.ts'
 import { DEMO_CUSTOMER_ID } from './demo.ts'
 import type { ReadBody } from './http/readBody.ts'
 import { hashSecret, isSecret } from './keys.ts'
-import { LOOPBACK_ORIGINS } from './origins.ts'
+import { findShopOrigin } from './origins.ts'
 import { readQuery } from './query.ts'
 import type { Quota } from './quota.ts'
 import { createSessions, SESSION_SECONDS } from './sessions.ts'
@@ -78,7 +78,7 @@ export function createOperators(parts: OperatorParts) {
 
   /**
    * GET /live/customers: whom this operator may see, 401 where that is nobody. `origin` is the first that
-   * the customer allows, so its shop; null where it allows none but loopback. `quota` is what it has stored
+   * the customer allows by its name, so its shop; null where there is none. `quota` is what it has stored
    * today of what it may, as QuotaUse.
    */
   function list(request: Request, peer: string): Response {
@@ -93,7 +93,7 @@ export function createOperators(parts: OperatorParts) {
           name,
           trackingKey,
           demo: customerId === DEMO_CUSTOMER_ID,
-          origin: origins.find((origin) => origin !== LOOPBACK_ORIGINS) ?? null,
+          origin: findShopOrigin(origins) ?? null,
           quota: quota.read(customer),
         }
       }),

@@ -1,5 +1,7 @@
 /** In a customer's list of origins: every origin of the machine that the page itself runs on. */
 export const LOOPBACK_ORIGINS = 'loopback'
+/** What browsers send for pages without an origin: sandboxed frames, files. In a customer's list it allows them. */
+const OPAQUE_ORIGIN = 'null'
 
 /**
  * A domain name of 253 characters (RFC 1035, 2.3.4, as text) and a port. What is longer is no host, and is not given
@@ -12,27 +14,77 @@ const MAX_ORIGIN_LENGTH = 'https://'.length + MAX_HOST_LENGTH
 export const isLoopbackHost = (hostname: string): boolean =>
   /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname)
 
+/** An entry of a customer's list, or why a text is none. */
+export type ReadOrigin =
+  | { readonly ok: true; readonly origin: string }
+  | { readonly ok: false; readonly message: string }
+
+/** Scheme and star of a pattern such as `https://*.shop.example`, and what stands behind them. */
+const PATTERN = /^(https?:\/\/)\*\.(?=[^.])(.+)$/i
+
 /**
- * An origin as browsers write it, from what a person types: `HTTPS://Shop.example/` is
- * `https://shop.example`.
- *
- * @returns undefined where it is none: another scheme, a path behind it, or a `*` for any name.
+ * Reads an entry of a customer's list from what a person types: `loopback`, `null`, an origin
+ * (`HTTPS://Shop.example/` is `https://shop.example`), or one with a star for all its subdomains.
  */
-export function readOrigin(text: string): string | undefined {
-  if (text === LOOPBACK_ORIGINS) return text
+export function readOrigin(text: string): ReadOrigin {
+  if (text === LOOPBACK_ORIGINS || text === OPAQUE_ORIGIN) return { ok: true, origin: text }
+  if (text.includes('*')) return readPattern(text)
+  const url = readBare(text)
+  return url
+    ? { ok: true, origin: url.origin }
+    : wrong('a scheme and a host, such as https://shop.example')
+}
+
+function readPattern(text: string): ReadOrigin {
+  const [, scheme = '', rest = ''] = PATTERN.exec(text) ?? []
+  const url = rest.includes('*') ? undefined : readBare(scheme + rest)
+  if (!url) return wrong('a * only in place of whole subdomains, such as https://*.shop.example')
+  const { protocol, hostname, host } = url
+  const labels = hostname.split('.')
+  // The parser has made a number of every last label that is one.
+  if (/^\[|\.\d+$/.test(hostname))
+    return wrong('a name behind the *, since an address has no subdomains')
+  if (labels.length < 2 || labels.includes(''))
+    return wrong(
+      'a * in front of a whole domain, with two names or more behind it, such as https://*.shop.example',
+    )
+  return { ok: true, origin: `${protocol}//*.${host}` }
+}
+
+const wrong = (expected: string): ReadOrigin => ({ ok: false, message: `expected ${expected}` })
+
+/** The URL of a text that is nothing but an origin. */
+function readBare(text: string): URL | undefined {
+  if (text.length > MAX_ORIGIN_LENGTH + 1) return undefined
   try {
-    const { origin, protocol, host, pathname, search, hash, username, password } = new URL(text)
-    const bare = pathname === '/' && !search && !hash && !username && !password && !/\*/.test(host)
-    return bare && /^https?:$/.test(protocol) ? origin : undefined
+    const url = new URL(text)
+    const { protocol, pathname, search, hash, username, password } = url
+    const isBare = pathname === '/' && !search && !hash && !username && !password
+    return isBare && /^https?:$/.test(protocol) ? url : undefined
   } catch {
     return undefined
   }
 }
 
 /** Whether a customer's list of origins allows the Origin header of a request. */
-export function allowsOrigin(allowed: readonly string[], origin: string): boolean {
-  if (allowed.includes(origin)) return true
-  if (!allowed.includes(LOOPBACK_ORIGINS) || origin.length > MAX_ORIGIN_LENGTH) return false
+export const allowsOrigin = (allowed: readonly string[], origin: string): boolean =>
+  origin.length <= MAX_ORIGIN_LENGTH &&
+  allowed.some((entry) => {
+    if (entry === LOOPBACK_ORIGINS) return isLoopbackOrigin(origin)
+    return entry.includes('*') ? matches(entry, origin) : entry === origin
+  })
+
+/** Whether an origin is one of a pattern's: both are as browsers write them, so text is compared. */
+function matches(pattern: string, origin: string): boolean {
+  const [scheme = '', domain = ''] = pattern.split('*')
+  return (
+    origin.startsWith(scheme) &&
+    origin.endsWith(domain) &&
+    /^[a-z\d_-]+(\.[a-z\d_-]+)*$/.test(origin.slice(scheme.length, -domain.length))
+  )
+}
+
+function isLoopbackOrigin(origin: string): boolean {
   try {
     const { protocol, hostname } = new URL(origin)
     return /^https?:$/.test(protocol) && isLoopbackHost(hostname)
@@ -40,3 +92,7 @@ export function allowsOrigin(allowed: readonly string[], origin: string): boolea
     return false
   }
 }
+
+/** An origin of a list that is one, so that a person can open it: the shop's. */
+export const findShopOrigin = (origins: readonly string[]): string | undefined =>
+  origins.find((entry) => /^https?:/.test(entry) && !entry.includes('*'))

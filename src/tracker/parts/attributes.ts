@@ -70,10 +70,8 @@ export const attributes: Part = (track, configs) => {
   })
   listen(window, 'pagehide', settle)
 
-  let timer = 0
   /** Looks for an element that reports by being there, also in open shadow roots, and loads what reports it. */
   const look = () => {
-    timer = 0
     const roots = new Set<Node>([document])
     for (const root of roots) {
       observer.observe(root, { childList: true, subtree: true, attributeFilter: ['data-track-on'] })
@@ -92,8 +90,10 @@ export const attributes: Part = (track, configs) => {
       }
     }
   }
+  // After a change it does not listen until it has looked: a busy page costs no more than that.
   const observer = new MutationObserver(() => {
-    if (!timer) timer = setTimeout(look, LOOK_MS)
+    observer.disconnect()
+    setTimeout(look, LOOK_MS)
   })
   // When the page has been parsed and when it has loaded, beside its changes.
   listen(document, 'readystatechange', look)

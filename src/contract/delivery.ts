@@ -46,6 +46,8 @@ export type Verdict = {
   readonly status: number
   readonly message?: string
   readonly issues?: readonly Issue[]
+  /** The event is accepted and not stored, since the customer ignores its address. */
+  readonly ignored?: true
 }
 
 /**

@@ -4,7 +4,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { bundleGateway, COMMAND, type GatewayProcess, send, startProcess } from '../test/gateway.ts'
 import { createCustomers, hasRestKey } from './customers.ts'
 import { openDatabase } from './sqlite/database.ts'
@@ -63,6 +63,27 @@ test('a customer has the daily quota of the settings, or one of its own', async 
   const post = async () =>
     (await send(running.url, target, { method: 'POST', body, headers })).status
   expect([await post(), await post()]).toEqual([200, 429])
+})
+
+test('a customer ignores the addresses of its staff, which are replaced and taken away', async () => {
+  const ignore = ['--ignore', '127.0.0.1/8', '--ignore', '2001:DB8:1::/48']
+  const added = run(['customer', 'add', '--origin', 'https://ignore.example', ...ignore]).stdout
+  const id = fieldOf('customerId', added)
+  const ignoredIn = (text: string) =>
+    /^\n? {2}ignored +(.+)/m.exec(text.slice(text.indexOf(id)).split('\n\n')[0] ?? '')?.[1]
+  const set = (...args: string[]) => ignoredIn(run(['customer', 'set', id, ...args]).stdout)
+  expect(ignoredIn(run(['customer', 'list']).stdout)).toBe('127.0.0.0/8 2001:db8:1::/48')
+
+  const target = `/t/r?k=${fieldOf('trackingKey', added)}`
+  const body = JSON.stringify({ did: 'd', event: 'e', url: 'https://ignore.example/' })
+  const headers = { origin: 'https://ignore.example', 'user-agent': 'Mozilla/5.0' }
+  const post = async () =>
+    JSON.parse((await send(running.url, target, { method: 'POST', body, headers })).text)
+  expect(await post()).toEqual({ id: expect.any(String), ignored: true })
+  expect(set('--ignore', '198.51.100.7')).toBe('198.51.100.7')
+  expect(set('--name', 'x')).toBe('198.51.100.7')
+  await vi.waitFor(async () => expect(await post()).not.toHaveProperty('ignored'), 5_000)
+  expect(set('--ignore', 'none')).toBeUndefined()
 })
 
 test('a setting above its bound is refused with its path, and changes nothing', () => {
@@ -203,6 +224,19 @@ test.each<[string[], string]>([
   [
     ['customer', 'add', '--origin', 'loopback', '--config', '{"x":1}'],
     'x: There is no such setting',
+  ],
+  [
+    ['customer', 'set', 'demo', '--ignore', '203.0.113.7', '--ignore', 'office.example'],
+    '--ignore office.example: expected an address or a network, such as 203.0.113.7',
+  ],
+  [
+    ['customer', 'set', 'demo', '--ignore', '0.0.0.0/0'],
+    '--ignore 0.0.0.0/0: expected a network of',
+  ],
+  [['customer', 'set', 'demo', '--ignore', 'none', '--ignore', '::1'], '--ignore none: expected'],
+  [
+    ['customer', 'set', 'demo', ...Array.from({ length: 101 }, (_, n) => `--ignore=192.0.2.${n}`)],
+    'Expected at most 100 times --ignore: name networks in place of addresses',
   ],
   [['data'], 'data what? Expected one of accept.'],
   [['data', 'acept'], 'There is no command data acept. Did you mean accept?'],

@@ -34,6 +34,9 @@ const HELP = `shoptrail ${version}
   --key KEY         rest (the secret one) or tracking (the one in the pages)
   --daily-events N  what it may store in a day (UTC); "default" is the DAILY_EVENTS of the settings
   --daily-bytes N   the same in bytes of payloads; "default" is DAILY_BYTES
+  --ignore ADDRESS  an address or a network whose visits are not stored, such as that of the shop's office:
+                    203.0.113.7, 203.0.113.0/24, 2001:db8::/48; several are several --ignore, and set
+                    replaces all of them; "none" takes them away
   --yes             yes, remove it
   --demo            with the demo customer and the demo shop
 
@@ -102,6 +105,7 @@ const OPTIONS = {
   'tracking-key': { type: 'string' },
   'daily-events': { type: 'string' },
   'daily-bytes': { type: 'string' },
+  ignore: { type: 'string', multiple: true },
   yes: { type: 'boolean' },
   demo: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },

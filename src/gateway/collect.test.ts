@@ -456,6 +456,58 @@ test('questions and events share a batch, and a question about an event of the s
   expect(statusesOf(body)).toEqual([200, 404, 200])
 })
 
+const IGNORING = {
+  trackingKey: 'IGNORING',
+  origins: [ORIGIN],
+  ignored: ['198.51.100.1', '203.0.113.0/24'],
+}
+
+test('a visit from an address that the customer ignores is acknowledged as ignored and not stored', async () => {
+  const { customer, restKey } = customers.add(IGNORING)
+  const metrics = createMetrics(() => 0)
+  const ignoring = createCollectWith({ metrics, admission: admissionWith(metrics) })
+  const before = (await recordsOf({ log })).length
+  const key = `k=${customer.trackingKey}`
+  const id = idAt(20)
+  expect((await post(`${key}&id=${id}`)).body).toEqual({ id, ignored: true })
+  const batch = { events: [{ id, payload: PAYLOAD }, { id: idAt(21) }, { id, payload: {} }] }
+  const { status, body } = await postBatch(batch, key, ignoring)
+  expect(status).toBe(200)
+  expect(body.results).toMatchObject([
+    { id, status: 200, ignored: true },
+    { id: idAt(21), status: 404 },
+    { id, status: 422 },
+  ])
+  // It can only be sent again, to the same end.
+  expect((await postBatch({ events: [{ id }] }, key)).body.results).toEqual([{ id, status: 404 }])
+  expect(await recordsOf({ log })).toHaveLength(before)
+  expect((await metrics.render()).text).toContain('events_ignored_total 1\n')
+
+  const other = await post(`${key}&id=${id}`, {}, { origin: 'https://evil.example' })
+  expect(other.status).toBe(403)
+  expect((await post(`k=SHOPKEY1&id=${id}`)).body).toEqual({ id })
+  const ofServer = { ...PAYLOAD, remote_addr: '203.0.113.9' }
+  const answer = await post(`${key}&api_key=${restKey}&id=${id}`, ofServer, {})
+  expect(answer.body).toEqual({ id })
+  customers.change(customer.customerId, { ignored: [] })
+  expect((await post(`${key}&id=${idAt(22)}`)).body).toEqual({ id: idAt(22) })
+  expect(await recordsOf({ log })).toHaveLength(before + 3)
+})
+
+test('ignored events take nothing of what the customer’s pages may send', async () => {
+  const { customer } = customers.add({ ...IGNORING, trackingKey: 'IGNORED2' })
+  const metrics = createMetrics(() => 0)
+  const accepted: number[] = []
+  const admission = {
+    ...admissionWith(metrics),
+    accept: (_: unknown, events: number) => void accepted.push(events),
+  }
+  const counting = createCollectWith({ metrics, admission })
+  const events = [{ id: idAt(23), payload: PAYLOAD }]
+  await postBatch({ events }, `k=${customer.trackingKey}`, counting)
+  expect(accepted).toEqual([0])
+})
+
 test('500 questions without `at` are answered, and cost a tenth of as many events', async () => {
   const taken: number[] = []
   const admission = admissionWith(createMetrics(() => 0))

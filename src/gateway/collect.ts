@@ -65,13 +65,22 @@ type Arrival = {
   readonly receivedAt: number
 }
 
-type JudgedEvent = { readonly ok: true; readonly id: string; readonly event: LogEvent } | Refusal
+type JudgedEvent =
+  | {
+      readonly ok: true
+      readonly id: string
+      readonly event: LogEvent
+      readonly isIgnored: boolean
+    }
+  | Refusal
 /** What is known of one envelope before the log is asked: its event, its question without one, or what is wrong. */
 type Judged = JudgedEvent | { readonly ok: true; readonly id: string; readonly event?: undefined }
 
 /**
  * Takes events: POST /t/r one, POST /t/batch several. Each is completed with what only the gateway can
- * know, checked against the full contract, stored, and only then acknowledged.
+ * know, checked against the full contract, stored, and only then acknowledged. Visits from addresses that the
+ * customer ignores are acknowledged with `ignored` and not stored; a question about one is answered 404, and what is
+ * then sent again is ignored again.
  *
  * Rejects with Unavailable where the log does; the caller answers 503.
  */
@@ -96,6 +105,10 @@ export function createCollect(parts: CollectParts) {
     const arrival = arrive(source, sender, numberOf(query('sent')))
     const judged = judge(query('id') ?? undefined, numberOf(query('at')), body.json, arrival)
     if (!judged.ok) return refusedOne(judged, request)
+    if (judged.isIgnored) {
+      metrics.ignored()
+      return answer(200, { id: judged.id, ignored: true }, OPEN_HEADERS)
+    }
     admission.accept(source, 1, body.bytes)
     const stored = await admission.append(sender.customer, [judged.event])
     if (!stored.ok) return refusedOne(stored, request)
@@ -147,7 +160,7 @@ export function createCollect(parts: CollectParts) {
     const arrival = arrive(source, sender, sent)
     const mayBeTooLarge = body.bytes > MAX_EVENT_BYTES
     const judged = events.map((envelope) => judgeEnvelope(envelope, arrival, mayBeTooLarge))
-    const good = judged.flatMap((one) => (one.ok && one.event ? [one.event] : []))
+    const good = judged.flatMap((one) => (one.ok && one.event && !one.isIgnored ? [one.event] : []))
     const asked = judged.flatMap((one) => (one.ok && !one.event ? [one.id] : []))
     const maxBytes = Math.max(MIN_ANSWER_BYTES, body.bytes + asked.length * ASK_ANSWER_BYTES)
     const written = writeVerdicts(judged, events, maxBytes)
@@ -164,7 +177,10 @@ export function createCollect(parts: CollectParts) {
       metrics.event(outcome, good[i]?.bot ?? false)
     })
     for (const isStored of known) metrics.asked(isStored)
-    for (const one of judged) if (!one.ok) metrics.refused(one.status)
+    for (const one of judged) {
+      if (!one.ok) metrics.refused(one.status)
+      else if (one.event && one.isIgnored) metrics.ignored()
+    }
     const missing = new Set(asked.filter((_, i) => !known[i]))
     const answered = missing.size > 0 ? writeVerdicts(judged, events, maxBytes, missing) : written
     if (!answered.ok) return refused(answered)
@@ -252,7 +268,7 @@ export function createCollect(parts: CollectParts) {
       bot: isBot(checked.payload.http_user_agent),
       payload: JSON.stringify(checked.payload),
     }
-    return { ok: true, event, id: event.id }
+    return { ok: true, event, id: event.id, isIgnored: !isServer && customer.isIgnored(address) }
   }
 
   function refused(refusal: Refusal): Response {
@@ -287,7 +303,11 @@ function writeVerdicts(
       results: judged.map(
         (one, i): Verdict =>
           one.ok
-            ? { id: one.id, status: !one.event && missing.has(one.id) ? 404 : 200 }
+            ? {
+                id: one.id,
+                status: !one.event && missing.has(one.id) ? 404 : 200,
+                ...(one.event && one.isIgnored && { ignored: true as const }),
+              }
             : { id: idOf(events[i]), status: one.status, ...toDetails(one) },
       ),
     })

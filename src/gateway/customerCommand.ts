@@ -14,6 +14,7 @@ import {
 } from './customers.ts'
 import { findMismatch } from './dataCommand.ts'
 import { prepareDataFolder } from './dataFolder.ts'
+import { MAX_IGNORED, readIgnored } from './ignored.ts'
 import { MAX_LIMIT } from './limits.ts'
 import { readOrigin } from './origins.ts'
 import { readPublicConfig } from './publicConfig.ts'
@@ -29,14 +30,18 @@ export type CustomerOptions = {
   readonly 'tracking-key'?: string | undefined
   readonly 'daily-events'?: string | undefined
   readonly 'daily-bytes'?: string | undefined
+  readonly ignore?: string[] | undefined
   readonly yes?: boolean | undefined
 }
 
 /** What stands behind `customer`, each with the options it takes. */
 export const VERBS: ReadonlyMap<string, readonly string[]> = new Map([
-  ['add', ['origin', 'name', 'config', 'daily-events', 'daily-bytes', 'id', 'tracking-key']],
+  [
+    'add',
+    ['origin', 'name', 'config', 'daily-events', 'daily-bytes', 'ignore', 'id', 'tracking-key'],
+  ],
   ['list', []],
-  ['set', ['origin', 'name', 'config', 'daily-events', 'daily-bytes']],
+  ['set', ['origin', 'name', 'config', 'daily-events', 'daily-bytes', 'ignore']],
   ['rotate', ['key']],
   ['remove', ['yes']],
 ])
@@ -137,7 +142,9 @@ function changeOne(
   settings: Settings,
 ): Done {
   if (verb === 'set' && Object.keys(asked).length === 0)
-    return misused('Set what? --origin, --name, --config, --daily-events or --daily-bytes')
+    return misused(
+      'Set what? --origin, --name, --config, --daily-events, --daily-bytes or --ignore',
+    )
   if (verb === 'rotate' && key !== 'rest' && key !== 'tracking')
     return misused('Which key? --key rest or --key tracking')
   const customer = customers.find(id) as Customer
@@ -176,6 +183,7 @@ type Asked = {
   readonly config?: Readonly<Record<string, unknown>>
   readonly dailyEvents?: number | null
   readonly dailyBytes?: number | null
+  readonly ignored?: string[]
 }
 
 function readChange(
@@ -197,6 +205,8 @@ function readChange(
     )
   const quotas = readQuotas(options)
   if (!quotas.ok) return quotas
+  const ignored = readIgnoredOnes(options.ignore)
+  if (!ignored.ok) return ignored
   return {
     ok: true,
     asked: {
@@ -204,6 +214,7 @@ function readChange(
       ...(origin && { origins }),
       ...(settings && { config: settings }),
       ...quotas.asked,
+      ...ignored.asked,
     },
   }
 }
@@ -228,6 +239,25 @@ function readQuotas(
   }
   return { ok: true, asked }
 }
+
+/** Addresses and networks, or only `none`: an empty list. */
+function readIgnoredOnes(
+  texts: readonly string[] | undefined,
+): { readonly ok: true; readonly asked: Asked } | Fault {
+  if (!texts) return { ok: true, asked: {} }
+  const ignored = new Set<string>()
+  for (const text of `${texts}` === NO_ADDRESSES ? [] : texts) {
+    const read = readIgnored(text)
+    if (!read.ok) return misused(`--ignore ${text}: ${read.message}`)
+    ignored.add(read.entry)
+  }
+  return ignored.size > MAX_IGNORED
+    ? misused(`Expected at most ${MAX_IGNORED} times --ignore: name networks in place of addresses`)
+    : { ok: true, asked: { ignored: [...ignored] } }
+}
+
+/** Takes the list of ignored addresses away. */
+const NO_ADDRESSES = 'none'
 
 function readObject(text: string): Record<string, unknown> | undefined {
   try {
@@ -266,7 +296,7 @@ const list = (customers: readonly Customer[], settings: Settings): string[] =>
 function linesOf(customers: readonly Customer[], { limits }: Settings): string[] {
   return customers.flatMap((customer, i) => {
     const { customerId, name, trackingKey, origins, configText, faults } = customer
-    const { dailyEvents, dailyBytes } = customer
+    const { dailyEvents, dailyBytes, ignored } = customer
     return [
       ...(i > 0 ? [''] : []),
       `${customerId}${name && ` (${name})`}`,
@@ -274,6 +304,7 @@ function linesOf(customers: readonly Customer[], { limits }: Settings): string[]
       `  origins      ${origins.join(' ') || 'none'}`,
       `  config       ${configText}`,
       `  daily quota  ${quota(dailyEvents, limits.daily.events, 'events')}, ${quota(dailyBytes, limits.daily.bytes, 'bytes')}`,
+      ...(ignored.length > 0 ? [`  ignored      ${ignored.join(' ')}`] : []),
       ...faults.map(
         ({ part, reason }) =>
           `  UNUSABLE     ${part}: ${reason}. It is answered 503. ${mend(customerId)[part]}`,
@@ -290,5 +321,6 @@ const quota = (own: number | undefined, byDefault: number, unit: string): string
 const mend = (id: string): Record<CustomerFault['part'], string> => ({
   config: `Set what is named, or take it away with null: npx shoptrail customer set ${id} --config '{…}'`,
   origins: `Name them again: npx shoptrail customer set ${id} --origin ORIGIN`,
+  ignored: `Name them again: npx shoptrail customer set ${id} --ignore ADDRESS, or none`,
   restKey: `Make a new one: npx shoptrail customer rotate ${id} --key rest`,
 })

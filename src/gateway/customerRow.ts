@@ -1,5 +1,6 @@
 import type { TrackingOperation } from '../contract/index.ts'
 import type { Customer } from './customers.ts'
+import { createIsIgnored, readIgnored } from './ignored.ts'
 import { HASH_BYTES } from './keys.ts'
 import { type PublicConfig, readPublicConfig } from './publicConfig.ts'
 
@@ -17,11 +18,13 @@ export type CustomerRow = {
   /** Null where the settings' quota holds. */
   readonly daily_events: number | null
   readonly daily_bytes: number | null
+  /** JSON: a list of addresses and networks. Null where there is none. */
+  readonly ignored: string | null
 }
 
 /** A part of a customer that can not be used as it is stored. */
 export type CustomerFault = {
-  readonly part: 'origins' | 'config' | 'restKey'
+  readonly part: 'origins' | 'config' | 'restKey' | 'ignored'
   /** For the operator. Not for strangers, since it may quote what is stored. */
   readonly reason: string
 }
@@ -36,9 +39,11 @@ export function toCustomer(row: CustomerRow): Customer {
   const origins = readOrigins(row.origins)
   const config = readConfig(row.config)
   const restKey = row.rest_key_hash.length === HASH_BYTES ? undefined : 'Expected the hash of a key'
+  const ignored = readIgnoredList(row.ignored ?? '[]')
   const faults: CustomerFault[] = [
     ...(config.reason ? [{ part: 'config' as const, reason: config.reason }] : []),
     ...(origins.reason ? [{ part: 'origins' as const, reason: origins.reason }] : []),
+    ...(ignored.reason ? [{ part: 'ignored' as const, reason: ignored.reason }] : []),
     ...(restKey ? [{ part: 'restKey' as const, reason: restKey }] : []),
   ]
   return {
@@ -59,6 +64,8 @@ export function toCustomer(row: CustomerRow): Customer {
     createdAt: row.created_at,
     dailyEvents: row.daily_events ?? undefined,
     dailyBytes: row.daily_bytes ?? undefined,
+    ignored: ignored.value,
+    isIgnored: createIsIgnored(ignored.value),
     faults,
   }
 }
@@ -69,6 +76,15 @@ function readOrigins(text: string): Read<readonly string[]> {
   return Array.isArray(value) && value.every((origin) => typeof origin === 'string')
     ? { value }
     : { value: [], reason: 'Expected a list of origins' }
+}
+
+function readIgnoredList(text: string): Read<readonly string[]> {
+  const value = readJson(text)
+  if (value === undefined) return { value: [], reason: 'It is not JSON' }
+  const isGood = (entry: unknown) => typeof entry === 'string' && readIgnored(entry).ok
+  return Array.isArray(value) && value.every(isGood)
+    ? { value }
+    : { value: [], reason: 'Expected a list of addresses and networks' }
 }
 
 function readConfig(text: string): Read<PublicConfig> {

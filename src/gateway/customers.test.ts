@@ -80,6 +80,38 @@ test('a restKey that is brought along is recognised, kept as a hash, and ends wi
   expect(readFileSync(file).includes('REST-KEY-00000001')).toBe(false)
 })
 
+test('ignored addresses are kept, changed and removed with their customer', () => {
+  const file = nextFile()
+  const customers = createCustomers(file)
+  const { customerId } = customers.add({ ignored: ['203.0.113.7'] }).customer
+  const isIgnored = () => customers.find(customerId)?.isIgnored('203.0.113.7')
+  expect(isIgnored()).toBe(true)
+  customers.change(customerId, { name: 'Shop' })
+  expect(isIgnored()).toBe(true)
+  customers.change(customerId, { ignored: [] })
+  expect(isIgnored()).toBe(false)
+  expect(customers.find(customerId)?.ignored).toEqual([])
+
+  const database = openDatabase(file)
+  const count = () => database.prepare('SELECT count(*) FROM ignored').pluck().get()
+  for (const [addresses, reason] of [
+    ['["203.0.113.7"', 'It is not JSON'],
+    ['["office.example"]', 'Expected a list of addresses and networks'],
+    ['{}', 'Expected a list of addresses and networks'],
+  ]) {
+    database.prepare('UPDATE ignored SET addresses = ?').run(addresses)
+    expect(customers.find(customerId)).toMatchObject({
+      ignored: [],
+      faults: [{ part: 'ignored', reason }],
+    })
+  }
+  expect(count()).toBe(1)
+  customers.remove(customerId)
+  expect(count()).toBe(0)
+  database.close()
+  customers.close()
+})
+
 test('a shorter restKey of earlier days keeps working', () => {
   const file = nextFile()
   const customers = createCustomers(file)

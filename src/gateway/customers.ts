@@ -27,6 +27,9 @@ export type Customer = {
   /** Its own daily quota, events and bytes; undefined where the settings' holds. */
   readonly dailyEvents: number | undefined
   readonly dailyBytes: number | undefined
+  /** Addresses and networks whose visits are not stored, as `readIgnored` reads them: those of its own staff. */
+  readonly ignored: readonly string[]
+  readonly isIgnored: (address: string) => boolean
   /** When it was added, ms since 1970. */
   readonly createdAt: number
   /** What of the above is stored so that it can not be used, and is empty here. Usually nothing. */
@@ -41,6 +44,7 @@ export type CustomerChange = {
   /** A daily quota of its own; null takes it away, so that the settings' holds. */
   readonly dailyEvents?: number | null
   readonly dailyBytes?: number | null
+  readonly ignored?: readonly string[]
 }
 
 /**
@@ -123,6 +127,10 @@ const TABLES = `
     daily_events INTEGER,
     daily_bytes INTEGER
   ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS ignored (
+    customer_id TEXT PRIMARY KEY,
+    addresses TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS retired (
     kind TEXT NOT NULL,
     value TEXT NOT NULL,
@@ -149,7 +157,7 @@ type Kind = 'customer_id' | 'tracking_key'
 export function createCustomers(file: string, now: () => number = Date.now): Customers {
   const database = openDatabase(file, CUSTOMERS_SCHEMA)
   const rows =
-    'SELECT customers.*, daily_events, daily_bytes FROM customers LEFT JOIN quotas USING (customer_id)'
+    'SELECT customers.*, daily_events, daily_bytes, addresses AS ignored FROM customers LEFT JOIN quotas USING (customer_id) LEFT JOIN ignored USING (customer_id)'
   const select = database.prepare<[string], CustomerRow>(`${rows} WHERE customer_id = ?`)
   const selectByKey = database.prepare<[string], CustomerRow>(`${rows} WHERE tracking_key = ?`)
   const selectAll = database.prepare<[], CustomerRow>(
@@ -162,6 +170,10 @@ export function createCustomers(file: string, now: () => number = Date.now): Cus
   )
   const erase = database.prepare('DELETE FROM customers WHERE customer_id = ?')
   const eraseQuota = database.prepare('DELETE FROM quotas WHERE customer_id = ?')
+  const eraseIgnored = database.prepare('DELETE FROM ignored WHERE customer_id = ?')
+  const insertIgnored = database.prepare(
+    'INSERT OR REPLACE INTO ignored (customer_id, addresses) SELECT customer_id, ? FROM customers WHERE customer_id = ?',
+  )
   const retire = database.prepare<[Kind, string, string]>(
     'INSERT OR IGNORE INTO retired (kind, value, customer_id) VALUES (?, ?, ?)',
   )
@@ -225,6 +237,11 @@ export function createCustomers(file: string, now: () => number = Date.now): Cus
     byKey.clear()
   }
 
+  function setIgnored(customerId: string, ignored: string): void {
+    insertIgnored.run(ignored, customerId)
+    byKey.clear()
+  }
+
   /** Why a new customer can not have this id or this tracking key. */
   function findOwner(customerId: string, trackingKey: string): string | undefined {
     if (select.get(customerId)) return `The customer ${customerId} exists`
@@ -243,12 +260,14 @@ export function createCustomers(file: string, now: () => number = Date.now): Cus
     insert.run(row)
     setQuota(row.customer_id, 'daily_events', row.daily_events ?? undefined)
     setQuota(row.customer_id, 'daily_bytes', row.daily_bytes ?? undefined)
+    if (row.ignored !== null) setIgnored(row.customer_id, row.ignored)
   })
 
   const remove = database.transaction((customerId: string): boolean => {
     const row = select.get(customerId)
     if (!row) return false
     eraseQuota.run(customerId)
+    eraseIgnored.run(customerId)
     retire.run('customer_id', customerId, customerId)
     retire.run('tracking_key', row.tracking_key, customerId)
     return erase.run(customerId).changes > 0
@@ -262,12 +281,16 @@ export function createCustomers(file: string, now: () => number = Date.now): Cus
   )
 
   const change = database.transaction(
-    (customerId: string, { name, origins, config, dailyEvents, dailyBytes }: CustomerChange) => {
+    (
+      customerId: string,
+      { name, origins, config, dailyEvents, dailyBytes, ignored }: CustomerChange,
+    ) => {
       if (name !== undefined) update('name', name, customerId)
       if (origins !== undefined) update('origins', JSON.stringify(origins), customerId)
       if (config !== undefined) update('config', JSON.stringify(config), customerId)
       setQuota(customerId, 'daily_events', dailyEvents)
       setQuota(customerId, 'daily_bytes', dailyBytes)
+      if (ignored !== undefined) setIgnored(customerId, JSON.stringify(ignored))
     },
   )
 
@@ -278,6 +301,7 @@ export function createCustomers(file: string, now: () => number = Date.now): Cus
       config = {},
       dailyEvents = null,
       dailyBytes = null,
+      ignored = [],
       customerId = makeCustomerId(),
       trackingKey = makeTrackingKey(),
       restKey = makeRestKey(),
@@ -293,6 +317,7 @@ export function createCustomers(file: string, now: () => number = Date.now): Cus
         created_at: now(),
         daily_events: dailyEvents,
         daily_bytes: dailyBytes,
+        ignored: ignored.length > 0 ? JSON.stringify(ignored) : null,
       }
       using(() => insertFree.immediate(row))
       return { customer: toCustomer(row), restKey }

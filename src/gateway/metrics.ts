@@ -7,6 +7,8 @@ import type { Limited } from './rateLimit.ts'
 /** What the gateway counts; a line in the log an event would cost more than the event. */
 export type Metrics = {
   event(outcome: Outcome, bot: boolean): void
+  /** An event that was acknowledged and not stored, since its customer ignores the address. */
+  ignored(): void
   /** An id that a page asked about before sending its event again. */
   asked(isStored: boolean): void
   /** An event, or a whole request, that was not taken, by the status of its answer. */
@@ -40,6 +42,11 @@ export function createMetrics(depth: () => number): Metrics {
   const bots = new Counter({
     name: 'events_of_bots_total',
     help: 'Events acknowledged whose user agent is a bot (they are stored, with a mark)',
+    registers,
+  })
+  const ignored = new Counter({
+    name: 'events_ignored_total',
+    help: 'Events acknowledged and not stored, since the customer ignores their address',
     registers,
   })
   const refused = new Counter({
@@ -91,6 +98,7 @@ export function createMetrics(depth: () => number): Metrics {
       byOutcome[outcome].inc()
       if (bot) bots.inc()
     },
+    ignored: () => ignored.inc(),
     asked: (isStored) => asked.labels(isStored ? 'stored' : 'missing').inc(),
     limited: (limit, unit) => limited.labels(limit, unit).inc(),
     refused: (status) => refused.labels(String(status)).inc(),

@@ -58,8 +58,10 @@ function readBare(text: string): URL | undefined {
   if (text.length > MAX_ORIGIN_LENGTH + 1) return undefined
   try {
     const url = new URL(text)
-    const { protocol, pathname, search, hash, username, password } = url
-    const isBare = pathname === '/' && !search && !hash && !username && !password
+    const { protocol, host, pathname, search, hash, username, password } = url
+    // A star may come encoded, or in another width.
+    const isBare =
+      pathname === '/' && !search && !hash && !username && !password && !host.includes('*')
     return isBare && /^https?:$/.test(protocol) ? url : undefined
   } catch {
     return undefined

@@ -93,6 +93,12 @@ test('a part reaches no module that has a state', async () => {
   expect(stateful).toEqual([])
 })
 
+test('the script that pages load for their elements brings no second copy of the first', async () => {
+  const { inputs } = await edgesOf('src/tracker/presence/main.ts')
+  expect(inputs).toContain('src/tracker/presence/createWatch.ts')
+  expect(inputs.filter((path) => !/^src\/tracker\/(presence|lib)\//.test(path))).toEqual([])
+})
+
 /** A variable of the module that changes, or a collection that fills. */
 const STATE = /^(export )?(let|const \w+.*= new (Weak)?(Map|Set)\b)/m
 

@@ -51,6 +51,20 @@ test.each([
 })
 
 test.each([
+  ['HTTPS://T.Shop.Example', 'https://t.shop.example'],
+  ['https://t.shop.example:443/', 'https://t.shop.example'],
+  ['http://t.shop.example:80', 'http://t.shop.example'],
+  ['https://t.shop.example:8443//', 'https://t.shop.example:8443'],
+  ['https://b\u00fccher.example/in', 'https://xn--bcher-kva.example/in'],
+  ['https://shop.example/In/./a/../b/?', 'https://shop.example/In/b'],
+  ['https:\\\\shop.example\\in#', 'https://shop.example/in'],
+  ['https://shop.example/ü', 'https://shop.example/%C3%BC'],
+  ['http://127.1:8787', 'http://127.0.0.1:8787'],
+])('PUBLIC_URL %s is kept as %s', (PUBLIC_URL, publicUrl) => {
+  expect(readSettings({ PUBLIC_URL })).toMatchObject({ ok: true, settings: { publicUrl } })
+})
+
+test.each([
   'https://user:secret@t.shop.example',
   'https://:secret@t.shop.example',
   'ftp://t.example',

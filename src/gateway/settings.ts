@@ -43,7 +43,8 @@ const variables = object({
   DATA_DIR: optional(string(), './data'),
   /**
    * The gateway's address as the world sees it, such as https://t.shop.example. Default none: then the script
-   * takes the address from its own tag, and scripts that are inlined or evaluated do not start.
+   * takes the address from its own tag, and scripts that are inlined or evaluated do not start. Kept as browsers
+   * write it, since the page compares addresses as text.
    */
   PUBLIC_URL: optional(
     pipe(
@@ -56,7 +57,10 @@ const variables = object({
           return false
         }
       }, 'Expected an http or https address, without user and password'),
-      transform((text) => text.replace(/\/+$/, '')),
+      transform((text) => {
+        const { origin, pathname } = new URL(text)
+        return origin + pathname.replace(/\/+$/, '')
+      }),
     ),
   ),
   /** Addresses and networks of the proxies in front, `10.0.0.2, 10.1.0.0/16`. Default none. */

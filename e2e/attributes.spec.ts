@@ -82,6 +82,24 @@ test('a policy of nonces allows it with the script @both', async ({ page, shop, 
   await expectStored([{ event: 'view_product', payload: { product_id: '1' } }])
 })
 
+test('a page that is left before it has come reports what was there at load', async ({
+  page,
+  shop,
+  context,
+  expectStored,
+}) => {
+  const asked: string[] = []
+  await context.route('**/t/p.js', (route) => void asked.push(route.request().url()))
+  shop.page('/b')
+  await page.goto(
+    shop.page('/a', { body: `<i ${LINE}="1" data-track-on="load"></i><a href="/b">b</a>` }),
+  )
+  await expect.poll(() => asked.length).toBe(1)
+  await page.click('a')
+  await page.waitForURL('**/b')
+  await expectStored([{ event: 'view_product', payload: { product_id: '1' } }])
+})
+
 test('where it does not come everything else goes on, and debug mode tells @both', async ({
   page,
   shop,

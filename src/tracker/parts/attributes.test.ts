@@ -38,7 +38,7 @@ const baseOf = (name: string) =>
 const begun = vi.fn()
 const begin = (name: string, ...given: Parameters<typeof start>) => {
   begun(name)
-  if (name === 'K') start(...given)
+  return name === 'K' && start(...given)
 }
 Object.assign(globalThis, { begin })
 
@@ -458,6 +458,26 @@ test('where it can not be loaded the page goes on without it', async () => {
   await task()
   process.off('unhandledRejection', refused)
   expect(refused).not.toHaveBeenCalled()
+})
+
+test('a page that is left before it has come reports what was there at load', async () => {
+  const left: unknown[] = []
+  const leave = () => window.dispatchEvent(new Event('pagehide'))
+  show(`${LOAD}<i data-track="viewProduct" data-track-on="visible"></i>`)
+  startPart(
+    (operation) => {
+      left.push(operation)
+      return outcome
+    },
+    new Map([['K', { key: 'K', base: baseOf('K') }]]),
+  )
+  leave()
+  expect(left).toEqual(['viewHomepage'])
+  startOther('behind')
+  await vi.waitFor(() => expect(begun).toHaveBeenCalledWith('behind'))
+  await task()
+  leave()
+  expect(left).toEqual(['viewHomepage'])
 })
 
 test('elements that say something at load do so once a page, also when they come late or change', async () => {

@@ -44,6 +44,8 @@ export const attributes: Part = (track, configs) => {
   const report = (where: HTMLElement, payload: object) =>
     track(helperOf(where), payload, { from: 'attribute', where, only })
 
+  /** Whether what reports elements by their presence runs. */
+  let isLoaded = false
   const settle = () => {
     for (const submit of submits.splice(0)) attempt(submit)
   }
@@ -68,7 +70,13 @@ export const attributes: Part = (track, configs) => {
       about = [helper, ...path]
     }
   })
-  listen(window, 'pagehide', settle)
+  listen(window, 'pagehide', () => {
+    settle()
+    // A page that is left before that has come reports what has been there.
+    if (!isLoaded)
+      for (const element of document.querySelectorAll<HTMLElement>('[data-track-on=load]'))
+        report(element, readPayload(element))
+  })
 
   /** Looks for an element that reports by being there, also in open shadow roots, and loads what reports it. */
   const look = () => {
@@ -84,7 +92,7 @@ export const attributes: Part = (track, configs) => {
         // Of the first key's gateway; another key's has the same.
         for (const { base } of configs.values())
           return void import(`${base}/t/p.js`)
-            .then(({ start }) => start(report, readPayload, configs))
+            .then(({ start }) => (isLoaded = start(report, readPayload, configs)))
             // A page whose policy forbids it goes on without it; the browser says so.
             .catch(() => {})
       }

@@ -25,9 +25,11 @@ let isStarted = false
  * next change.
  *
  * A script of its own, which the attributes part imports once a page has such an element.
+ *
+ * @returns That it runs.
  */
-export function start(report: Report, readPayload: ReadPayload, configs: Configs): void {
-  if (isStarted) return
+export function start(report: Report, readPayload: ReadPayload, configs: Configs): true {
+  if (isStarted) return true
   isStarted = true
   const told = new Set<string>()
   /** Elements that have been read and have not changed since: a page may change at every frame. */
@@ -104,4 +106,5 @@ export function start(report: Report, readPayload: ReadPayload, configs: Configs
     look()
   })
   look()
+  return true
 }

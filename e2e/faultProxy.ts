@@ -120,14 +120,26 @@ export async function startFaultProxy(target: string, port = 0): Promise<FaultPr
       outcome: 'open',
     }
     const isEvents = pathname === '/t/r' || pathname === '/t/batch'
-    ;(isEvents ? events : others).push(seen)
-    if (!isEvents || seen.method !== 'POST') return forward(request, response, seen)
-    seen.body = await textOf(request)
-    Object.assign(seen, contentOf(seen))
-    const fault = coming.shift() ?? plan(seen)
+    if (!isEvents || seen.method !== 'POST') {
+      ;(isEvents ? events : others).push(seen)
+      return forward(request, response, seen)
+    }
+    const fault = await decide(seen, request).finally(() => events.push(seen))
     response.shouldKeepAlive = false
     if (!(await stays(response, proxy.delayMs))) seen.outcome = 'aborted'
     else await play(fault, request, response, seen)
+  }
+
+  /** What a request meets, decided before a test sees it: what the test plans next is for the ones after it. */
+  async function decide(seen: Seen, request: IncomingMessage): Promise<Fault | undefined> {
+    try {
+      seen.body = await textOf(request)
+    } catch (error) {
+      seen.outcome = 'aborted'
+      throw error
+    }
+    Object.assign(seen, contentOf(seen))
+    return coming.shift() ?? plan(seen)
   }
 
   async function play(

@@ -5,6 +5,8 @@ import { expect, test } from './fixtures.ts'
 test('the wire can lose: a plain fetch does not survive its page', async ({ page, shop, wire }) => {
   await page.goto(shop.page('/a', { head: '' }))
   shop.page('/b', { head: '' })
+  // However long the navigation takes.
+  wire.delayMs = 10_000
   await page.evaluate((base) => {
     fetch(`${base}/t/r?k=none&id=plain`, { method: 'POST', body: '{}' }).catch(() => {})
     location.href = '/b'

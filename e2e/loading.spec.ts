@@ -232,30 +232,32 @@ test.describe('a page with a track of its own', () => {
   test.use({ config: { pageViews: 'all', attributes: true } })
 
   const OWN = '<script>function track(){return "own"}</script>'
-  const own = (page: Page) => page.evaluate('track()')
+  const callOwn = (page: Page) => page.evaluate('track()')
   const BUTTON = '<button data-track="addToCart" data-track-product-id="7">Add</button>'
   const SEEN = [{ event: 'view_page' }, { event: 'add_to_cart' }]
   const snippet = `<script>${STUB.replace('"track"', '"shoptrail"')}</script>`
 
-  for (const [name, attributes] of [
+  for (const [name, attributes, own = OWN] of [
     ['shoptrail', ''],
+    // Another tool's queue of commands.
+    ['shoptrail', '', '<script>function track(){return "own"}track.q=[]</script>'],
     ['events', 'data-global="events"'],
     // Nothing of the page's is overwritten, whoever asks for it.
     ['shoptrail', 'data-global="fetch"'],
   ])
-    test(`keeps it: the helpers are at ${name} ${attributes}`, async ({
+    test(`keeps it: the helpers are at ${name} ${attributes} ${own}`, async ({
       page,
       shop,
       customer,
       expectStored,
     }) => {
       const second = customer.another()
-      const head = `${OWN}${shop.tag(attributes)}${shop.tag('async', second.trackingKey)}`
+      const head = `${own}${shop.tag(attributes)}${shop.tag('async', second.trackingKey)}`
       await page.goto(shop.page('/a', { head, body: BUTTON }))
       await page.waitForLoadState()
       await page.click('button')
       await page.evaluate(`${name}.search({ search_term: 'mug' })`)
-      expect(await own(page)).toBe('own')
+      expect(await callOwn(page)).toBe('own')
       const [, , third] = await expectStored([...SEEN, 'mug'])
       const rows = await expectStored([{ event: 'add_to_cart' }, 'mug'], { customer: second })
       expect(rows[1]?.id).toBe(third?.id)
@@ -269,7 +271,7 @@ test.describe('a page with a track of its own', () => {
     const early = "<script>shoptrail.search({ search_term: 'early' })</script>"
     await page.goto(shop.page('/a', { head: OWN + snippet + early + shop.tag('async') }))
     await expectStored(['early', { event: 'view_page' }])
-    expect(await own(page)).toBe('own')
+    expect(await callOwn(page)).toBe('own')
   })
 
   test('which it makes later: nothing stops, and two keys find each other', async ({
@@ -283,7 +285,7 @@ test.describe('a page with a track of its own', () => {
     await page.goto(shop.page('/a', { head, body: BUTTON }))
     await page.addScriptTag({ url: shop.script(second.trackingKey) })
     await page.click('button')
-    expect(await own(page)).toBe('own')
+    expect(await callOwn(page)).toBe('own')
     expect(await page.evaluate('typeof shoptrail')).toBe('undefined')
     const [, added] = await expectStored(SEEN)
     const [same] = await expectStored([{ event: 'add_to_cart' }], { customer: second })

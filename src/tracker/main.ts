@@ -27,12 +27,19 @@ declare global {
     shoptrail?: Join
   }
 }
-declare const window: Window & { [name: string]: TrackApi & { readonly then?: unknown } }
+/** What the page has at a name, or our helpers. */
+type Global = TrackApi & { readonly q?: unknown }
+declare const window: Window & { [name: string]: Global }
 
 function start(config: Config, parts: Parts) {
   let name = config.global ?? 'track'
-  // An element by its id is no property of the window's own. Our stub is no promise, and says so by a 0.
-  if (window[name] && Object.keys(window).includes(name) && window[name]?.then !== 0)
+  // An element by its id is no property of the window's own. Our stub is an object with a queue; a function of
+  // the page's may have one too.
+  if (
+    window[name] &&
+    Object.keys(window).includes(name) &&
+    !((window[name] as Global).q && typeof window[name] === 'object')
+  )
     name = 'shoptrail'
   const stub = window[name]
   const store = createStore(() => localStorage)

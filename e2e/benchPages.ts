@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { type CDPSession, chromium, type Page } from '@playwright/test'
+import type { PublicConfig } from '../src/gateway/index.ts'
 import { findBrowsers } from './browsers.mjs'
 import { type FaultProxy, startFaultProxy } from './faultProxy.ts'
 import { addCustomer, loadGateway, makeFolder, UNLIMITED } from './gateway.ts'
@@ -19,7 +20,8 @@ export type BenchPages = {
   end(): Promise<void>
 }
 
-export async function startBenchPages(): Promise<BenchPages> {
+/** @param config Of the customer; automatic page views are off unless it says otherwise. */
+export async function startBenchPages(config: PublicConfig = {}): Promise<BenchPages> {
   const folder = makeFolder('bench')
   const { startGateway } = await loadGateway()
   const gateway = await startGateway({
@@ -28,7 +30,7 @@ export async function startBenchPages(): Promise<BenchPages> {
     limits: UNLIMITED,
   })
   const wire = await startFaultProxy(gateway.url)
-  const { customerId, trackingKey } = addCustomer(gateway)
+  const { customerId, trackingKey } = addCustomer(gateway, config)
   const shop = await startShop(wire.url, trackingKey)
   const browser = await chromium.launch({ executablePath: (await findBrowsers()).chromium ?? '' })
   return {

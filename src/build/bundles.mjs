@@ -47,6 +47,13 @@ export async function buildBundles(version) {
 }
 
 /**
+ * Chromium then compiles all of the script in the background, while it arrives. Otherwise the page's thread
+ * compiles each function when it is first called, which takes half of all its time at start. Other browsers
+ * read a comment. (https://v8.dev/blog/explicit-compile-hints)
+ */
+const COMPILE_HINT = '//# allFunctionsCalledOnLoad\n'
+
+/**
  * The script with a set of parts, in one scope: one expression, a function of the configuration, to
  * which the gateway appends the call.
  *
@@ -61,7 +68,8 @@ export async function bundleTracker(version, set, plugins = []) {
     `main(__config__, { ${set} })`,
   ].join('\n')
   const { code, inputs } = await bundleBrowser(entry, 'src/tracker', version, plugins)
-  return { code: await minifyExpression(`function(__config__){"use strict";${code}}`), inputs }
+  const expression = await minifyExpression(`function(__config__){"use strict";${code}}`)
+  return { code: COMPILE_HINT + expression, inputs }
 }
 
 /** Loaded by the script when a developer asks for it: a script of its own. */

@@ -16,7 +16,7 @@ import { findFaults } from './sizes.mjs'
 test('the script is one expression: a function of the configuration', async () => {
   const { code } = await bundleTracker('1.2.3', ['pageViews', 'schemaOrg'])
 
-  expect(code).toMatch(/^\(function\(\w+\)\{"use strict";.*\}\)$/s)
+  expect(code).toMatch(/^\/\/# \w+\n\(function\(\w+\)\{"use strict";.*\}\)$/s)
   expect(runInNewContext(`typeof ${code}`)).toBe('function')
 })
 

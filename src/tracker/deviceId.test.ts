@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { createMemoryStorage } from '../test/storage.ts'
 import { createDeviceId } from './deviceId.ts'
 import { createStore } from './lib/storage.ts'
@@ -113,6 +113,20 @@ test('the cookie is found among others', () => {
   expect(createDeviceId(nowhere, createPage(`a=1; track.did=${KEPT}; z=2`)).get()).toBe(KEPT)
 })
 
+test('where storage keeps it the cookie is not even looked at', () => {
+  const page = createPage(`track.did=${KEPT}`)
+  const look = vi.spyOn(page, 'cookie', 'get')
+  const storage = createMemoryStorage()
+  const open = () =>
+    createDeviceId(
+      createStore(() => storage),
+      page,
+    )
+  const did = open().get()
+  expect(open().get()).toBe(did)
+  expect(look).not.toHaveBeenCalled()
+})
+
 test('storage full: the cookie', () => {
   const storage = createMemoryStorage(10)
   const page = createPage()
@@ -158,7 +172,8 @@ test('one id for the life of the page, whatever the shop does to storage', () =>
 test('another tab’s reset: what it keeps now, and never nothing or junk', () => {
   const storage = createMemoryStorage()
   const store = createStore(() => storage)
-  const page = createPage(`track.did=${KEPT}`)
+  const page = createPage()
+  storage.setItem('track.did', KEPT)
   const [mine, other] = [createDeviceId(store, page), createDeviceId(store, page)]
   expect(mine.get()).toBe(KEPT)
   const next = other.reset()

@@ -23,19 +23,23 @@ export type DeviceId = {
  */
 export function createDeviceId(store: Store, page: { cookie: string }): DeviceId {
   let did: string | undefined
-  const reset = () => {
+  // What is kept there and is no UUID is junk.
+  const find = (kept: readonly unknown[]) =>
+    kept.find((text) => UUID.test(`${text}`)) as string | undefined
+  const make = (isReset?: boolean) => {
     did = uuid4()
+    // Only where storage keeps nothing: to read a cookie takes the browser longer than all else here.
     if (!store.set(NAME, did))
       attempt(() => {
-        page.cookie = `${NAME}=${did};path=/;max-age=${COOKIE_SECONDS};samesite=lax`
+        const kept = isReset ? undefined : find(page.cookie.split(/track\.did=|;/))
+        if (kept) did = kept
+        else page.cookie = `${NAME}=${did};path=/;max-age=${COOKIE_SECONDS};samesite=lax`
       })
     return did
   }
   const read = () => {
-    const others = attempt(() => (did || page.cookie).split(/track\.did=|;/), [])
-    // What is kept there and is no UUID is junk.
-    did = [store.get(NAME), ...others].find((kept) => UUID.test(`${kept}`)) as string | undefined
+    did = find([store.get(NAME), did])
     return did
   }
-  return { get: () => did || read() || reset(), read, reset }
+  return { get: () => did || read() || make(), read, reset: () => make(true) }
 }

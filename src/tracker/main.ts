@@ -53,7 +53,9 @@ function start(config: Config, parts: Parts) {
   const reports: Reports = new Map()
 
   const outbox = createOutbox(store)
-  const inTurn = createInTurn(navigator.locks as Locks | undefined, store)
+  // Asked for only when a turn is: the page's first sight of it takes time.
+  const locks: Locks = { request: (...all) => (navigator.locks as Locks).request(...all) }
+  const inTurn = createInTurn(locks, store)
   const flush = createFlush(outbox, createSend(fetch), configs, notices, inTurn)
 
   const isDuplicate = createIsDuplicate(reports)

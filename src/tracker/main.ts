@@ -68,8 +68,7 @@ function start(config: Config, parts: Parts) {
   const startParts = createParts(track, configs, notices, new Map(), reports, uuid7)
 
   let replay: ReturnType<typeof takeEarlyCalls>
-  // A page in the back/forward cache hears of no other tab's storage.
-  listen(window, 'storage pageshow', deviceId.read)
+  listen(window, 'storage', deviceId.read)
   whenShown(() => {
     const kept: string[] = []
     outbox.all(kept)
@@ -81,7 +80,10 @@ function start(config: Config, parts: Parts) {
       document.hidden ? flush.leave(false) : flush.fresh(),
     )
     listen(window, 'online pageshow', (event) => {
-      if ((event as PageTransitionEvent).persisted ?? true) flush.resume()
+      if (!((event as PageTransitionEvent).persisted ?? true)) return
+      // A page in the back/forward cache hears of no other tab's storage.
+      deviceId.read()
+      flush.resume()
     })
     if (!isIgnored) startParts(parts, config)
   })

@@ -1,5 +1,5 @@
 import type { Page } from '@playwright/test'
-import { KEEPING_STUB, STUB } from '../src/tracker/snippet.ts'
+import { KEEPING_STUB, KEEPING_STUB_ES5, STUB, STUB_ES5 } from '../src/tracker/snippet.ts'
 import { expect, expectNothingKept, keptIn, type Row, search, test } from './fixtures.ts'
 
 /** The script's answer waits until it is let through. */
@@ -22,40 +22,44 @@ const hoursBetween = (earlier: Row | undefined, later: Row | undefined) =>
 const outcomes = (page: Page) =>
   page.evaluate(() => (window as unknown as { outcomes: boolean[] }).outcomes)
 
+const STUBS = { modern: STUB, ES5: STUB_ES5 }
+const KEEPING_STUBS = { modern: KEEPING_STUB, ES5: KEEPING_STUB_ES5 }
+
 const snippet = (stub: string) => `<script>${stub}</script>`
 
-test('calls made to the stub are replayed in order, with the address and moment of the call @both', async ({
-  page,
-  shop,
-  expectStored,
-}) => {
-  await page.clock.install()
-  const arrive = await holdScript(page)
-  await page.goto(shop.page('/early', { head: snippet(STUB) + shop.tag('async') }), {
-    waitUntil: 'commit',
+for (const [form, STUB] of Object.entries(STUBS))
+  test(`calls made to the stub are replayed in order, with the address and moment of the call, ${form} @both`, async ({
+    page,
+    shop,
+    expectStored,
+  }) => {
+    await page.clock.install()
+    const arrive = await holdScript(page)
+    await page.goto(shop.page('/early', { head: snippet(STUB) + shop.tag('async') }), {
+      waitUntil: 'commit',
+    })
+    await page.evaluate(() => {
+      const outcomes: unknown[] = []
+      Object.assign(window, { outcomes })
+      const note = (outcome: { ok: boolean }) => outcomes.push(outcome.ok)
+      track.viewProduct({ product_id: 7 }).then(note)
+      track.search({ search_term: 'early' }).then(note)
+      track.search({ search_term: '' }).then(note)
+      history.pushState({}, '', '/moved')
+    })
+    await page.clock.fastForward(HOUR_MS)
+    expect(await outcomes(page)).toEqual([])
+    arrive()
+    await page.waitForFunction(() => typeof track.version === 'string')
+    await search(page, 'late')
+    const [view, , late] = await expectStored([
+      { operation: 'viewProduct', payload: { product_id: '7', url: `${shop.url}/early` } },
+      { operation: 'search', payload: { search_term: 'early', url: `${shop.url}/early` } },
+      { operation: 'search', payload: { search_term: 'late', url: `${shop.url}/moved` } },
+    ])
+    expect(hoursBetween(view, late)).toBe(1)
+    expect(await outcomes(page)).toEqual([true, true, false])
   })
-  await page.evaluate(() => {
-    const outcomes: unknown[] = []
-    Object.assign(window, { outcomes })
-    const note = (outcome: { ok: boolean }) => outcomes.push(outcome.ok)
-    track.viewProduct({ product_id: 7 }).then(note)
-    track.search({ search_term: 'early' }).then(note)
-    track.search({ search_term: '' }).then(note)
-    history.pushState({}, '', '/moved')
-  })
-  await page.clock.fastForward(HOUR_MS)
-  expect(await outcomes(page)).toEqual([])
-  arrive()
-  await page.waitForFunction(() => typeof track.version === 'string')
-  await search(page, 'late')
-  const [view, , late] = await expectStored([
-    { operation: 'viewProduct', payload: { product_id: '7', url: `${shop.url}/early` } },
-    { operation: 'search', payload: { search_term: 'early', url: `${shop.url}/early` } },
-    { operation: 'search', payload: { search_term: 'late', url: `${shop.url}/moved` } },
-  ])
-  expect(hoursBetween(view, late)).toBe(1)
-  expect(await outcomes(page)).toEqual([true, true, false])
-})
 
 test('the landing address is cleaned before the first call: what the page calls carries it @both', async ({
   page,
@@ -92,34 +96,34 @@ test('the plain stub stores nothing: what no script took ends with its page', as
   expect(await page.evaluate(() => localStorage.length)).toBe(0)
 })
 
-test('the keeping stub: a visitor who leaves before the script arrives @both', async ({
-  page,
-  shop,
-  expectStored,
-}) => {
-  expect(Buffer.byteLength(KEEPING_STUB)).toBeLessThan(500)
-  const head = snippet(KEEPING_STUB) + shop.tag('async')
-  await page.clock.install()
-  const arrive = await holdScript(page)
-  await page.goto(shop.page('/first', { head }), { waitUntil: 'commit' })
-  await page.evaluate(() => {
-    track.search({ search_term: 'one' })
-    track.viewProduct({ product_id: 7 })
+for (const [form, KEEPING_STUB] of Object.entries(KEEPING_STUBS))
+  test(`the keeping stub: a visitor who leaves before the script arrives, ${form} @both`, async ({
+    page,
+    shop,
+    expectStored,
+  }) => {
+    const head = snippet(KEEPING_STUB) + shop.tag('async')
+    await page.clock.install()
+    const arrive = await holdScript(page)
+    await page.goto(shop.page('/first', { head }), { waitUntil: 'commit' })
+    await page.evaluate(() => {
+      track.search({ search_term: 'one' })
+      track.viewProduct({ product_id: 7 })
+    })
+    await page.goto(shop.page('/second', { head: '' }))
+    expect(await keptIn(page)).toBe(2)
+    arrive()
+    await page.clock.fastForward(HOUR_MS)
+    await page.goto(shop.page('/third', { head }))
+    await search(page, 'late')
+    const [one, , late] = await expectStored([
+      { operation: 'search', payload: { search_term: 'one', url: `${shop.url}/first` } },
+      { operation: 'viewProduct', payload: { product_id: '7', url: `${shop.url}/first` } },
+      { operation: 'search', payload: { search_term: 'late', url: `${shop.url}/third` } },
+    ])
+    expect(hoursBetween(one, late)).toBe(1)
+    await expectNothingKept(page)
   })
-  await page.goto(shop.page('/second', { head: '' }))
-  expect(await keptIn(page)).toBe(2)
-  arrive()
-  await page.clock.fastForward(HOUR_MS)
-  await page.goto(shop.page('/third', { head }))
-  await search(page, 'late')
-  const [one, , late] = await expectStored([
-    { operation: 'search', payload: { search_term: 'one', url: `${shop.url}/first` } },
-    { operation: 'viewProduct', payload: { product_id: '7', url: `${shop.url}/first` } },
-    { operation: 'search', payload: { search_term: 'late', url: `${shop.url}/third` } },
-  ])
-  expect(hoursBetween(one, late)).toBe(1)
-  await expectNothingKept(page)
-})
 
 test('two tabs that replay the same kept calls make one event', async ({
   context,

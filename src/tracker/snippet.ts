@@ -14,6 +14,16 @@ const record =
 const keep =
   ';addEventListener("pagehide",()=>q.map(c=>{try{localStorage["track.e."+c[4]]=JSON.stringify(c)}catch(e){}}))'
 
+/*
+ * The same as ES5, for templates and for tools that read nothing newer, such as the custom HTML of a tag manager.
+ * A template language takes a brace with a letter, a digit, a sign or another brace behind it for its own, so
+ * each brace here has a space behind it, and no pattern counts by braces.
+ */
+const recordEs5 =
+  ' w.hasOwnProperty(n)&&w[n]||(w[n]=new Proxy({ q:q },{ get:function(t,p){ return p=="then"?0:t[p]||function(){ var a=[].slice.call(arguments);return new Promise(function(s){ var m=+new Date;q.push([p,a,location.href,m,m.toString(16).padStart(12,0).replace(/......../,"$&-")+"-7"+(q.length+4096).toString(16).slice(1)+"-8000-"+Math.random().toString(16).slice(2,14).padEnd(12,0),s]) }) } } }))'
+const keepEs5 =
+  ';addEventListener("pagehide",function(){ q.map(function(c){ try{ localStorage["track.e."+c[4]]=JSON.stringify(c) }catch(e){ } }) })'
+
 /** Nothing outlives the page. */
 export const STUB = `!function(w,q,n){${record}}(window,[],"track")`
 
@@ -22,3 +32,9 @@ export const STUB = `!function(w,q,n){${record}}(window,[],"track")`
  * script delivers it.
  */
 export const KEEPING_STUB = `!function(w,q,n){${record}${keep}}(window,[],"track")`
+
+/** `STUB` for templates and old tools. */
+export const STUB_ES5 = `!function(w,q,n){${recordEs5} }(window,[],"track")`
+
+/** `KEEPING_STUB` for templates and old tools. */
+export const KEEPING_STUB_ES5 = `!function(w,q,n){${recordEs5}${keepEs5} }(window,[],"track")`

@@ -3,11 +3,8 @@
  */
 
 /** Whether a text has more characters than so many. It reads no more of the text than that. */
-export function isLongerThan(text: string, maxCharacters: number): boolean {
-  let count = 0
-  if (text.length > maxCharacters) for (const _ of text) if (++count > maxCharacters) return true
-  return false
-}
+export const isLongerThan = (text: string, maxCharacters: number): boolean =>
+  text.length > maxCharacters && [...text.slice(0, 2 * maxCharacters + 2)].length > maxCharacters
 
 /** Characters of a text. By its units, since to read half a million characters one by one takes five times as long. */
 export function lengthOf(text: string): number {

@@ -108,7 +108,7 @@ export function createTrack(
       if (depth++) throw depth
       for (const config of configs.values()) if (!only || only(config)) add(config)
     } catch {
-      const message = 'Unreadable or recursive'
+      const message = 'Unreadable'
       drop('invalid', new ValidationException([{ path: '', message }]))
     } finally {
       depth--

@@ -1,3 +1,4 @@
+import { attempt } from './attempt.ts'
 import { listen } from './listen.ts'
 
 /*
@@ -60,17 +61,16 @@ export function readField(scopes: Path, selector: string): string | undefined {
   const rank = (field: HTMLInputElement) =>
     ((field.checkVisibility?.({ checkOpacity: true, checkVisibilityCSS: true }) ?? true) ? 2 : 0) +
     (field.value ? 1 : 0)
-  try {
+  // What is no selector, or selects no field, reads nothing.
+  return attempt(() => {
     for (const scope of scopes) {
       const fields = [...scope.querySelectorAll<HTMLInputElement>(selector)]
       // Of a single one nothing is asked: to see what is visible, the browser computes its style.
       for (const field of fields.sort((a, b) => rank(b) - rank(a)))
         if (!field.matches(UNREAD)) return field.value.trim()
     }
-  } catch {
-    // No selector, or no field.
-  }
-  return
+    return
+  })
 }
 
 /** Calls when a visitor does what a marked element waits for, before anything of the page hears of it. */

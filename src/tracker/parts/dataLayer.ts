@@ -1,5 +1,6 @@
 import type { TrackingOperation } from '../../contract/events.ts'
 import type { Config } from '../config.ts'
+import { attempt } from '../lib/attempt.ts'
 import { decodeEntities } from '../lib/decodeEntities.ts'
 import { listen } from '../lib/listen.ts'
 import type { Notices } from '../notices.ts'
@@ -33,13 +34,12 @@ export const dataLayer: Part = (track, _configs, notices, readers) => {
 
   /** @param again It lies in the array, and may have been read when it was pushed. */
   const read = (push: object, again?: boolean) => {
+    // What is no object, or one whose getters throw, tells nothing.
     for (const [reader, known] of readers)
-      try {
+      attempt(() => {
         const before = known.get(push)
         if (!again || before === undefined) known.set(push, reader(push, before))
-      } catch {
-        // No object, or one whose getters throw: it tells nothing.
-      }
+      })
   }
 
   const follow = () => {

@@ -36,10 +36,11 @@ test('500 events in one task, and the visitor stays', async ({
   await search(page, ...terms(500))
   await expectStored(terms(500))
   await expectNothingKept(page)
-  expect(wire.events.length).toBeLessThan(12)
+  // Some 190 kB, of which 60 may be on their way at a time.
+  expect(wire.events.length).toBeLessThanOrEqual(5)
 })
 
-test('100 events in one task: at most three requests, no preflight @both', async ({
+test('100 events in one task: one request, no preflight @both', async ({
   page,
   shop,
   wire,
@@ -48,7 +49,7 @@ test('100 events in one task: at most three requests, no preflight @both', async
   await page.goto(shop.page('/a'))
   await search(page, ...terms(100))
   await expectStored(terms(100))
-  expect(wire.events.map(({ method }) => method)).toEqual(['POST', 'POST', 'POST'])
+  expect(wire.events.map(({ method }) => method)).toEqual(['POST'])
 })
 
 /** An event above 60,000 bytes: too large for a request that outlives its page. */

@@ -1,39 +1,46 @@
 import { vi } from 'vitest'
+import type { Verdict } from '../contract/delivery.ts'
 import type { Config } from '../tracker/config.ts'
 import { createFlush } from '../tracker/flush.ts'
 import { createInTurn, type Locks } from '../tracker/lib/inTurn.ts'
 import { createStore } from '../tracker/lib/storage.ts'
 import { uuid7 } from '../tracker/lib/uuid.ts'
 import { createNotices, type Notice } from '../tracker/notices.ts'
-import { createOutbox, type Entry } from '../tracker/outbox.ts'
+import { createOutbox, type Entry, idOf } from '../tracker/outbox.ts'
 import type { Answer, Send } from '../tracker/transport.ts'
 import { createMemoryStorage } from './storage.ts'
+
+type More = { readonly afterMs?: number; readonly verdicts?: readonly Verdict[] }
 
 /** One request as it was asked for; `answer` ends it. */
 export type Request = {
   readonly key: string
+  /** The address it goes to. */
+  readonly base: string
   readonly names: readonly string[]
   readonly keepalive: boolean
   readonly at: number
-  answer(status?: number, more?: Partial<Answer>): Promise<void>
+  answer(status?: number, more?: More): Promise<void>
 }
 
+/** A question, by what it asks about. */
+export type Question = Omit<Request, 'keepalive'>
+
 /** What a gateway says of each event under a status: final where it judges the event itself. */
-export const verdictsOf = (entries: readonly Entry[], status: number) =>
-  entries.map(({ name }) =>
-    status >= 200 && status < 300
-      ? { id: name, status }
-      : [400, 413, 422].includes(status) && entries.length < 2
-        ? { id: name, status, message: 'why' }
-        : undefined,
-  )
+export const verdictsOf = (entries: readonly Entry[], status: number): Verdict[] => {
+  if (status >= 200 && status < 300) return entries.map(({ name }) => ({ id: idOf(name), status }))
+  const isFinal = [400, 413, 422].includes(status) && entries.length < 2
+  return isFinal ? entries.map(({ name }) => ({ id: idOf(name), status, message: 'why' })) : []
+}
 
 export type Setting = {
   readonly storage?: Storage
   readonly locks?: Locks | undefined
   readonly keys?: readonly Partial<Config>[]
   /** The status every request gets at once. Default: they wait for `answer`. */
-  readonly always?: number | ((entries: readonly Entry[]) => Answer)
+  readonly always?: number | ((entries: readonly Entry[], config: Config) => Answer)
+  /** Questions wait for `answer`. Default: a gateway that has what was taken from this page answers at once. */
+  readonly holdsQuestions?: boolean
 }
 
 /** A page: a real outbox over storage, a real turn, and a network that the test plays. */
@@ -42,6 +49,7 @@ export function openPage({
   locks,
   keys = [{}],
   always,
+  holdsQuestions = false,
 }: Setting = {}) {
   const store = createStore(() => storage)
   const outbox = createOutbox(store)
@@ -52,15 +60,30 @@ export function openPage({
   }
   keys.forEach(addKey)
   const requests: Request[] = []
-  const send: Send = ({ key }, entries, keepalive) =>
+  const questions: Question[] = []
+  const taken = new Set<string>()
+  const send: Send = (config, entries, keepalive, asks) =>
     new Promise((resolve) => {
-      const answer = async (status = 200, more = {}) => {
-        resolve({ status, afterMs: 0, results: verdictsOf(entries, status), ...more })
+      const { key, base } = config
+      const names = entries.map(({ name }) => name)
+      const end = (answer: Answer) => {
+        for (const { id, status } of answer[2]) if (status < 300) taken.add(id)
+        resolve(answer)
+      }
+      const answer = async (status = 200, { afterMs = 0, verdicts }: More = {}) => {
+        const known = names
+          .filter(() => status >= 200 && status < 300)
+          .map((name) => ({ id: idOf(name), status: taken.has(idOf(name)) ? 200 : 404 }))
+        end([status, afterMs, verdicts ?? (asks ? known : verdictsOf(entries, status))])
         await vi.advanceTimersByTimeAsync(0)
       }
-      const names = entries.map(({ name }) => name)
-      requests.push({ key, names, keepalive, at: Date.now(), answer })
-      if (typeof always === 'function') resolve(always(entries))
+      if (asks) {
+        questions.push({ key, base, names, at: Date.now(), answer })
+        if (!holdsQuestions) void answer(typeof always === 'number' ? always : 200)
+        return
+      }
+      requests.push({ key, base, names, keepalive, at: Date.now(), answer })
+      if (typeof always === 'function') end(always(entries, config))
       else if (always !== undefined) void answer(always)
     })
   const notices = createNotices()
@@ -79,10 +102,10 @@ export function openPage({
     flush.fresh()
     return name
   }
-  return { storage, outbox, flush, requests, heard, held, track, addKey }
+  return { storage, outbox, flush, requests, questions, heard, held, track, addKey }
 }
 
-/** Fake time passes. */
+/** Fake time passes, and the current task ends. */
 export const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
 
 /** A storage in which an earlier page has left events. */

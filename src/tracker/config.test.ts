@@ -35,7 +35,12 @@ test.each([
   ['https://cdn.example/copied.js', 'https://served.example'],
 ])('the base is where the script came from: %s', (src, base) => {
   addTag(src)
-  expect(readConfig(served, document)).toEqual({ ...served, knownPrefix: '', base })
+  expect(readConfig(served, document)).toEqual({
+    ...served,
+    knownPrefix: '',
+    served: served.base,
+    base,
+  })
 })
 
 test('an async or module script is found by its address', () => {
@@ -45,6 +50,7 @@ test('an async or module script is found by its address', () => {
   expect(readConfig(served, document)).toEqual({
     ...served,
     knownPrefix: '',
+    served: served.base,
     base: 'https://gw.example',
     source: 'mine',
   })
@@ -52,7 +58,7 @@ test('an async or module script is found by its address', () => {
 
 test('no tag at all: what was served', () => {
   setCurrent(null)
-  expect(readConfig(served, document)).toEqual({ ...served, knownPrefix: '' })
+  expect(readConfig(served, document)).toEqual({ ...served, knownPrefix: '', served: served.base })
 })
 
 test.each([
@@ -73,6 +79,7 @@ test('an inline script: what was served, and its attributes', () => {
   expect(readConfig(served, document)).toEqual({
     ...served,
     knownPrefix: '',
+    served: served.base,
     remoteAddr: '203.0.113.7',
   })
 })

@@ -8,7 +8,9 @@ export type Config = {
   /** The tracking key. */
   readonly key: string
   /** The gateway's address, without a slash at its end. Served only where the gateway has a PUBLIC_URL. */
-  readonly base: string
+  base: string
+  /** The gateway's PUBLIC_URL, where it has one: used where `base` answers with a redirect. */
+  readonly served?: string
   /** The global that the helpers are at; the page's first key says it. Default `track`, `shoptrail` where that is taken. */
   readonly global?: string
   /** Whether POST /t/batch may be used. */
@@ -77,6 +79,7 @@ export function readConfig(served: Config, page: Document): Config {
     key: served.key,
     events: served.events,
     knownPrefix: served.eventPrefix ?? '',
+    served: served.base,
   }
   for (const name in tag?.dataset) if (config[name] === 'false') config[name] = false
   if (!config.base) throw config

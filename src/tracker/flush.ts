@@ -1,22 +1,27 @@
 import { MAX_KEEPALIVE_BYTES } from '../contract/delivery.ts'
 import type { Config } from './config.ts'
-import { byteLength } from './lib/byteLength.ts'
 import { now } from './lib/now.ts'
-import type { Notice, Notices } from './notices.ts'
+import type { Kind, Notice, Notices } from './notices.ts'
 import { type Entry, idOf, type Outbox } from './outbox.ts'
 import type { Send } from './transport.ts'
 
 /**
- * When what leaves.
+ * When events are sent.
  *
- * A fresh event leaves at once, in the same task and outside any lock, since a request made inside a
- * lock does not leave when the page navigates in the same task. Two such requests may be on their way;
- * what comes meanwhile is gathered and leaves together. What is sent again (an earlier page's events,
- * failed attempts) waits for its turn: one request at a time an origin.
+ * The fresh events of one task leave together, in one request that is made before the browser goes on to
+ * the next task: so it leaves when the page navigates in the same task. It is made outside any lock, since
+ * a request made inside a lock would be too late. Two such requests may be open; the events of meanwhile
+ * are gathered. What is sent again (an earlier page's events, failed attempts) waits for its turn: one
+ * request at a time an origin. Where the gateway may have it already, a small request asks first.
  *
  * After a failure nothing leaves until the backoff is over, save once when the page is left.
  */
 
+/**
+ * A task is over after so many microtasks without an event. One is too few: every `await` between two calls
+ * takes up to three.
+ */
+const QUIET_MICROTASKS = 10
 /** Requests with fresh events on their way at once. */
 const MAX_REQUESTS = 2
 /** What another page has handed over is left to its answer for so long, ms. */
@@ -26,6 +31,8 @@ const RETRY_BASE_MS = 2000
 const RETRY_MAX_MS = 120_000
 /** What failed no longer ago is not tried again when the page is left, ms. */
 const JUST_NOW_MS = 1000
+/** flush() answers after this at the latest, ms. */
+const MAX_FLUSH_MS = 34_000
 /** An event older than this is dropped, unless the key says otherwise, days. */
 const MAX_AGE_DAYS = 30
 const DAY_MS = 86_400_000
@@ -33,6 +40,8 @@ const DAY_MS = 86_400_000
 const BROKEN_DAYS = 400
 /** What an event costs in a batch beside its payload, bytes: its id, `at` and the names. */
 const ENVELOPE_BYTES = 100
+/** What a question is counted as, bytes: a batch may have 60,000, so one asks about 500 events at most. */
+const ASK_BYTES = 120
 
 /** What became of the outbox in one flush: numbers of events. */
 export type FlushResult = {
@@ -42,15 +51,20 @@ export type FlushResult = {
 }
 
 export type Flush = {
+  /**
+   * Above 0 while code of the page's own may run inside ours (its storage, its fetch): what that tracks would
+   * go round for ever.
+   */
+  busy: number
   /** There is an event in the outbox that was just accepted. */
   fresh(): void
   /** Sends what earlier pages left; and after `online`, or a return from the back/forward cache. */
   resume(): unknown
   /**
    * The page is left, or only hidden: sends what never left, whatever the backoff, and once more what
-   * failed a while ago. Left for good, what comes after goes at once too.
+   * failed a while ago. What is tracked while the page unloads goes at once too.
    */
-  leave(isForGood: boolean): void
+  leave(): void
   /** Tries everything now, whatever the backoff. */
   all(): Promise<FlushResult>
 }
@@ -67,9 +81,11 @@ export function createFlush(
   inTurn: (run: () => Promise<unknown>) => Promise<boolean>,
 ): Flush {
   const requests = new Set<Promise<unknown>>()
-  /** Names of entries in a request that has no answer yet, and of those that failed before, with when. */
-  const inHand = new Set<string>()
-  const failed = new Map<string, number>()
+  /**
+   * Attempts, by entry name: Infinity while a request has no answer yet, else when the last one failed, ms
+   * since 1970. Negative: the gateway is known not to have the event, so it is sent without asking.
+   */
+  const tried = new Map<string, number>()
   const settled = { delivered: 0, dropped: 0 }
   /** Bytes that a batch may have, and that requests with keepalive may have on their way besides. */
   let most = MAX_KEEPALIVE_BYTES
@@ -80,6 +96,8 @@ export function createFlush(
   /** Until then the gateway has asked to wait, by performance.now: nothing shortens it, no success either. */
   let notBefore = 0
   let leaving = false
+  /** Microtasks until the current task counts as over; 0: no event waits for that. */
+  let quiet = 0
   /** The last turn at sending again. */
   let turn: Promise<boolean> | undefined
 
@@ -96,67 +114,79 @@ export function createFlush(
     )
   }
 
-  const settle = (kind: 'delivered' | 'dropped', { name, key }: Entry, why?: Notice) => {
-    settled[kind]++
-    outbox.remove(name)
+  const tell = (kind: Kind, { name, key }: Entry, why?: Notice) =>
     notices.tell(kind, { id: idOf(name), key, ...why })
+
+  const settle = (kind: 'delivered' | 'dropped', entry: Entry, why?: Notice) => {
+    settled[kind]++
+    failures = 0
+    tried.delete(entry.name)
+    outbox.remove(entry.name)
+    tell(kind, entry, why)
   }
+
+  const triedAt = ({ name }: Entry) => tried.get(name) ?? 0
 
   /**
    * One request, with those of the entries, of the first one's key, that fit. What it does not settle
-   * is sent again after the backoff. Answers whether everything is settled, or at once nothing where
-   * nothing was sent: there are no entries, or the page is left and there is no room.
+   * is sent again after the backoff. Answers whether all went well, or at once nothing where nothing was
+   * sent: there are no entries, or they would not outlive the page and there are others to send.
    *
    * @param isFresh With keepalive, so that the request outlives the page, if there is room. That quota
-   * belongs to fresh events: what is sent again is kept anyway.
+   * belongs to fresh events: what is sent again is kept anyway. What is not fresh the gateway may have: it is
+   * asked first.
    */
   const attempt = (entries: readonly Entry[], isFresh: boolean): Promise<boolean> | undefined => {
     const [first] = entries
     const config = configs.get(first?.key as string)
-    if (!config) return
+    if (!first || !config) return
+    const isMissing = triedAt(first) < 0
+    const asks = !(isFresh || isMissing || config.anyOk || !config.batch)
     let bytes = 0
-    const group = entries.filter(({ key, body }) => {
-      const size = byteLength(body) + ENVELOPE_BYTES
+    const group = entries.filter((entry) => {
+      const size = asks ? ASK_BYTES : new TextEncoder().encode(entry.body).length + ENVELOPE_BYTES
       if (
         bytes &&
-        (key !== config.key ||
+        (entry.key !== config.key ||
           !config.batch ||
-          bytes + size > Math.min(most, isFresh ? room : most))
+          triedAt(entry) < 0 !== isMissing ||
+          bytes + size > most ||
+          (isFresh && bytes + size > room))
       )
         return false
       bytes += size
       return true
     })
-    const keepalive = isFresh && bytes <= room
-    if (leaving && isFresh && !keepalive) return
+    const reserved = isFresh && bytes <= room ? bytes : 0
+    if (!reserved && isFresh && (leaving || requests.size)) return
 
-    const reserved = keepalive ? bytes : 0
     room -= reserved
-    for (const { name } of group) inHand.add(name)
-    const request = send(config, group, keepalive).then(({ status, afterMs, results }) => {
+    for (const { name } of group) tried.set(name, Infinity)
+    flush.busy++
+    const request = send(config, group, !!reserved, asks).then(([status, afterMs, verdicts]) => {
       requests.delete(request)
       room += reserved
-      let isSettled = true
-      group.forEach((entry, index) => {
-        const verdict = results[index]
-        inHand.delete(entry.name)
+      const held = group.filter((entry) => {
+        const verdict = verdicts.find(({ id }) => id === idOf(entry.name))
         if (!verdict) {
-          isSettled = false
-          failed.set(entry.name, now())
-          notices.tell('held', { id: idOf(entry.name), key: entry.key, status })
-        } else if (verdict.status < 300) settle('delivered', entry)
+          tried.set(entry.name, !asks && /^[34]/.test(status as never) ? -now() : now())
+          tell('held', entry, { status })
+        } else if (verdict.status < (asks ? 207 : 300)) settle('delivered', entry)
+        else if (asks) tried.set(entry.name, -1)
         else settle('dropped', entry, { reason: 'refused', ...verdict })
+        return !verdict
       })
-      if (isSettled) failures = 0
-      else {
+      if (held[0]) {
+        if (config.served && !config.anyOk && /^3/.test(status as never))
+          config.base = config.served
         // Too large as a batch, or one of its events can not be read: each gets its own verdict in the end.
-        if (group[1] && /^4(00|13|22)/.test(`${status}`)) most = bytes / 2
-        const ms = Math.min(RETRY_MAX_MS, RETRY_BASE_MS * 2 ** failures++)
+        if (group[1] && /^4(00|13|22)/.test(status as never)) most = bytes / 2
         notBefore = Math.max(notBefore, performance.now() + afterMs)
-        wait(ms * (1 - Math.random() / 2))
+        wait(Math.min(RETRY_MAX_MS, RETRY_BASE_MS * 2 ** failures++) * (1 - Math.random() / 2))
       }
-      return isSettled
+      return !held[0]
     })
+    flush.busy--
     requests.add(request)
     return request
   }
@@ -166,7 +196,9 @@ export function createFlush(
     while (
       (leaving || requests.size < MAX_REQUESTS) &&
       attempt(
-        outbox.own().filter(({ name }) => !inHand.has(name) && !failed.has(name)),
+        outbox
+          .own()
+          .filter((entry) => !triedAt(entry) || (leaving && now() - triedAt(entry) > JUST_NOW_MS)),
         true,
       )?.then(next)
     );
@@ -180,19 +212,14 @@ export function createFlush(
     outbox
       .all()
       .filter((entry) => {
-        const { name, key, at } = entry
-        const config = configs.get(key)
-        if (!config || inHand.has(name)) return false
-        const age = now() - at
-        if (age > (config.maxAgeDays ?? MAX_AGE_DAYS) * DAY_MS && age < BROKEN_DAYS * DAY_MS) {
-          settle('dropped', entry, { reason: 'too_old' })
-          return false
-        }
-        if (failed.has(name) || age > HAND_OFF_MS || age < 0) return true
-        wait(HAND_OFF_MS)
-        return false
+        const config = configs.get(entry.key)
+        if (!config || triedAt(entry) === Infinity) return false
+        const age = now() - entry.at
+        return age > (config.maxAgeDays ?? MAX_AGE_DAYS) * DAY_MS && age < BROKEN_DAYS * DAY_MS
+          ? settle('dropped', entry, { reason: 'too_old' })
+          : triedAt(entry) || age > HAND_OFF_MS || age < 0 || wait(HAND_OFF_MS)
       })
-      .sort((a, b) => (failed.get(a.name) ?? 0) - (failed.get(b.name) ?? 0))
+      .sort((a, b) => triedAt(a) ** 2 - triedAt(b) ** 2)
 
   const drain = async () => {
     while (!isWaiting() && (await attempt(leftovers(), false)));
@@ -202,35 +229,49 @@ export function createFlush(
   const next = async () => {
     if (isWaiting()) return
     pump()
-    if (requests.size || !leftovers().length) return
+    if (requests.size || !leftovers()[0]) return
     turn = inTurn(drain)
     if (!(await turn) && !isWaiting()) wait(HAND_OFF_MS * (1 + Math.random()))
+  }
+
+  const fresh = async () => {
+    if (leaving) return pump()
+    const isRunning = quiet
+    quiet = QUIET_MICROTASKS
+    if (isRunning) return
+    while (--quiet) await 0
+    next()
   }
 
   const resume = () => {
     leaving = false
     failures = 0
-    return next()
+    fresh()
   }
 
-  return {
-    fresh() {
-      if (leaving || !isWaiting()) pump()
-    },
+  const flush: Flush = {
+    busy: 0,
+    fresh,
     resume,
-    leave(isForGood) {
+    leave() {
       leaving = true
-      // Chromium fails the requests of a page that is left just before it says so, and they arrive all
-      // the same: what has only now failed waits for the next page.
-      for (const [name, at] of failed) if (now() - at > JUST_NOW_MS) failed.delete(name)
       pump()
-      leaving = isForGood
+      // A page that is only hidden, or comes back, has another task.
+      setTimeout(() => {
+        leaving = false
+      })
     },
     async all() {
-      const { delivered, dropped } = settled
       resume()
-      while (requests.size) await Promise.all(requests)
-      await turn
+      const { delivered, dropped } = settled
+      const work = async () => {
+        while (quiet || requests.size) await Promise.all(requests)
+        await turn
+      }
+      await new Promise<void>((resolve) => {
+        setTimeout(resolve, MAX_FLUSH_MS)
+        work().then(resolve)
+      })
       return {
         delivered: settled.delivered - delivered,
         dropped: settled.dropped - dropped,
@@ -238,4 +279,5 @@ export function createFlush(
       }
     },
   }
+  return flush
 }

@@ -75,10 +75,8 @@ function start(config: Config, parts: Parts) {
     replay = takeEarlyCalls(kept, stub, helpers)
     replay()
     flush.resume()
-    listen(window, 'pagehide', () => flush.leave(true))
-    listen(document, 'visibilitychange', () =>
-      document.hidden ? flush.leave(false) : flush.fresh(),
-    )
+    listen(window, 'pagehide', flush.leave)
+    listen(document, 'visibilitychange', () => (document.hidden ? flush.leave() : flush.fresh()))
     listen(window, 'online pageshow', (event) => {
       if (!((event as PageTransitionEvent).persisted ?? true)) return
       // A page in the back/forward cache hears of no other tab's storage.

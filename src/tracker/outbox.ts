@@ -78,8 +78,8 @@ export function createOutbox(store: Store): Outbox {
           const value = store.get(storedName) ?? ''
           const [, at, key, body] = /^(\d+) (\S+) (\{.*\})$/s.exec(value) ?? []
           stored += storedName.length + value.length
-          if (UUID.test(idOf(name)) && at && key && body)
-            all.set(name, own.get(name) ?? { name, at: +at, key, body })
+          if (at && UUID.test(idOf(name)))
+            all.set(name, own.get(name) ?? ({ name, at: +at, key, body } as Entry))
           // What begins with a bracket is a call that a stub kept, the rest is junk.
           else if (value[0] !== '[' || calls?.push(value)) remove(name)
         }

@@ -26,7 +26,7 @@ function openPage(keys: readonly Partial<Config>[] = [{}], fresh: () => void = (
   const heard: (Notice & { kind: string })[] = []
   for (const kind of ['accepted', 'dropped'] as const)
     notices.on(kind, (notice) => heard.push({ kind, ...notice }))
-  const flush = { fresh: vi.fn(fresh) } as Partial<Flush> as Flush
+  const flush = { busy: 0, fresh: vi.fn(fresh) } as Partial<Flush> as Flush
   const deviceId = createDeviceId(store, { cookie: '' })
   const track = createTrack(configs, deviceId, outbox, flush, notices, createIsDuplicate(new Map()))
   return { storage, outbox, flush, heard, track, deviceId, configs }

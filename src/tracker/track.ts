@@ -59,8 +59,6 @@ export function createTrack(
   notices: Notices,
   isDuplicate: IsDuplicate,
 ): Track {
-  let depth = 0
-
   return (operation, given, sighting) => {
     // Without a prototype: what a page adds to Object.prototype says nothing of this event.
     const {
@@ -105,13 +103,13 @@ export function createTrack(
 
     try {
       // A page that tracks from inside its own storage or fetch would go round for ever.
-      if (depth++) throw depth
+      if (flush.busy++) throw flush
       for (const config of configs.values()) if (!only || only(config)) add(config)
     } catch {
       const message = 'Unreadable'
       drop('invalid', new ValidationException([{ path: '', message }]))
     } finally {
-      depth--
+      flush.busy--
     }
     return outcome ?? { ok: false, error: 'ignored' }
   }

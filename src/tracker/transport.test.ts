@@ -2,8 +2,8 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import type { Config } from './config.ts'
-import type { Entry } from './outbox.ts'
-import { createSend } from './transport.ts'
+import { type Entry, idOf } from './outbox.ts'
+import { type Answer, createSend } from './transport.ts'
 
 type Seen = { method: string; url: URL; headers: IncomingHttpHeaders; body: string }
 
@@ -46,7 +46,7 @@ const entry = (number: number, body = `{"n":${number}}`): Entry => ({
 const [A, B, C] = [entry(1), entry(2), entry(3)]
 
 const post = (entries: readonly Entry[], more: Partial<Config> = {}) =>
-  send({ key: 'DEMOSHOP', base, batch: true, ...more }, entries, true)
+  send({ key: 'DEMOSHOP', base, batch: true, ...more }, entries, true, false)
 
 /** Answers with a status, JSON and headers. */
 const answer =
@@ -57,9 +57,9 @@ const answer =
       .end(typeof body === 'string' ? body : JSON.stringify(body))
 
 /** What became of each event: `taken`, `refused`, `unknown`. */
-const fates = ({ results }: { results: readonly ({ status: number } | undefined)[] }, count = 1) =>
-  Array.from({ length: count }, (_, index) => {
-    const verdict = results[index]
+const fates = ([, , verdicts]: Answer, entries = [A]) =>
+  entries.map(({ name }) => {
+    const verdict = verdicts.find(({ id }) => id === idOf(name))
     if (!verdict) return 'unknown'
     return verdict.status < 300 ? 'taken' : 'refused'
   })
@@ -83,7 +83,7 @@ test('one event: its payload is the body, what delivery needs is in the query', 
 
 test('several: a batch of envelopes', async () => {
   reply = answer(200, { results: [A, B].map(({ name }) => ({ id: name, status: 200 })) })
-  expect(fates(await post([A, B]), 2)).toEqual(['taken', 'taken'])
+  expect(fates(await post([A, B]), [A, B])).toEqual(['taken', 'taken'])
   const [{ url, body }] = seen as [Seen]
   expect([url.pathname, url.search]).toEqual(['/t/batch', '?k=DEMOSHOP'])
   const { sent, events } = JSON.parse(body)
@@ -105,7 +105,7 @@ test('a second key’s entry bears the event’s id without the key; keys are en
 test('how it is sent', async () => {
   const fake = vi.fn(async (..._: Parameters<typeof fetch>) => Response.json({ id: A.name }))
   for (const keepalive of [true, false])
-    await createSend(fake)({ key: 'DEMOSHOP', base }, [A], keepalive)
+    await createSend(fake)({ key: 'DEMOSHOP', base }, [A], keepalive, false)
   expect(fake.mock.calls.map(([, options]) => options)).toMatchObject(
     [true, false].map((keepalive) => ({
       method: 'POST',
@@ -116,6 +116,80 @@ test('how it is sent', async () => {
     })),
   )
   expect(fake.mock.calls[0]?.[1]).not.toHaveProperty('headers')
+})
+
+/** Asks about A and B. */
+const ask = (sendIt = send) => sendIt({ key: 'DEMOSHOP', base, batch: true }, [A, B], false, true)
+
+test('a question: envelopes without payload', async () => {
+  reply = answer(207, {
+    results: [
+      { id: A.name, status: 200 },
+      { id: B.name, status: 404 },
+    ],
+  })
+  expect((await ask())[2]).toEqual([
+    { id: A.name, status: 200 },
+    { id: B.name, status: 404 },
+  ])
+  const [{ url, body }] = seen as [Seen]
+  expect([url.pathname, url.search]).toEqual(['/t/batch', '?k=DEMOSHOP'])
+  expect(JSON.parse(body).events).toEqual([A, B].map(({ name, at }) => ({ id: name, at })))
+})
+
+test('a question about one event is a batch too', async () => {
+  reply = answer(200, { results: [{ id: A.name, status: 200 }] })
+  await send({ key: 'DEMOSHOP', base, batch: true }, [A], false, true)
+  expect(seen[0]?.url.pathname).toBe('/t/batch')
+})
+
+const html = { 'content-type': 'text/html' }
+test.each<[string, ReturnType<typeof answer>, number[]]>([
+  ['200: all are stored', answer(200, {}), [200, 200]],
+  ['207: not all are', answer(207, {}), [207, 207]],
+  ['200 HTML, a captive portal', answer(200, '<html>', html), []],
+  ['207 HTML', answer(207, '<html>', html), []],
+  ['403', answer(403, {}), []],
+  ['404', answer(404, {}), []],
+  ['503', answer(503, {}), []],
+])('a wrapper of fetch has read the answer to a question, %s', async (_, replies, expected) => {
+  reply = replies
+  const reading = async (...given: Parameters<typeof fetch>) => {
+    const response = await fetch(...given)
+    await response.text()
+    return response
+  }
+  const got = await ask(createSend(reading))
+  expect(got[2].map(({ status }) => status)).toEqual(expected)
+  // Of an event itself that says nothing: it is asked about.
+  const sent = await createSend(reading)(
+    { key: 'DEMOSHOP', base, batch: true },
+    [A, B],
+    true,
+    false,
+  )
+  expect(sent[2]).toEqual([])
+})
+
+test.each<[string, unknown]>([
+  ['no results', {}],
+  ['no list', { results: 'x' }],
+  ['null', null],
+  ['others', { results: [{ id: C.name, status: 200 }] }],
+])('a question answered with %s: nothing is known of the events', async (_, body) => {
+  reply = answer(200, body)
+  expect(fates(await ask(), [A, B])).toEqual(['unknown', 'unknown'])
+})
+
+test('a redirect, of which a browser says nothing, has a status of its own', async () => {
+  const opaque = { status: 0, ok: false, headers: new Headers(), json: () => Promise.reject() }
+  const got = await createSend(async () => opaque as unknown as Response)(
+    { key: 'DEMOSHOP', base },
+    [A],
+    true,
+    false,
+  )
+  expect(got).toEqual([308, 0, []])
 })
 
 const why = { message: 'why' }
@@ -167,7 +241,7 @@ test.each<[string, (response: ServerResponse) => unknown, string, number]>([
 ])('one event, %s: %s', async (_, replies, fate, status) => {
   reply = replies
   const got = await post([A])
-  expect([fates(got), got.status]).toEqual([[fate], status])
+  expect([fates(got), got[0]]).toEqual([[fate], status])
   // A redirect is not followed.
   expect(seen).toHaveLength(1)
 })
@@ -175,7 +249,7 @@ test.each<[string, (response: ServerResponse) => unknown, string, number]>([
 test('a refusal tells the gateway’s words', async () => {
   const issues = [{ path: 'url', message: 'no' }]
   reply = answer(422, { id: A.name, message: 'The event is invalid', issues })
-  expect((await post([A])).results[0]).toMatchObject({
+  expect((await post([A]))[2][0]).toMatchObject({
     status: 422,
     message: 'The event is invalid',
   })
@@ -189,7 +263,7 @@ test('a batch: each event has its own verdict', async () => {
       { id: A.name, status: 200 },
     ],
   })
-  expect(fates(await post([A, B, C]), 3)).toEqual(['taken', 'refused', 'unknown'])
+  expect(fates(await post([A, B, C]), [A, B, C])).toEqual(['taken', 'refused', 'unknown'])
 })
 
 const taken = (...entries: Entry[]) => entries.map(({ name }) => ({ id: name, status: 200 }))
@@ -233,7 +307,7 @@ test.each<[string, number, unknown, string[]]>([
 ])('a batch answered %s', async (_, status, body, expected) => {
   reply = answer(status, body)
   const got = await post([A, B, C])
-  expect([fates(got, 3), got.status]).toEqual([expected, status])
+  expect([fates(got, [A, B, C]), got[0]]).toEqual([expected, status])
 })
 
 test.each<[string, (response: ServerResponse) => unknown, string]>([
@@ -246,7 +320,7 @@ test.each<[string, (response: ServerResponse) => unknown, string]>([
 ])('another service (anyOk), %s: %s', async (_, replies, fate) => {
   reply = replies
   expect(fates(await post([A], { anyOk: true }))).toEqual([fate])
-  expect(fates(await post([A, B], { anyOk: true }), 2)).toEqual([fate, fate])
+  expect(fates(await post([A, B], { anyOk: true }), [A, B])).toEqual([fate, fate])
 })
 
 test.each([
@@ -264,19 +338,19 @@ test.each([
   ['Fri, 31 Dec 9999 23:59:59 GMT', 3_600_000],
 ])('Retry-After %j', async (header, expected) => {
   reply = answer(503, why, { 'retry-after': header })
-  expect(Math.max(0, (await post([A])).afterMs)).toBe(expected)
+  expect(Math.max(0, (await post([A]))[1])).toBe(expected)
 })
 
 test('Retry-After as a date', async () => {
   reply = answer(429, why, { 'retry-after': new Date(Date.now() + 90_000).toUTCString() })
-  const { afterMs } = await post([A])
+  const [, afterMs] = await post([A])
   expect(afterMs).toBeGreaterThan(60_000)
   expect(afterMs).toBeLessThanOrEqual(90_000)
 })
 
 test('no Retry-After', async () => {
   reply = answer(503, why)
-  expect((await post([A])).afterMs).toBeLessThanOrEqual(0)
+  expect((await post([A]))[1]).toBeLessThanOrEqual(0)
 })
 
 test.each<[string, (response: ServerResponse) => unknown]>([
@@ -295,7 +369,7 @@ test.each<[string, (response: ServerResponse) => unknown]>([
 
 test('no gateway at all', async () => {
   const got = await post([A], { base: 'http://127.0.0.1:1' })
-  expect([fates(got), got.status]).toEqual([['unknown'], 0])
+  expect([fates(got), got[0]]).toEqual([['unknown'], 0])
 })
 
 test('a gateway that never answers is given up after 30 s', async () => {
@@ -304,7 +378,7 @@ test('a gateway that never answers is given up after 30 s', async () => {
   reply = () => giveUp.abort()
   const got = await post([A])
   expect(timeout).toHaveBeenCalledExactlyOnceWith(30_000)
-  expect([fates(got), got.status]).toEqual([['unknown'], 0])
+  expect([fates(got), got[0]]).toEqual([['unknown'], 0])
 })
 
 test('one that begins to answer and never ends, too', async () => {
@@ -336,7 +410,7 @@ test.each<[string, () => unknown]>([
   ['answers nothing', () => undefined],
   ['answers junk', async () => ({ ok: true, status: 200 })],
 ])('a fetch of the page’s own that %s', async (_, fake) => {
-  const got = await createSend(fake as typeof fetch)({ key: 'DEMOSHOP', base }, [A], true)
+  const got = await createSend(fake as typeof fetch)({ key: 'DEMOSHOP', base }, [A], true, false)
   expect(fates(got)).toEqual(['unknown'])
 })
 
@@ -345,7 +419,7 @@ test('a page that has replaced Date: its events are acknowledged all the same', 
   const fake = async () => Response.json({ id: A.name })
   try {
     globalThis.Date = class {} as never
-    const got = await createSend(fake)({ key: 'DEMOSHOP', base }, [A], true)
+    const got = await createSend(fake)({ key: 'DEMOSHOP', base }, [A], true, false)
     expect(fates(got)).toEqual(['taken'])
   } finally {
     globalThis.Date = own

@@ -9,32 +9,40 @@ const TIMEOUT_MS = 30_000
 const MAX_RETRY_AFTER_MS = 3_600_000
 
 /** What an attempt did. */
-export type Answer = {
+export type Answer = readonly [
   /** The answer's HTTP status; 0 when none came. */
-  readonly status: number
+  status: number,
   /** How long the gateway asks to wait, ms; 0 or less where it does not say. */
-  readonly afterMs: number
-  /** For each event, in order: taken (2xx), refused for good (400, 413, 422); missing where it is not known. */
-  readonly results: readonly (Verdict | undefined)[]
-}
+  afterMs: number,
+  /**
+   * For events, in any order: taken (2xx), refused for good (400, 413, 422). On a question: the gateway has the
+   * event (200), or has not (404; 207: not all of those in question). Missing where it is not known.
+   */
+  verdicts: readonly Verdict[],
+]
 
-/** One attempt: sends events of one tracking key in one request. Never rejects. */
+/**
+ * One attempt: sends events of one tracking key in one request. Never rejects.
+ *
+ * @param asks Asks whether the gateway has them, and sends no payload.
+ */
 export type Send = (
   config: Config,
   entries: readonly Entry[],
   keepalive: boolean,
+  asks: boolean,
 ) => Promise<Answer>
 
 /** @param post The page's fetch. */
 export const createSend =
   (post: typeof fetch): Send =>
-  async (config, entries, keepalive) => {
+  async (config, entries, keepalive, asks) => {
     let status = 0
     let afterMs = 0
-    let results: (Verdict | undefined)[] = []
+    let verdicts: Verdict[] = []
     try {
       const sent = now()
-      const one = entries.length < 2 && entries[0]
+      const one = !asks && entries.length < 2 && entries[0]
       const query = `?k=${encodeURIComponent(config.key)}`
       const response = await post(
         `${config.base}/t/${
@@ -46,7 +54,8 @@ export const createSend =
           body: one
             ? one.body
             : `{"sent":${sent},"events":[${entries.map(
-                ({ name, at, body }) => `{"id":"${idOf(name)}","at":${at},"payload":${body}}`,
+                ({ name, at, body }) =>
+                  `{"id":"${idOf(name)}","at":${at}${asks ? '' : `,"payload":${body}`}}`,
               )}]}`,
           keepalive,
           credentials: 'omit',
@@ -57,28 +66,30 @@ export const createSend =
           signal: AbortSignal.timeout?.(TIMEOUT_MS),
         },
       )
-      status = response.status
+      // Of a redirect a browser says no status.
+      status = response.status || 308
       // Retry-After in seconds or as a date (RFC 9110, 10.2.3); nonsense says nothing.
       const after = response.headers.get('retry-after') as string
       afterMs = Math.min(
         +after * 1000 || (after && +new Date(after) - sent) || 0,
         MAX_RETRY_AFTER_MS,
       )
-      // From the script's tag it is text.
-      if (response.ok && config.anyOk) results = entries.map(({ name: id }) => ({ id, status }))
-      else {
-        const answer = await response.json()
-        const verdicts: Verdict[] = one ? [{ ...answer, status }] : answer.results
-        // A verdict on the event itself, which names it: proxies and captive portals answer errors too, and
-        // 401, 403 and 404 speak of a configuration, which somebody will mend.
-        results = entries.map(({ name }) =>
-          verdicts.find(
-            ({ id, status }) => id === idOf(name) && /^2|^4(00|13|22)/.test(`${status}`),
-          ),
-        )
-      }
+      const same = response.ok && entries.map(({ name }) => ({ id: idOf(name), status }))
+      // From the script's tag `anyOk` is text.
+      const answered = config.anyOk
+        ? same
+        : await response.json().then(
+            (answer) => answer.results ?? [{ ...answer, status }],
+            // A wrapper of fetch may have read the body. Of a question the status says enough.
+            () => asks && /json/.test(response.headers.get('content-type') as string) && same,
+          )
+      // A verdict on the event itself, which names it: proxies and captive portals answer errors too, and
+      // 401, 403 and 404 speak of a configuration, which somebody will mend.
+      verdicts = (answered as Verdict[]).filter(
+        ({ status }) => asks || /^2|^4(00|13|22)/.test(status as never),
+      )
     } catch {
       // No answer, or none of the gateway's: the events are still in the outbox.
     }
-    return { status, afterMs, results }
+    return [status, afterMs, verdicts]
   }

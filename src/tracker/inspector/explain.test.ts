@@ -155,6 +155,7 @@ describe('refused', () => {
 
 test.each([
   [0, 'content blocker'],
+  [308, 'answers with a redirect'],
   [401, 'tracking key ABC123'],
   [403, `npx shoptrail customer set ID --origin ${location.origin}`],
   [404, 'tracking key ABC123'],

@@ -131,6 +131,8 @@ function fixOf({ status, key, reason }: Explained): string | undefined {
   if (reason !== 'held') return
   if (status === 0)
     return "No answer came: see in the network panel whether a content blocker or the page's own policy (connect-src) is in the way."
+  if (/^3/.test(`${status}`))
+    return "The address in the script's tag answers with a redirect, which a browser does not follow when it delivers. Events go to the gateway's own address where its PUBLIC_URL is set. Write the new address into the tag."
   if (status === 403)
     return `Allow this address: npx shoptrail customer set ID --origin ${location.origin}`
   if (status === 401 || status === 404)

@@ -58,11 +58,8 @@ export const createInTurn = (locks: Locks | undefined, store: Store) => {
         if (isFree) store.remove(NAME)
         end()
       }
-      try {
-        ;(locks as Locks).request(NAME, { ifAvailable: true }, begin).then(end, lease)
-      } catch {
-        // Without a lock manager it throws, and where storage is blocked it rejects.
-        lease()
-      }
+      // Without a lock manager it throws, and where storage is blocked it rejects.
+      const lock = async () => (locks as Locks).request(NAME, { ifAvailable: true }, begin)
+      lock().then(end, lease)
     })
 }

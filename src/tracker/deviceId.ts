@@ -27,13 +27,11 @@ export function createDeviceId(store: Store, page: { cookie: string }): DeviceId
   const find = (kept: readonly unknown[]) =>
     kept.find((text) => UUID.test(`${text}`)) as string | undefined
   const make = (isReset?: boolean) => {
-    did = uuid4()
-    // Only where storage keeps nothing: to read a cookie takes the browser longer than all else here.
+    const kept = isReset ? undefined : attempt(() => find(page.cookie.split(/track\.did=|;/)))
+    did = kept ?? uuid4()
     if (!store.set(NAME, did))
       attempt(() => {
-        const kept = isReset ? undefined : find(page.cookie.split(/track\.did=|;/))
-        if (kept) did = kept
-        else page.cookie = `${NAME}=${did};path=/;max-age=${COOKIE_SECONDS};samesite=lax`
+        page.cookie = `${NAME}=${did};path=/;max-age=${COOKIE_SECONDS};samesite=lax`
       })
     return did
   }

@@ -38,7 +38,7 @@ export function createHelpers(
     flush: flush.all,
     on: notices.on,
     reset() {
-      for (const { name } of outbox.all()) outbox.remove(name)
+      outbox.all().map(({ name }) => outbox.remove(name))
       deviceId.reset()
     },
     debug,

@@ -37,7 +37,7 @@ function start(config: Config, parts: Parts) {
   // the page's may have one too.
   if (
     window[name] &&
-    window.propertyIsEnumerable(name) &&
+    {}.propertyIsEnumerable.call(window, name) &&
     !((window[name] as Global).q && typeof window[name] === 'object')
   )
     name = 'shoptrail'

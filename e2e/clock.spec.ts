@@ -10,7 +10,7 @@ import {
   test,
 } from './fixtures.ts'
 
-// Issue "Nothing lost, nothing twice", 11 and 12: the visitor's clock, and the order of events.
+// The visitor's clock, and the order of events.
 
 const YEAR_MS = 365.25 * 86_400_000
 const DAY_MS = 86_400_000

@@ -30,7 +30,9 @@ test('the wire plays its plan', async ({ page, shop, wire }) => {
   expect(await send()).toBe(0)
   await wire.up()
   expect(await send()).toBe(404)
-  expect(wire.events.map(({ outcome }) => outcome)).toEqual([503, 'lost', 'lost', 500, 404, 404])
+  await expect
+    .poll(() => wire.events.map(({ outcome }) => outcome))
+    .toEqual([503, 'lost', 'lost', 500, 404, 404])
 })
 
 test('an error in a page is seen', async ({ page, shop, watch }) => {

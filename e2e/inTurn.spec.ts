@@ -1,7 +1,7 @@
 import type { Page } from '@playwright/test'
 import { expect, expectNothingKept, passTime, search, test } from './fixtures.ts'
 
-// Issue "Nothing lost, nothing twice", 7: several tabs of one shop.
+// Several tabs of one shop.
 
 const terms = (tab: number, count: number) =>
   Array.from({ length: count }, (_, n) => `${tab}-${String(n).padStart(3, '0')}`)

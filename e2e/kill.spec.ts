@@ -5,7 +5,7 @@ import { makeFolder } from './gateway.ts'
 import { type OwnChromium, startChromium } from './ownChromium.ts'
 
 /*
- * Issue "Nothing lost, nothing twice", 3: the whole browser is killed (SIGKILL).
+ * The whole browser is killed (SIGKILL).
  *
  * Chromium writes localStorage to its file some 5 s after a page's first write and up to a minute after
  * later ones; what is in memory until then dies with the browser. So an event survives when its first

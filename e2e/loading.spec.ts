@@ -85,7 +85,7 @@ for (const [name, load] of Object.entries(WAYS_WITHOUT_TAG)) {
     await page.evaluate(load(shop.script()))
     await page.evaluate(() => void track.search({ search_term: 'mug' }))
     await page.evaluate(() => dispatchEvent(new Event('online')))
-    expect(wire.others.map(({ outcome }) => outcome)).toEqual([200])
+    await expect.poll(() => wire.others.map(({ outcome }) => outcome)).toEqual([200])
     expect(await page.evaluate(() => typeof track.version)).toBe('function')
     expect(sent).toEqual([])
   })

@@ -11,7 +11,7 @@ import {
 const DAYS = 3
 const DAY_MS = 86_400_000
 
-// Issue "Nothing lost, nothing twice", 4: a dead network, and one that only looks alive.
+// A dead network, and one that only looks alive.
 
 test('tracked offline, and back on the same page @both', async ({
   context,

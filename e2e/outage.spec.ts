@@ -4,7 +4,7 @@ import { expect, expectNothingKept, keptIn, passTime, search, test } from './fix
 import { addCustomer, loadGateway, makeFolder, startGatewayProcess } from './gateway.ts'
 import { startShop } from './shopServer.ts'
 
-// Issue "Nothing lost, nothing twice", 5: the gateway is not there.
+// The gateway is not there.
 
 /** With a first wait of 1 to 2 s that doubles up to 1 to 2 minutes, ten minutes hold at most so many. */
 const MOST_ATTEMPTS = 16

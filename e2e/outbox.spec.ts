@@ -1,7 +1,7 @@
 import type { Page } from '@playwright/test'
 import { expect, expectNothingKept, keptIn, search, test } from './fixtures.ts'
 
-// Issue "Nothing lost, nothing twice", 9: storage that is missing, broken, full or somebody else's.
+// Storage that is missing, broken, full or somebody else's.
 
 const BROKEN: Record<string, string> = {
   'throwing when it is read':

@@ -5,7 +5,7 @@ import { expect, expectNothingKept, keptIn, passTime, search, test } from './fix
 import { addCustomer, loadGateway, makeFolder } from './gateway.ts'
 import { startShop } from './shopServer.ts'
 
-// Issue "Nothing lost, nothing twice", 5 and 6: what the gateway answers, or does not.
+// What the gateway answers, or does not.
 
 /** What the page was told became of its events, in order. */
 const notices = (page: Page) =>

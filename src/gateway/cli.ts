@@ -14,49 +14,48 @@ const EX_CONFIG = 78
 const HELP = `shoptrail ${version}
 
   shoptrail start [--demo]                    start the gateway
-  shoptrail customer add --origin ORIGIN …    add a customer; prints its keys, the secret one once
+  shoptrail customer add --origin ORIGIN …    add a customer and print its keys; the REST key is shown only once
   shoptrail customer list                     list the customers
   shoptrail customer set ID …                 change a customer
-  shoptrail customer rotate ID --key KEY      make a new key; the old one ends at once
-  shoptrail customer remove ID --yes          remove a customer; its events stay, its id can not be used again
-  shoptrail data accept                       go on with databases that are not those of the last start
+  shoptrail customer rotate ID --key KEY      make a new key; the old one stops working at once
+  shoptrail customer remove ID --yes          remove a customer; its events stay, its id can never be used again
+  shoptrail data accept                       accept databases other than those of the last start
 
-  --origin ORIGIN   an origin whose pages may send events, https://shop.example; several are
-                    several --origin. https://*.shop.example is every subdomain of shop.example, but not
-                    shop.example; "loopback" is every origin of the machine itself; "null" is pages
-                    without an origin (sandboxed frames and pixels, files)
-  --name NAME       what people call the customer
+  --origin ORIGIN   an origin whose pages may send events, such as https://shop.example. May be repeated;
+                    set replaces all of them. https://*.shop.example is every subdomain of shop.example,
+                    but not shop.example itself; "loopback" is every origin of this machine; "null" is
+                    pages without an origin (sandboxed frames and pixels, files)
+  --name NAME       a name to show for the customer
   --config JSON     public configuration of the script, such as '{"ga4":true}'; set changes only the
-                    settings it names, and null takes one back to its default: '{"ga4":null}'
+                    settings it names, and null resets one to its default: '{"ga4":null}'
   --id ID           an id of your own for the new customer
   --tracking-key KEY
                     a tracking key of your own for it, 6 to 20 characters
-  --key KEY         rest (the secret one) or tracking (the one in the pages)
-  --daily-events N  what it may store in a day (UTC); "default" is the DAILY_EVENTS of the settings
-  --daily-bytes N   the same in bytes of payloads; "default" is DAILY_BYTES
+  --key KEY         "rest" (the secret key) or "tracking" (the key in the pages)
+  --daily-events N  how many events the customer may store in a day (UTC); "default" is DAILY_EVENTS
+  --daily-bytes N   how many bytes of payloads it may store in a day; "default" is DAILY_BYTES
   --ignore ADDRESS  an address or a network whose visits are not stored, such as that of the shop's office:
-                    203.0.113.7, 203.0.113.0/24, 2001:db8::/48; several are several --ignore, and set
-                    replaces all of them; "none" takes them away
-  --yes             yes, remove it
-  --demo            with the demo customer and the demo shop
+                    203.0.113.7, 203.0.113.0/24, 2001:db8::/48. May be repeated; set replaces all of
+                    them, and "none" removes them
+  --yes             confirm the removal
+  --demo            start with the demo customer and the demo shop
 
-Who moves here keeps the keys that its clients have. The secret one, 16 to 256 characters, comes in the
-environment variable REST_KEY, never as an option, since every user of a machine can read the command
-lines of all:
+To keep keys that your servers already use, pass the REST key (16 to 256 characters) in the environment
+variable REST_KEY. It is not an option, since every user of a machine can read all command lines:
   REST_KEY="$(cat key.txt)" shoptrail customer add --id ID --tracking-key KEY --origin ORIGIN
 
 Settings are environment variables:
   PORT 8787   HOST 127.0.0.1   DATA_DIR ./data   LOG_LEVEL info
-  PUBLIC_URL         the gateway's address as the world sees it; scripts that are inlined need it
-  TRUSTED_PROXIES    addresses and networks whose X-Forwarded-For is believed
-  METRICS_PORT       port of 127.0.0.1 that answers GET /metrics
-  METRICS_TOKEN      secret of 16 characters or more; PORT answers GET /metrics to Authorization: Bearer
+  PUBLIC_URL         the gateway's public address; scripts that are inlined need it
+  TRUSTED_PROXIES    addresses and networks whose X-Forwarded-For is trusted, separated by commas
+  METRICS_PORT       port on 127.0.0.1 that answers GET /metrics
+  METRICS_TOKEN      secret of 16 characters or more, with which PORT answers GET /metrics too
+                     (Authorization: Bearer …)
   MAX_CONNECTIONS 2048   BODY_BUDGET_BYTES 33554432   SEND_TIMEOUT_MS 30000
-  MAX_LIVE_VIEWS 100, MAX_LIVE_VIEWS_PER_CUSTOMER 10
-                     live views open at the same time
-  DEMO off           only where HOST is a loopback address and no proxy is configured
+  MAX_LIVE_VIEWS 100   MAX_LIVE_VIEWS_PER_CUSTOMER 10
+  DEMO off           "on" needs a loopback HOST, no TRUSTED_PROXIES, and no PUBLIC_URL but a loopback one
 
-What one sender may take of the gateway; above it 429 with Retry-After, and pages send the rest later:
+Limits of one sender; above them the gateway answers 429 with Retry-After, and pages send the rest later:
   ADDRESS_EVENTS_PER_SECOND 500     ADDRESS_EVENTS_BURST 2500     of an address without a REST key
   ADDRESS_BYTES_PER_SECOND 1048576  ADDRESS_BYTES_BURST 16777216
   CUSTOMER_EVENTS_PER_SECOND 2000   CUSTOMER_EVENTS_BURST 10000   of a customer's pages, and of its servers
@@ -149,7 +148,7 @@ function findFault(command: string, rest: readonly string[], given: readonly str
 }
 
 function fail(code: number, lines: readonly string[]): number {
-  printError(code === EX_USAGE ? [...lines, 'What can be said: shoptrail --help'] : lines)
+  printError(code === EX_USAGE ? [...lines, 'Commands and options: shoptrail --help'] : lines)
   return code
 }
 

@@ -151,7 +151,7 @@ function changeOne(
   if (verb === 'remove') {
     if (!yes)
       return misused(
-        `Removed, ${id} has no keys any more and its pages send nothing; its events stay, and its id and tracking key can not be used again. Sure? customer remove ${id} --yes`,
+        `This takes the keys of ${id} away: its pages can send nothing any more. Its events stay; its id and tracking key can never be used again. To confirm: npx shoptrail customer remove ${id} --yes`,
       )
     customers.remove(id)
     return told(`Removed ${id}`)
@@ -167,7 +167,7 @@ function changeOne(
     ? told(
         `restKey  ${made}`,
         '',
-        'The old one is worth nothing now. This one can not be shown again.',
+        'The old one does not work any more. This one can not be shown again.',
       )
     : told(
         `trackingKey  ${made}`,

@@ -158,9 +158,10 @@ test.each([
   [308, 'answers with a redirect'],
   [401, 'tracking key ABC123'],
   [403, `npx shoptrail customer set ID --origin ${location.origin}`],
+  [403, 'set replaces all of them'],
   [404, 'tracking key ABC123'],
   [413, 'proxy'],
-  [503, 'Nothing to do, unless it lasts'],
+  [503, 'Nothing to do, unless it goes on'],
 ])('events that wait after %i', (status, remedy) => {
   const said = explain({ reason: 'held', status, key: 'ABC123' })
   expect(said).toMatch(/^track: events wait \(held\)\n {2}why: .+ sent again/)

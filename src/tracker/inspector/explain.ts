@@ -25,20 +25,20 @@ const BY_CODE: { readonly [code: string]: readonly [why: string, fix: string] } 
     `Write one of these into data-track: ${HELPERS.join(', ')}.`,
   ],
   from: [
-    'No form field is found there, in no element around this one either. Passwords, card numbers and choices that were not made are not read. Another value stands in where there is one (a quantity of 1, the product as its own variation).',
+    'The selector matches no form field that may be read, neither here nor in an element around. Passwords, card numbers and unchecked choices are not read. A default was sent instead if there is one (a quantity of 1, the product as its own variation).',
     'Correct the selector, or put the field into the same card as the element.',
   ],
   disabled: [
     'The control is disabled, by `disabled` or `aria-disabled="true"`, on it or around it.',
-    'Nothing to do, unless it is to be used: then take that away.',
+    'Nothing to do. If the control should work, enable it.',
   ],
   prevented: [
     'The page prevented this submit: it may have found a mistake in the form.',
     'If the page sends the form by itself, add data-track-prevented="count" to it.',
   ],
   presence: [
-    'What reads data-track-on="load" and "visible" is a file of its own, /t/p.js beside the script, and it could not be loaded.',
-    "See in the network panel whether a proxy answers for it, and allow the gateway's address in the page's policy (script-src).",
+    'Elements with data-track-on="load" or "visible" are read by the file /t/p.js of the gateway, which could not be loaded.',
+    "Check in the network panel whether a proxy blocks it, and allow the gateway's address in the page's policy (script-src).",
   ],
   push: [
     'There is no event of that name behind the prefix.',
@@ -49,7 +49,7 @@ const BY_CODE: { readonly [code: string]: readonly [why: string, fix: string] } 
     'Nothing to do, unless the shop does not report its orders itself.',
   ],
   set_phone: [
-    'There was no number in it, or no valid e-mail address has been pushed on this page yet. A number is kept and completes the next set_email of the page.',
+    'The push has no number, or no valid e-mail address was pushed on this page yet. A number is kept and sent with the next set_email of the page.',
     'Push the number as `phone`, and `set_email` on the same page.',
   ],
   'ga4-item-id': [
@@ -57,7 +57,7 @@ const BY_CODE: { readonly [code: string]: readonly [why: string, fix: string] } 
     'Set ga4.productId (for example {"from": "product_id"}, or a pattern) to where an item holds the shop\'s numeric product id.',
   ],
   'ga4-no-id': [
-    'The item has no id; its name can not tell the product.',
+    'The item has no id, and its name does not identify the product.',
     'Push `item_id`, or set ga4.productId.from to the parameter that holds the id.',
   ],
   'ga4-quantity': [
@@ -69,7 +69,7 @@ const BY_CODE: { readonly [code: string]: readonly [why: string, fix: string] } 
     'Set ga4.variationId to the parameter that holds the id of the variation.',
   ],
   'ga4-split-push': [
-    'The event came without items. What other pushes said before is not merged into it.',
+    'The event came without items. Earlier pushes are not merged into it.',
     'Send event and items in one push.',
   ],
   'ga4-too-many': ['Only the first 20 items of one push are sent.', 'Push fewer items at a time.'],
@@ -106,23 +106,23 @@ const BY_REASON: { readonly [reason: string]: readonly [why: string, fix: string
     'The same action was reported in another way within the window, or twice by the same code during one DOM event.',
     'Nothing to do. If these are two actions, lower duplicateWindowMs, or report each in one way only.',
   ],
-  no_consent: ['The visitor has not consented.', 'Nothing to do: it is not to be sent.'],
+  no_consent: ['The visitor has not consented.', 'Nothing to do: it must not be sent.'],
   too_old: [
-    'It could not be delivered for so long that it is of no use.',
-    'See why the gateway was not reached; maxAgeDays says how long events are kept.',
+    'It could not be delivered within maxAgeDays (30 days by default).',
+    'Find out why the gateway was not reached.',
   ],
   outbox_full: [
     'Too many events wait for delivery: storage and memory are full.',
-    'See why the gateway is not reached.',
+    'Find out why the gateway is not reached.',
   ],
-  refused: ['The gateway has refused it for good.', 'Its words say why.'],
+  refused: ['The gateway has refused it for good.', 'Its answer above says why.'],
   ignored: [
     "This browser's visits are not counted: ?track_ignore=1 was in the address of one of this shop's pages.",
     'Open a page with ?track_ignore=0.',
   ],
   held: [
-    'The events are kept and sent again until they are taken, or too old (maxAgeDays).',
-    'Nothing to do, unless it lasts: then the log of the gateway, or of a proxy before it, says why.',
+    'The events are kept, and sent again until the gateway takes them or they are too old (maxAgeDays).',
+    'Nothing to do, unless it goes on: then see the log of the gateway, or of a proxy in front of it.',
   ],
 }
 
@@ -130,11 +130,11 @@ const BY_REASON: { readonly [reason: string]: readonly [why: string, fix: string
 function fixOf({ status, key, reason }: Explained): string | undefined {
   if (reason !== 'held') return
   if (status === 0)
-    return "No answer came: see in the network panel whether a content blocker or the page's own policy (connect-src) is in the way."
+    return "No answer came. Check in the network panel whether a content blocker or the page's own policy (connect-src) blocks the request."
   if (/^3/.test(`${status}`))
     return "The address in the script's tag answers with a redirect, which a browser does not follow when it delivers. Events go to the gateway's own address where its PUBLIC_URL is set. Write the new address into the tag."
   if (status === 403)
-    return `Allow this address: npx shoptrail customer set ID --origin ${location.origin}`
+    return `Allow this address: npx shoptrail customer set ID --origin ${location.origin}, with one more --origin for each that is allowed already: set replaces all of them.`
   if (status === 401 || status === 404)
     return `Is the tracking key ${key ?? ''} in the script's tag right? npx shoptrail customer list prints the keys.`
   return

@@ -22,7 +22,7 @@ async function say(...dropped: Notice[]) {
   return { notices, printed, infos, first, stop }
 }
 
-test('its first line says that what came before it is not told', async () => {
+test('its first line says that what came before it is not listed', async () => {
   const { infos } = await say()
   expect(infos).toEqual([expect.stringMatching(/debug mode.+came before/)])
 })

@@ -44,7 +44,7 @@ export function startConsole(
     const name = `${[operation, code ?? reason, status, code && message, fields, nameOf(where)]}`
     if (said.has(name) || lines > MAX_LINES) return
     said.add(name)
-    if (++lines > MAX_LINES) out.warn('track: and more, which is not told on this page any more.')
+    if (++lines > MAX_LINES) out.warn('track: and more. No more lines are printed on this page.')
     else out.warn(explain(notice), notice)
   }
 
@@ -68,7 +68,7 @@ export function startConsole(
   watch?.(warn)
   const stopHeld = on('held', ({ key, status }) => warn({ key, status, reason: 'held' }))
   out.info(
-    'track: debug mode. From now on this console says what is seen on the page and not sent; what came before this line is not told.',
+    'track: debug mode. From now on this console lists what is seen on the page and not sent. What came before this line is not listed.',
   )
   return () => {
     stopAccepted()

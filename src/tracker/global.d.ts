@@ -48,7 +48,7 @@ export interface TrackIssue {
   readonly message: string
 }
 
-/** Why an event was dropped. */
+/** Why an event was dropped. `no_consent` is reserved: the script has no consent mode. */
 export type TrackDropReason =
   | 'invalid'
   | 'duplicate'

@@ -217,15 +217,16 @@ test('attributes of the tag override the settings', async ({ page, shop, expectS
   ])
 })
 
-test('an element and a form under the names of our globals @both', async ({
-  page,
-  shop,
-  expectStored,
-}) => {
-  const body = `<div id="track"></div><form name="dataLayer"></form>${shop.tag()}`
+test('elements under all of our names @both', async ({ page, shop, customer, expectStored }) => {
+  const second = customer.another()
+  const body = `<div id="track"></div><form name="dataLayer"></form>
+    <form name="shoptrail"></form><img name="track">
+    ${shop.tag()}${shop.tag('', second.trackingKey)}`
   await page.goto(shop.page('/a', { head: '', body }))
   await search(page, 'mug')
-  await expectStored(['mug'])
+  const [mug] = await expectStored(['mug'])
+  const [same] = await expectStored(['mug'], { customer: second })
+  expect(same?.id).toBe(mug?.id)
 })
 
 test.describe('a page with a track of its own', () => {
@@ -241,6 +242,9 @@ test.describe('a page with a track of its own', () => {
     ['shoptrail', ''],
     // Another tool's queue of commands.
     ['shoptrail', '', '<script>function track(){return "own"}track.q=[]</script>'],
+    // A property that can not be written, and one that nobody lists.
+    ['shoptrail', '', "<script>Object.defineProperty(window,'track',{value:()=>'own'})</script>"],
+    ['shoptrail', '', "<script>Object.defineProperty(window,'track',{get:()=>()=>'own'})</script>"],
     ['events', 'data-global="events"'],
     // Nothing of the page's is overwritten, whoever asks for it.
     ['shoptrail', 'data-global="fetch"'],

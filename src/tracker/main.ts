@@ -22,8 +22,11 @@ import { createSend } from './transport.ts'
 type Join = (config: Config, parts: Parts) => void
 
 declare global {
-  interface Document {
-    /** Not under the helpers' name, which the page may take for itself at any time. */
+  interface Performance {
+    /**
+     * Not under the helpers' name, which the page may take for itself at any time, and not in the document or the
+     * window, where an element by that name hides what we put there.
+     */
     shoptrail?: Join
   }
 }
@@ -37,7 +40,8 @@ function start(config: Config, parts: Parts) {
   // the page's may have one too.
   if (
     window[name] &&
-    {}.propertyIsEnumerable.call(window, name) &&
+    // biome-ignore lint/suspicious/noPrototypeBuiltins: browsers of 2020 have no Object.hasOwn.
+    (window as Window).hasOwnProperty(name) &&
     !((window[name] as Global).q && typeof window[name] === 'object')
   )
     name = 'shoptrail'
@@ -85,8 +89,7 @@ function start(config: Config, parts: Parts) {
     })
     if (!isIgnored) startParts(parts, config)
   })
-  window[name] = helpers
-  document.shoptrail = (joining, more) => {
+  performance.shoptrail = (joining, more) => {
     if (isIgnored || configs.has(joining.key)) return
     configs.set(joining.key, joining)
     whenShown(() => {
@@ -95,6 +98,7 @@ function start(config: Config, parts: Parts) {
       flush.resume()
     })
   }
+  window[name] = helpers
 }
 
 /**
@@ -105,7 +109,7 @@ function start(config: Config, parts: Parts) {
  */
 export function main(served: Config, parts: Parts): void {
   try {
-    const startOrJoin = document.shoptrail ?? start
+    const startOrJoin = performance.shoptrail ?? start
     startOrJoin(readConfig(served, document), parts)
   } catch {
     // A page in which the script can not start goes on without it.

@@ -176,6 +176,8 @@ test.each<[string, unknown]>([
   ['no list', { results: 'x' }],
   ['null', null],
   ['others', { results: [{ id: C.name, status: 200 }] }],
+  ['nothing', ''],
+  ['JSON cut off', '{"results":['],
 ])('a question answered with %s: nothing is known of the events', async (_, body) => {
   reply = answer(200, body)
   expect(fates(await ask(), [A, B])).toEqual(['unknown', 'unknown'])

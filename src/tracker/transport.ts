@@ -75,14 +75,13 @@ export const createSend =
         MAX_RETRY_AFTER_MS,
       )
       const same = response.ok && entries.map(({ name }) => ({ id: idOf(name), status }))
-      // From the script's tag `anyOk` is text.
-      const answered = config.anyOk
-        ? same
-        : await response.json().then(
-            (answer) => answer.results ?? [{ ...answer, status }],
-            // A wrapper of fetch may have read the body. Of a question the status says enough.
-            () => asks && /json/.test(response.headers.get('content-type') as string) && same,
-          )
+      // From the script's tag `anyOk` is text. A wrapper of fetch may have read the body: of a question the
+      // status says enough. (A body that is empty or no JSON is no answer of the gateway's.)
+      const answered =
+        config.anyOk ||
+        (response.bodyUsed && asks && /json/.test(response.headers.get('content-type') as string))
+          ? same
+          : await response.json().then((answer) => answer.results ?? [{ ...answer, status }])
       // A verdict on the event itself, which names it: proxies and captive portals answer errors too, and
       // 401, 403 and 404 speak of a configuration, which somebody will mend.
       verdicts = (answered as Verdict[]).filter(

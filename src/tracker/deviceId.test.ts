@@ -135,6 +135,18 @@ test('storage that works again takes the id over from the cookie', () => {
   expect(storage.getItem('track.did')).toBe(KEPT)
 })
 
+test('an id that was reset does not come back from a cookie', () => {
+  const page = createPage(`track.did=${KEPT}`)
+  const storage = createMemoryStorage()
+  const store = createStore(() => storage)
+  const deviceId = createDeviceId(store, page)
+  expect(deviceId.get()).toBe(KEPT)
+  const did = deviceId.reset()
+  expect(did).not.toBe(KEPT)
+  storage.clear()
+  expect(createDeviceId(store, page).get()).toBe(did)
+})
+
 test('storage full: the cookie', () => {
   const storage = createMemoryStorage(10)
   const page = createPage()

@@ -27,9 +27,10 @@ export function createDeviceId(store: Store, page: { cookie: string }): DeviceId
   const find = (kept: readonly unknown[]) =>
     kept.find((text) => UUID.test(`${text}`)) as string | undefined
   const make = (isReset?: boolean) => {
-    const kept = isReset ? undefined : attempt(() => find(page.cookie.split(/track\.did=|;/)))
-    did = kept ?? uuid4()
-    if (!store.set(NAME, did))
+    const kept = attempt(() => find(page.cookie.split(/track\.did=|;/)))
+    did = (!isReset && kept) || uuid4()
+    // A cookie that is there follows: an id that was reset would come back from it.
+    if (!(store.set(NAME, did) && !kept))
       attempt(() => {
         page.cookie = `${NAME}=${did};path=/;max-age=${COOKIE_SECONDS};samesite=lax`
       })

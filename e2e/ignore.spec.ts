@@ -50,6 +50,24 @@ test('a browser that is ignored sends nothing, until that is undone @both', asyn
   await expectStored(['early', { event: 'view_page' }, 'kept', ...after])
 })
 
+test('a page that cleans its address before the script is there: ignored all the same', async ({
+  page,
+  shop,
+  wire,
+  expectStored,
+}) => {
+  const clean = "<script>history.replaceState({},'',location.pathname)</script>"
+  shop.page('/a', { head: clean + shop.tag() })
+  await page.goto(`${shop.url}/a?track_ignore=1`)
+  expect(await page.evaluate(() => track.search({ search_term: 'mug' }))).toEqual({
+    ok: false,
+    error: 'ignored',
+  })
+  expect(wire.events).toEqual([])
+  await page.goto(`${shop.url}/a?track_ignore=0`)
+  await expectStored([{ event: 'view_page' }])
+})
+
 test('debug mode says that the browser is ignored', async ({ page, shop, context }) => {
   shop.page('/a', { body: '<button data-track="nothing">Add</button>' })
   const lines: string[] = []

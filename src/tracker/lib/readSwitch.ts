@@ -1,7 +1,9 @@
+import { landing } from './landing.ts'
 import type { Store } from './storage.ts'
 
 /**
- * A switch that the address sets for this page and later ones: `?track_debug=1` is on, `0` is off.
+ * A switch that the address sets for this page and later ones: `?track_debug=1` is on, `0` is off. The address
+ * is the one that the visitor came by, since the page may have cleaned it.
  *
  * @param name Of what is kept, `track.debug`. The parameter has the same name; the pattern lets any character
  * stand for the dot.
@@ -9,7 +11,7 @@ import type { Store } from './storage.ts'
  * @returns 1 if it is on, else 0 or NaN.
  */
 export function readSwitch(name: string, store: Store): number {
-  const [, value = store.get(name)] = location.search.split(RegExp(`[?&]${name}=(\\d)`))
+  const [, value = store.get(name)] = landing(location.href).split(RegExp(`[?&]${name}=(\\d)`))
   if (value) store.set(name, value)
   return Number(value)
 }

@@ -245,7 +245,10 @@ test.describe('a page with a track of its own', () => {
     // A property that can not be written, and one that nobody lists.
     ['shoptrail', '', "<script>Object.defineProperty(window,'track',{value:()=>'own'})</script>"],
     ['shoptrail', '', "<script>Object.defineProperty(window,'track',{get:()=>()=>'own'})</script>"],
+    // What is declared is no property of the window.
+    ['shoptrail', '', '<script>const track=()=>"own"</script>'],
     ['events', 'data-global="events"'],
+    ['events', 'data-global="events"', '<script>const track=()=>"own"</script>'],
     // Nothing of the page's is overwritten, whoever asks for it.
     ['shoptrail', 'data-global="fetch"'],
   ])

@@ -215,7 +215,7 @@ export function createFlush(
         const config = configs.get(entry.key)
         if (!config || triedAt(entry) === Infinity) return false
         const age = now() - entry.at
-        return age > (config.maxAgeDays ?? MAX_AGE_DAYS) * DAY_MS && age < BROKEN_DAYS * DAY_MS
+        return age / DAY_MS > (config.maxAgeDays ?? MAX_AGE_DAYS) && age / DAY_MS < BROKEN_DAYS
           ? settle('dropped', entry, { reason: 'too_old' })
           : triedAt(entry) || age > HAND_OFF_MS || age < 0 || wait(HAND_OFF_MS)
       })
@@ -257,9 +257,7 @@ export function createFlush(
       leaving = true
       pump()
       // A page that is only hidden, or comes back, has another task.
-      setTimeout(() => {
-        leaving = false
-      })
+      setTimeout(() => (leaving = false))
     },
     async all() {
       resume()
@@ -275,7 +273,7 @@ export function createFlush(
       return {
         delivered: settled.delivered - delivered,
         dropped: settled.dropped - dropped,
-        kept: outbox.all().filter(({ key }) => configs.has(key)).length,
+        kept: outbox.all().filter((entry) => configs.has(entry.key)).length,
       }
     },
   }

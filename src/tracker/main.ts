@@ -6,6 +6,7 @@ import { takeEarlyCalls } from './earlyCalls.ts'
 import { createFlush } from './flush.ts'
 import type { TrackApi } from './global.d.ts'
 import { createHelpers } from './helpers.ts'
+import { attempt } from './lib/attempt.ts'
 import { createInTurn, type Locks } from './lib/inTurn.ts'
 import { listen } from './lib/listen.ts'
 import { readSwitch } from './lib/readSwitch.ts'
@@ -33,19 +34,25 @@ declare global {
 /** What the page has at a name, or our helpers. */
 type Global = TrackApi & { readonly q?: unknown }
 declare const window: Window & { [name: string]: Global }
+/** What the page's own code means by that name. */
+declare const track: unknown
 
 function start(config: Config, parts: Parts) {
   let name = config.global ?? 'track'
-  // An element by its id is no property of the window's own. Our stub is an object with a queue; a function of
-  // the page's may have one too.
+  let stub = window[name]
   if (
-    window[name] &&
-    // biome-ignore lint/suspicious/noPrototypeBuiltins: browsers of 2020 have no Object.hasOwn.
-    (window as Window).hasOwnProperty(name) &&
-    !((window[name] as Global).q && typeof window[name] === 'object')
-  )
+    // A `const` or `class` of the page's scripts is no property of the window, and hides one.
+    (!config.global && attempt(() => track) !== stub) ||
+    // An element by its id is no property of the window's own. Our stub is an object with a queue; a function
+    // of the page's may have one too.
+    (stub &&
+      // biome-ignore lint/suspicious/noPrototypeBuiltins: browsers of 2020 have no Object.hasOwn.
+      (window as Window).hasOwnProperty(name) &&
+      !(stub.q && typeof stub === 'object'))
+  ) {
     name = 'shoptrail'
-  const stub = window[name]
+    stub = window[name]
+  }
   const store = createStore(() => localStorage)
   // Visits of the people who work at the shop, switched off by `?track_ignore=1` for this browser.
   const isIgnored = readSwitch('track.ignore', store)
@@ -63,13 +70,13 @@ function start(config: Config, parts: Parts) {
   const flush = createFlush(outbox, createSend(fetch), configs, notices, inTurn)
 
   const isDuplicate = createIsDuplicate(reports)
-  const track = createTrack(configs, deviceId, outbox, flush, notices, isDuplicate)
+  const add = createTrack(configs, deviceId, outbox, flush, notices, isDuplicate)
   const debug = createDebug(
     config.base,
     createStore(() => sessionStorage),
   )
-  const helpers = createHelpers(track, deviceId, outbox, flush, notices, debug)
-  const startParts = createParts(track, configs, notices, new Map(), reports, uuid7)
+  const helpers = createHelpers(add, deviceId, outbox, flush, notices, debug)
+  const startParts = createParts(add, configs, notices, new Map(), reports, uuid7)
 
   let replay: ReturnType<typeof takeEarlyCalls>
   listen(window, 'storage', deviceId.read)

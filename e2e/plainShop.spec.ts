@@ -55,6 +55,8 @@ async function walkPlain(page: Page, at: (path: string) => string): Promise<void
     await control(page, name, within).click()
     // Some forms lead to the page they are on.
     await page.waitForFunction('typeof leaving === "undefined"')
+    // Firefox calls a navigation that begins before the page has loaded an interruption.
+    await page.waitForLoadState()
     expect(new URL(page.url()).pathname).toContain(path)
   }
   await page.goto(at('index.html'))

@@ -8,11 +8,14 @@ import {
   optional,
   picklist,
 } from 'valibot'
-import { isLongerThan } from './characters.ts'
+import { lengthOf } from './characters.ts'
 import { count, email, isBounded, MAX_TEXT_CHARACTERS, rule, shortText, text } from './fields.ts'
 
 /** The longest `content.html`, in characters (code points). */
 export const MAX_HTML_CHARACTERS = 512_000
+/** Counted by units: a list of half a million characters, as `isLongerThan` makes it, takes 100 ms. */
+const isHtmlLength = (html: string): boolean =>
+  lengthOf(html.slice(0, 2 * MAX_HTML_CHARACTERS + 2)) <= MAX_HTML_CHARACTERS
 
 /** `YYYY-MM-DD HH:MM` of a moment that the calendar has, in no zone: past or future. */
 const isMoment = (value: unknown): boolean => {
@@ -54,8 +57,7 @@ export const createSchema = object({
   subject: object({ name: text, subject_line: text, preview_text: text }),
   content: object({
     html: custom<string>(
-      (value) =>
-        typeof value === 'string' && !isLongerThan(value, MAX_HTML_CHARACTERS) && !!value.trim(),
+      (value) => typeof value === 'string' && isHtmlLength(value) && !!value.trim(),
       `HTML of 1 to ${MAX_HTML_CHARACTERS} characters, not blank`,
     ),
   }),

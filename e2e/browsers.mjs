@@ -6,6 +6,15 @@ import { findOnPath, root } from '../src/build/install.mjs'
 const CHROMIUM_NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 const FIREFOX_NAMES = ['firefox-esr', 'firefox']
 
+/** Nothing of Chromium's own is on the wire or the processor while requests are counted. */
+export const QUIET_CHROMIUM = [
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
 /**
  * The browsers the end-to-end tests run in. Firefox is a stock one, driven by WebDriver BiDi.
  *

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { type BrowserContext, chromium } from '@playwright/test'
-import { findBrowsers } from './browsers.mjs'
+import { findBrowsers, QUIET_CHROMIUM } from './browsers.mjs'
 
 /** A Chromium over a profile that outlives it, in processes of our own, so that they can be killed. */
 export type OwnChromium = {
@@ -17,11 +17,7 @@ export async function startChromium(profile: string): Promise<OwnChromium> {
     [
       '--headless=new',
       '--no-sandbox',
-      '--no-first-run',
-      '--disable-quic',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
+      ...QUIET_CHROMIUM,
       '--remote-debugging-port=0',
       `--user-data-dir=${profile}`,
     ],

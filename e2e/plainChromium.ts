@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
-import { findBrowsers } from './browsers.mjs'
+import { findBrowsers, QUIET_CHROMIUM } from './browsers.mjs'
 
 /**
  * A Chromium that no test runner has an eye on, for measuring. A runner watches the network of its pages,
@@ -36,11 +36,7 @@ export async function startPlainChromium(): Promise<PlainChromium> {
     [
       '--headless=new',
       '--no-sandbox',
-      '--no-first-run',
-      '--disable-quic',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
+      ...QUIET_CHROMIUM,
       '--remote-debugging-pipe',
       `--user-data-dir=${profile}`,
     ],

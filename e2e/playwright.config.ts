@@ -1,5 +1,5 @@
 import { defineConfig } from '@playwright/test'
-import { findBrowsers } from './browsers.mjs'
+import { findBrowsers, QUIET_CHROMIUM } from './browsers.mjs'
 
 const { chromium, firefox } = await findBrowsers()
 
@@ -31,14 +31,7 @@ export default defineConfig({
         browserName: 'chromium',
         launchOptions: {
           ...(chromium && { executablePath: chromium }),
-          // Nothing of the browser's own on the wire or the processor while we count requests.
-          args: [
-            '--disable-quic',
-            '--no-first-run',
-            '--disable-background-networking',
-            '--disable-component-update',
-            '--disable-sync',
-          ],
+          args: QUIET_CHROMIUM,
         },
       },
     },

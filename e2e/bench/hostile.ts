@@ -11,45 +11,23 @@ import {
   validate,
 } from '../../src/contract/index.ts'
 import { readJson } from '../../src/gateway/body.ts'
+import { completePayloads } from '../../src/test/payloads.ts'
 import { maskUrl, namesToMask } from '../../src/tracker/lib/maskUrl.ts'
 import { line } from '../benchPages.ts'
 
-const page = {
-  did: '7c9f2f4e-1d0b-4a53-9f6e-2f6d3b0c8a11',
-  event: 'own',
-  url: 'https://shop.example/',
-  http_user_agent: 'Agent/1',
-  remote_addr: '203.0.113.10',
-  source: 'blog',
-}
 /** A valid payload of each operation; those that look like another are left out. */
+const {
+  initiateCheckout: _,
+  removeFromCart: __,
+  addToWishlist: ___,
+  removeFromWishlist: ____,
+  getLatestCampaign: _____,
+  ...distinct
+} = completePayloads
 const payloads: { readonly [O in Operation]?: Given } = {
-  viewHomepage: page,
-  viewProduct: { ...page, product_id: '42' },
-  search: { ...page, search_term: 'lamp' },
-  sendCustom: { ...page, email: 'ana@shop.example' },
-  setEmail: {
-    ...page,
-    email_address: 'ana@shop.example',
-    firstname: 'A',
-    lastname: 'P',
-    phone: '1',
-  },
-  addToCart: { ...page, product_id: '42', quantity: 1, variation: { id: '42-1', sku: 'TEE-S' } },
-  sendCustomApi: { email: 'ana@shop.example', event: 'quiz_done' },
-  list: { filters: 'scheduled', search: 'spring', type: 'email', start_date: '2027', page: '1' },
-  create: {
-    type: 'email',
-    mode: 'regular',
-    sender: { name: 'Shop', sender: 'news@shop.example', reply_to: 'help@shop.example' },
-    audience: { audience_type: 'all', smart_sending: true },
-    subject: { name: 'Spring', subject_line: 'New arrivals', preview_text: 'Have a look' },
-    content: { html: '<p>Hello</p>' },
-    scheduling: { send_at: '2027-03-01 09:30', use_optimal_time: 1, optimize_for: 'opening' },
-    tracking: { utm_campaign: 'spring', utm_medium: 'email', utm_source: 'newsletter' },
-  },
-  getEmailReport: { id: 'c-1' },
-  serveJavascript: { trackingKey: 'ABC123' },
+  ...distinct,
+  // Its digits as text: a text may be long.
+  addToCart: { ...distinct.addToCart, product_id: '42' },
 }
 const operations = Object.entries(payloads) as readonly [Operation, Given][]
 type Given = { readonly [field: string]: unknown }

@@ -3,7 +3,7 @@ import type { Campaign } from './campaigns.ts'
 /** Where a campaign stands. The gateway sends no mail, so it knows one state. */
 export type CampaignStatus = 'scheduled'
 
-/** A campaign as the gateway keeps and answers it (decisions.md, "Campaigns in this gateway"). */
+/** A campaign as the gateway keeps and answers it (docs/decisions.md, "Campaigns"). */
 export type CampaignRecord = Campaign & {
   readonly id: string
   readonly status: CampaignStatus

@@ -11,7 +11,7 @@ const acceptsMoment = (send_at: unknown) =>
 
 const acceptsHtml = (html: unknown) => validate('create', { ...campaign, content: { html } }).ok
 
-/** decisions.md, "scheduling.send_at", by the rules of the Gregorian calendar and no Date. */
+/** docs/decisions.md, "send_at", by the rules of the Gregorian calendar and no Date. */
 function isMoment(value: string): boolean {
   const form = '####-##-## ##:##'
   const fits = [...form].every((sign, at) => {

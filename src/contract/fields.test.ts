@@ -38,7 +38,7 @@ function compare<T>(
 const isLetterOrDigit = (character: string) => /^[\p{L}\p{N}]$/u.test(character)
 const isMark = (character: string) => /^\p{M}$/u.test(character)
 
-/** decisions.md, "valid e-mail", slowly. */
+/** docs/decisions.md, "E-mail address", slowly. */
 function isEmail(value: string): boolean {
   const parts = value.split('@')
   const [local = '', domain = ''] = parts
@@ -110,7 +110,7 @@ const blanks = [
   ...Array.from({ length: 11 }, (_, code) => String.fromCharCode(0x2000 + code)),
 ]
 
-/** decisions.md, "valid URL": the WHATWG parser of the platform, then the rest by hand. */
+/** docs/decisions.md, "URL": the WHATWG parser of the platform, then the rest by hand. */
 function isUrl(value: string): boolean {
   if (blanks.some((blank) => value.startsWith(blank) || value.endsWith(blank))) return false
   const scheme = parse(value)?.protocol
@@ -159,7 +159,7 @@ test.each(blanks.map((blank) => [blank.codePointAt(0)?.toString(16), blank]))(
 
 const MAX_ID = 2n ** 53n - 1n
 
-/** decisions.md, "product_id of a product line", in whole numbers of any size. */
+/** docs/decisions.md, "Line product id", in whole numbers of any size. */
 function lineIdOf(value: unknown): number | undefined {
   const digits = typeof value === 'string' && value !== '' && [...value].every(isAsciiDigit)
   if (!digits && !(typeof value === 'number' && value % 1 === 0)) return undefined

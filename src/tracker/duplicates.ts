@@ -52,8 +52,8 @@ export type IsDuplicate = (
  * - or came from the same reporter during the same DOM event: a theme that runs its code twice. Apart
  *   from that a reporter who says a thing twice means it twice.
  *
- * Where one of the two reporters reads GA4, the name and the subject decide (ga4.md, section 5, rule
- * 2): it knows no variations.
+ * Where one of the two reporters reads GA4, the name and the subject decide (docs/decisions.md,
+ * "Duplicates"): it knows no variations.
  *
  * @param reports Those of the page before, where somebody kept them.
  */

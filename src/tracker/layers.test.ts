@@ -4,9 +4,9 @@ import { build, type Metafile } from 'esbuild'
 import { expect, test } from 'vitest'
 
 /**
- * The lines of DESIGN.md's "way of an event", top to bottom: a file may import from its own line and
- * from those below it, never from one above. Delivery is one line there; flush stands above here, since
- * it takes from the outbox and gives to the transport, which know nothing of it.
+ * The way of an event (docs/how-it-works.md), top to bottom: a file may import from its own line and from
+ * those below it, never from one above. Of delivery, flush has a line of its own: it takes from the outbox
+ * and gives to the transport, which do not know it.
  */
 const LINES: readonly (readonly string[])[] = [
   ['main'],

@@ -13,7 +13,7 @@ const shorten = (url: string) => {
 
 /**
  * The payload of the specification, completed: what was given wins over what the page knows
- * (decisions.md, "What the browser fills in"). A field given as `null` or `undefined` was not given.
+ * (docs/decisions.md, "Completed fields"). A field given as `null` or `undefined` was not given.
  * Addresses are masked whoever gave them. Throws where a getter of the page's does.
  *
  * @param given The caller's fields.

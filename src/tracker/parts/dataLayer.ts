@@ -91,7 +91,7 @@ const clean = (value: unknown): unknown =>
 
 /**
  * Reads the events of shop plugins: the helpers' usual names behind a prefix, and four of their own
- * (decisions.md, "What pages push that no operation takes"). What is not sent is told by its name: an
+ * (docs/decisions.md, "Plugin pushes"). What is not sent is told by its name: an
  * order, a phone number that waits, a name that there is none of.
  *
  * @param config The first key's: its prefix stands before the names view_category and view_brand too.

@@ -4,7 +4,7 @@ import type { Part } from '../parts.ts'
 
 /**
  * The page gets so long after its load to report the product itself, ms: shop plugins push 1 to 2
- * seconds after theirs (storefront.md, section 5).
+ * seconds after theirs (docs/decisions.md, "schema.org").
  */
 const WAIT_MS = 4000
 

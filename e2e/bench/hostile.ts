@@ -10,7 +10,7 @@ import {
   type Operation,
   validate,
 } from '../../src/contract/index.ts'
-import { readJson } from '../../src/gateway/body.ts'
+import { readJson } from '../../src/gateway/http/body.ts'
 import { completePayloads } from '../../src/test/payloads.ts'
 import { maskUrl, namesToMask } from '../../src/tracker/lib/maskUrl.ts'
 import { line } from '../benchPages.ts'

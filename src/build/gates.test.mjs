@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { basename } from 'node:path'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
-import { scriptName } from '../gateway/serveScript.ts'
+import { scriptName } from '../gateway/script/serveScript.ts'
 import {
   BROWSER_INPUTS,
   bundleTracker,
@@ -68,11 +68,11 @@ const imports = [
   [BROWSER_INPUTS, 'node_modules/valibot/dist/index.mjs', true],
   [BROWSER_INPUTS, 'node_modules/hono/dist/index.js', false],
   [BROWSER_INPUTS, 'node_modules/valibot-extra/index.js', false],
-  [BROWSER_INPUTS, 'src/gateway/keys.ts', false],
+  [BROWSER_INPUTS, 'src/gateway/customers/keys.ts', false],
   [BROWSER_INPUTS, 'src/client/index.ts', false],
   [CLIENT_INPUTS, 'src/client/send.ts', true],
   [CLIENT_INPUTS, 'node_modules/valibot/dist/index.mjs', true],
-  [CLIENT_INPUTS, 'src/gateway/keys.ts', false],
+  [CLIENT_INPUTS, 'src/gateway/customers/keys.ts', false],
   [CLIENT_INPUTS, 'src/tracker/lib/uuid.ts', false],
   [CLIENT_INPUTS, 'node_modules/undici/index.js', false],
   [GATEWAY_INPUTS, 'src/client/index.ts', true],

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { bundleGateway, COMMAND, type GatewayProcess, send, startProcess } from '../test/gateway.ts'
-import { createCustomers, hasRestKey } from './customers.ts'
+import { createCustomers, hasRestKey } from './customers/customers.ts'
 import { openDatabase } from './sqlite/database.ts'
 
 let folder: string

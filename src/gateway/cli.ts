@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util'
-import { runCustomer, VERBS } from './customerCommand.ts'
-import { acceptData, DATA_VERBS } from './dataCommand.ts'
+import { runCustomer, VERBS } from './customers/customerCommand.ts'
+import { print, printError } from './lib/printable.ts'
+import { suggest } from './lib/suggest.ts'
+import { version } from './lib/version.ts'
 import { runGateway } from './main.ts'
-import { print, printError } from './printable.ts'
 import { readSettings } from './settings.ts'
-import { suggest } from './suggest.ts'
-import { version } from './version.ts'
+import { acceptData, DATA_VERBS } from './sqlite/dataCommand.ts'
 
 /** Exit codes as sysexits.h has them. */
 const EX_USAGE = 64

@@ -1,7 +1,7 @@
-import { isLoopbackAddress } from './address.ts'
-import type { Campaigns } from './campaigns.ts'
-import type { Customers } from './customers.ts'
-import { isLoopbackHost, LOOPBACK_ORIGINS } from './origins.ts'
+import type { Campaigns } from './campaigns/campaigns.ts'
+import type { Customers } from './customers/customers.ts'
+import { isLoopbackAddress } from './http/address.ts'
+import { isLoopbackHost, LOOPBACK_ORIGINS } from './http/origins.ts'
 
 /** The customer that a newcomer finds: known by name, open to pages of the machine itself. */
 export const DEMO_CUSTOMER_ID = 'demo'

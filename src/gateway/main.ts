@@ -1,11 +1,11 @@
 import { resolve } from 'node:path'
 import { type Logger, pino } from 'pino'
-import type { Customer } from './customers.ts'
+import type { Customer } from './customers/customers.ts'
 import { DEMO_CUSTOMER_ID, DEMO_TRACKING_KEY } from './demo.ts'
-import { print, printableJson, printError } from './printable.ts'
+import { print, printableJson, printError } from './lib/printable.ts'
+import { version } from './lib/version.ts'
 import { type Gateway, startGateway } from './server.ts'
 import type { Settings } from './settings.ts'
-import { version } from './version.ts'
 
 /** A stop that takes longer than this is cut off, ms: of a gateway that works, and of one that can not go on. */
 const HARD_EXIT_MS = 15_000

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { DEFAULT_LIMITS } from './limits.ts'
+import { DEFAULT_LIMITS } from './http/limits.ts'
 import { readSettings } from './settings.ts'
 
 const DEFAULTS = {

@@ -11,8 +11,8 @@ import {
   string,
   transform,
 } from 'valibot'
-import { DEFAULT_LIMITS, type Limits, MAX_LIMIT } from './limits.ts'
-import type { LiveLimits } from './live.ts'
+import { DEFAULT_LIMITS, type Limits, MAX_LIMIT } from './http/limits.ts'
+import type { LiveLimits } from './operators/live.ts'
 
 const whole = (from: number, to: number) =>
   pipe(

@@ -1,5 +1,5 @@
-import { answer, eventIdOf, headersFor, refuse } from './answers.ts'
-import { refuseScript } from './serveScript.ts'
+import { answer, eventIdOf, headersFor, refuse } from './http/answers.ts'
+import { refuseScript } from './script/serveScript.ts'
 
 /** Retry-After, seconds. Long, since an operator has to act first. */
 const RETRY_SECONDS = 30

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 import { PART_SETS, scriptFile } from '../build/partSets.mjs'
-import type { LogRecord } from '../gateway/eventLog.ts'
+import type { LogRecord } from '../gateway/collect/eventLog.ts'
 import { type Gateway, type GatewayOptions, startGateway } from '../gateway/index.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

@@ -1,6 +1,6 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
-import { OPEN_HEADERS } from '../answers.ts'
-import { MAX_HOST_LENGTH } from '../origins.ts'
+import { OPEN_HEADERS } from './answers.ts'
+import { MAX_HOST_LENGTH } from './origins.ts'
 
 /** Why a connection is answered by hand and ended: there is no request that a handler could answer. */
 export type Fault = {

@@ -1,5 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3'
-import type { CampaignQuery, CampaignSize } from '../campaigns.ts'
+import type { CampaignQuery, CampaignSize } from '../campaigns/campaigns.ts'
 
 /** A campaign as its row: `content` apart, since it may be megabytes; all else is the head. Both are JSON. */
 export type CampaignRow = {

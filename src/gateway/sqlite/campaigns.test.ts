@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { completePayloads } from '../../test/payloads.ts'
-import { TooMany } from '../places.ts'
+import { TooMany } from '../http/semaphore.ts'
 import { createSqliteCampaigns } from './campaigns.ts'
 import type { Asked } from './thread.ts'
 

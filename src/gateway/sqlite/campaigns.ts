@@ -1,7 +1,7 @@
 import type { CampaignRecord } from '../../contract/index.ts'
-import type { CampaignHead, Campaigns } from '../campaigns.ts'
-import { createPlaces, type Wanted } from '../places.ts'
-import type { Usage } from '../usage.ts'
+import type { CampaignHead, Campaigns } from '../campaigns/campaigns.ts'
+import type { Usage } from '../customers/usage.ts'
+import { createPlaces, type Wanted } from '../http/semaphore.ts'
 import type { CampaignRows } from './campaignRows.ts'
 import type { Asked, SqliteThread } from './thread.ts'
 

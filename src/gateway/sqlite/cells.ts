@@ -1,4 +1,4 @@
-import type { LogEvent } from '../eventLog.ts'
+import type { LogEvent } from '../collect/eventLog.ts'
 
 /** One value of a row. */
 export type Cell = string | number | null

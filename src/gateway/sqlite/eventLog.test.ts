@@ -3,9 +3,9 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bundleWorker, makeFolder } from '../../test/gateway.ts'
-import { type EventLog, type LogEvent, Unavailable } from '../eventLog.ts'
-import { createGroupCommit } from '../groupCommit.ts'
+import { type EventLog, type LogEvent, Unavailable } from '../collect/eventLog.ts'
 import { createSqliteLog } from './eventLog.ts'
+import { createGroupCommit } from './groupCommit.ts'
 import { startSqliteThread } from './thread.ts'
 
 /** The promise of eventLog.ts, kept by the engine alone and behind the queue that shares commits. */

@@ -1,4 +1,4 @@
-import type { EventLog, LogEvent, LogRecord, NewsListener, Tail } from '../eventLog.ts'
+import type { EventLog, LogEvent, LogRecord, NewsListener, Tail } from '../collect/eventLog.ts'
 import { toCells } from './cells.ts'
 import type { Appended } from './store.ts'
 import type { SqliteThread } from './thread.ts'

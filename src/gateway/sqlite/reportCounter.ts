@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
-import type { ReportFigures } from '../report.ts'
-import { type Utm, utmOf } from '../utm.ts'
+import type { ReportFigures } from '../campaigns/report.ts'
+import { type Utm, utmOf } from '../campaigns/utm.ts'
 import { type Customer, createCustomers, type DailyBounds } from './reportCustomers.ts'
 import type { ReportLog, Row } from './reportLog.ts'
 import { createNews } from './reportNews.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Database } from 'better-sqlite3'
-import type { Utm } from '../utm.ts'
+import type { Utm } from '../campaigns/utm.ts'
 import { createCache } from './reportCache.ts'
 import type { Customer, Customers } from './reportCustomers.ts'
 import { OTHER, OTHER_UTM } from './reportTotals.ts'

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import type { ReportDay } from '../../contract/index.ts'
-import type { ReportFigures } from '../report.ts'
+import type { ReportFigures } from '../campaigns/report.ts'
 
 /** What an event is to a report, beside an event. */
 export const STEP = { any: 0, viewProduct: 1, addToCart: 2, initiateCheckout: 3, identified: 4 }

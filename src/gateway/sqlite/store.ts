@@ -1,5 +1,5 @@
-import { type LogRecord, type Range, type Tail, weigh } from '../eventLog.ts'
-import type { Usage } from '../usage.ts'
+import { type LogRecord, type Range, type Tail, weigh } from '../collect/eventLog.ts'
+import type { Usage } from '../customers/usage.ts'
 import {
   CAMPAIGN_TABLES,
   type CampaignRow,

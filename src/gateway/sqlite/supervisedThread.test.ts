@@ -15,10 +15,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { BROKEN, FAULT, writeFaultyWorker } from '../../test/faultyWorker.ts'
 import { bundleWorker, makeFolder } from '../../test/gateway.ts'
-import { type EventLog, type LogEvent, Unavailable } from '../eventLog.ts'
-import { createGroupCommit } from '../groupCommit.ts'
+import { type EventLog, type LogEvent, Unavailable } from '../collect/eventLog.ts'
 import { openDatabase } from './database.ts'
 import { createSqliteLog } from './eventLog.ts'
+import { createGroupCommit } from './groupCommit.ts'
 import { type Supervision, startSupervisedThread } from './supervisedThread.ts'
 
 let worker: Awaited<ReturnType<typeof bundleWorker>>

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import { dayOf, type Usage } from '../usage.ts'
+import { dayOf, type Usage } from '../customers/usage.ts'
 
 /** What each customer has stored on a day; synchronous, as the store. */
 export type UsageRows = {

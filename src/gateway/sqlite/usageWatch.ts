@@ -1,4 +1,4 @@
-import type { Usage } from '../usage.ts'
+import type { Usage } from '../customers/usage.ts'
 import type { SqliteThread } from './thread.ts'
 
 /** How often it is looked what other processes have stored, ms. */

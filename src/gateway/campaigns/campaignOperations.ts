@@ -1,0 +1,179 @@
+import { type CampaignRecord, type EmailReport, validate } from '../../contract/index.ts'
+import type { Admission } from '../collect/admission.ts'
+import { makeEventId } from '../collect/eventId.ts'
+import type { Quota } from '../collect/quota.ts'
+import type { Customers } from '../customers/customers.ts'
+import { invalid, type Refusal } from '../http/answers.ts'
+import type { CampaignHead, CampaignQuery, CampaignSize, Campaigns } from './campaigns.ts'
+import type { Reports } from './report.ts'
+
+/** What was asked for, or why it is refused. */
+export type Answered<T> = ({ readonly ok: true } & T) | Refusal
+
+/** Which page of a list. */
+type Page = { readonly page: number; readonly limit: number; readonly total: number }
+/** One page of a list, without the HTML of its campaigns. */
+export type CampaignPage = Page & { readonly heads: readonly CampaignHead[] }
+
+/**
+ * The four campaign operations, for the REST half and for the pages alike: they check what came and say
+ * what is wrong with it; who may ask is the caller's to know. Each rejects with Unavailable where the
+ * campaigns or the log can not be read or written, and with TooMany, not begun, where a customer asks for
+ * too much at once.
+ */
+export type CampaignOperations = {
+  /**
+   * Resolves when the campaign is durable. 422 with issues, 413 where what stands beside its HTML is huge, 429
+   * where the daily quota of bytes is used up: campaigns count like payloads.
+   */
+  create(customerId: string, body: unknown): Promise<Answered<{ readonly record: CampaignRecord }>>
+  /** Newest first. 422 with issues where a filter is none. */
+  list(customerId: string, body: unknown): Promise<Answered<CampaignPage>>
+  /** The same page as what it weighs, for who reads the campaigns one after the other. */
+  listSizes(
+    customerId: string,
+    body: unknown,
+  ): Promise<Answered<Page & { readonly sizes: readonly CampaignSize[] }>>
+  /**
+   * The newest campaigns, as what they weigh.
+   *
+   * @param limit How many, as the text of a query: 1 to 100, more is 100. Default 1. Anything else: 422.
+   */
+  latest(
+    customerId: string,
+    limit?: string,
+  ): Promise<Answered<{ readonly sizes: readonly CampaignSize[] }>>
+  /** A whole campaign; 404 where the customer has none with this id. */
+  find(customerId: string, id: string): Promise<Answered<{ readonly record: CampaignRecord }>>
+  /** The report of an e-mail campaign; 404 where there is none with this id, or it is on another channel. */
+  report(customerId: string, id: string): Promise<Answered<{ readonly report: EmailReport }>>
+}
+
+/** The largest body of create, bytes of UTF-8; a client may escape every character of its HTML. */
+export const MAX_CREATE_BYTES = 7 * 2 ** 20
+
+/** Campaigns a page, where the filter does not say. */
+const DEFAULT_LIMIT = 20
+/** The most campaigns a page, or that getLatestCampaign answers. */
+const MAX_LIMIT = 100
+
+/** @param now The clock, ms since 1970. */
+export function createCampaignOperations(parts: {
+  readonly admission: Pick<Admission, 'store'>
+  readonly campaigns: Campaigns
+  readonly customers: Pick<Customers, 'find'>
+  readonly quota: Pick<Quota, 'learn'>
+  readonly reports: Reports
+  readonly now: () => number
+}): CampaignOperations {
+  const { admission, campaigns, customers, quota, reports, now } = parts
+
+  return {
+    async create(customerId, body) {
+      const checked = validate('create', body)
+      if (!checked.ok) return invalid('The campaign is invalid', checked.error.issues)
+      const createdAt = now()
+      const record: CampaignRecord = {
+        id: makeEventId(createdAt),
+        status: 'scheduled',
+        created_at: new Date(createdAt).toISOString(),
+        ...checked.payload,
+      }
+      const customer = customers.find(customerId)
+      const refused = customer && admission.store(customer)
+      if (refused) return refused
+      quota.learn(await campaigns.create(customerId, record))
+      if (record.type === 'email') reports.follow()
+      return { ok: true, record }
+    },
+
+    async list(customerId, body) {
+      const read = readQuery(body)
+      if (!read.ok) return read
+      const { page, limit } = read.query
+      const { heads, total } = await campaigns.list(customerId, read.query)
+      return { ok: true, heads, page, limit, total }
+    },
+
+    async listSizes(customerId, body) {
+      const read = readQuery(body)
+      if (!read.ok) return read
+      const { page, limit } = read.query
+      const { sizes, total } = await campaigns.listSizes(customerId, read.query)
+      return { ok: true, sizes, page, limit, total }
+    },
+
+    async latest(customerId, text) {
+      const limit = text === undefined ? 1 : numberOf(text, /^\d+$/)
+      if (!(limit >= 1))
+        return invalid('The limit is invalid', [
+          { path: 'limit', message: 'Expected a whole number from 1, received another text' },
+        ])
+      const query = { page: 1, limit: Math.min(limit, MAX_LIMIT) }
+      const { sizes } = await campaigns.listSizes(customerId, query)
+      return { ok: true, sizes }
+    },
+
+    async find(customerId, id) {
+      const record = await campaigns.find(customerId, id)
+      return record ? { ok: true, record } : notFound(UNKNOWN)
+    },
+
+    async report(customerId, id) {
+      const head = await campaigns.findHead(customerId, id)
+      if (!head) return notFound(UNKNOWN)
+      const { type, tracking } = head
+      if (type !== 'email')
+        return notFound(`Only e-mail campaigns have an e-mail report, and this one is on ${type}`)
+      return {
+        ok: true,
+        report: { campaign_id: id, ...(await reports.read(customerId, tracking)) },
+      }
+    },
+  }
+}
+
+/** decisions.md, "Campaigns in this gateway": numbers out of range are clamped, what is no number is refused. */
+function readQuery(body: unknown): Answered<{ readonly query: CampaignQuery }> {
+  const checked = validate('list', body)
+  if (!checked.ok) return invalid('The filter is invalid', checked.error.issues)
+  const { filters, search, type, start_date, page = '1', limit } = checked.payload
+  const pageNumber = numberOf(page, WHOLE)
+  const limitNumber = limit === undefined ? DEFAULT_LIMIT : numberOf(limit, WHOLE)
+  const issues = [
+    ...(Number.isNaN(pageNumber) ? [{ path: 'page', message: 'Expected a whole number' }] : []),
+    ...(Number.isNaN(limitNumber) ? [{ path: 'limit', message: 'Expected a whole number' }] : []),
+    ...(start_date !== undefined && !isDay(start_date.trim())
+      ? [{ path: 'start_date', message: 'Expected a day of the calendar as YYYY-MM-DD' }]
+      : []),
+  ]
+  if (issues.length > 0) return invalid('The filter is invalid', issues)
+  return {
+    ok: true,
+    query: {
+      page: clamp(pageNumber, Number.MAX_SAFE_INTEGER),
+      limit: clamp(limitNumber, MAX_LIMIT),
+      ...(search !== undefined && { search: search.trim() }),
+      ...(type !== undefined && { type }),
+      ...(start_date !== undefined && { startDate: start_date.trim() }),
+      ...(filters !== undefined && { statuses: filters.split(',').map((word) => word.trim()) }),
+    },
+  }
+}
+
+const UNKNOWN = 'There is no campaign with this id'
+
+const WHOLE = /^[+-]?\d+$/
+
+/** The number a text is, NaN where it is not written as this. */
+const numberOf = (text: string, form: RegExp): number =>
+  form.test(text.trim()) ? Number(text) : Number.NaN
+
+const clamp = (number: number, max: number): number => Math.min(Math.max(number, 1), max)
+
+const isDay = (text: string): boolean => {
+  const at = /^\d{4}-\d\d-\d\d$/.test(text) ? new Date(`${text}T00:00:00Z`) : undefined
+  return !!at && !Number.isNaN(+at) && at.toISOString().startsWith(text)
+}
+
+const notFound = (message: string): Refusal => ({ ok: false, status: 404, message })

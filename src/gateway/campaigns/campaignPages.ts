@@ -1,0 +1,88 @@
+import { answer, type Refusal, refuse } from '../http/answers.ts'
+import { type Query, readQuery } from '../http/query.ts'
+import { createPlaces } from '../http/semaphore.ts'
+import { type Connected, type Operators, readOwnJson } from '../operators/operators.ts'
+import { type CampaignOperations, MAX_CREATE_BYTES } from './campaignOperations.ts'
+
+/** What the campaigns page needs of the rest of the gateway. */
+export type CampaignPageParts = {
+  readonly operations: CampaignOperations
+  readonly operators: Operators
+}
+
+/**
+ * Where the campaigns page differs in what it allows: a campaign's HTML has its styles inside it, and a
+ * frame that is written by a page has the page's policy. The page itself writes no styles, and a style
+ * that got into it could load nothing.
+ */
+export const PREVIEW_POLICY = { 'style-src': "'self' 'unsafe-inline'" }
+
+/**
+ * Campaigns read at once: a body of this size is several times it in memory. One customer has one place,
+ * so that who sends slowly does not keep others out.
+ */
+const CREATES = {
+  ...{ max: 2, maxWaiting: 20, waitMs: 2_000 },
+  message: 'Too many campaigns are being created',
+}
+
+/** The filters of the list that the page sends. */
+const FILTERS = ['search', 'type', 'page', 'limit']
+
+/**
+ * The campaigns page's data, for whoever may see the customer of `?customer=ID`: 401 for who is not signed
+ * in, 403 for another's customer.
+ *
+ * - GET /campaigns/data/list?search&type&page&limit: `{data, page, limit, total}`, without the HTML
+ * - GET /campaigns/data/campaign?id: a whole campaign
+ * - GET /campaigns/data/report?id: its report
+ * - POST /campaigns/data/create: the new campaign, or 422 with issues; rejects with TooMany
+ */
+export function createCampaignPages({ operations, operators }: CampaignPageParts) {
+  const creates = createPlaces(CREATES)
+
+  /** A read of what the operator may see. */
+  const reading =
+    <T extends { readonly ok: true }>(
+      read: (customerId: string, query: Query) => Promise<T | Refusal>,
+      toBody: (found: T) => unknown,
+    ) =>
+    async (request: Request, peer: string): Promise<Response> => {
+      const watched = operators.findWatched(request, peer)
+      if (!watched.ok) return refuse(watched)
+      const found = await read(watched.customerId, readQuery(request.url))
+      return found.ok ? answer(200, toBody(found)) : refuse(found)
+    }
+
+  async function create(request: Request, peer: string, { env }: Connected): Promise<Response> {
+    const watched = operators.findWatched(request, peer)
+    if (!watched.ok) return refuse(watched)
+    const { customerId } = watched
+    const leave = await creates.take(customerId)
+    try {
+      const body = await readOwnJson(request, env.readBody, MAX_CREATE_BYTES)
+      if (!body.ok) return refuse(body)
+      const created = await operations.create(customerId, body.json)
+      return created.ok ? answer(200, created.record) : refuse(created)
+    } finally {
+      leave()
+    }
+  }
+
+  return {
+    create,
+    list: reading(
+      (customerId, query) =>
+        operations.list(customerId, Object.fromEntries(FILTERS.map((f) => [f, query(f)]))),
+      ({ heads, page, limit, total }) => ({ data: heads, page, limit, total }),
+    ),
+    campaign: reading(
+      (customerId, query) => operations.find(customerId, query('id') ?? ''),
+      ({ record }) => record,
+    ),
+    report: reading(
+      (customerId, query) => operations.report(customerId, query('id') ?? ''),
+      ({ report }) => report,
+    ),
+  }
+}

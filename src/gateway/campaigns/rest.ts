@@ -1,0 +1,271 @@
+import { validate } from '../../contract/index.ts'
+import { type Admission, declaredBytes } from '../collect/admission.ts'
+import { makeEventId } from '../collect/eventId.ts'
+import type { EventLog } from '../collect/eventLog.ts'
+import type { CustomerLookup } from '../customers/customerLookup.ts'
+import { type Customer, hasRestKey } from '../customers/customers.ts'
+import type { Throttle } from '../customers/keyThrottle.ts'
+import type { Addresses } from '../http/address.ts'
+import { answer, invalid, JSON_HEADERS, type Refusal, refuse } from '../http/answers.ts'
+import { type Body, readJson } from '../http/body.ts'
+import type { Metrics } from '../http/metrics.ts'
+import { type Query, readQuery } from '../http/query.ts'
+import type { ReadBody } from '../http/readBody.ts'
+import { createPlaces } from '../http/semaphore.ts'
+import { type CampaignOperations, MAX_CREATE_BYTES } from './campaignOperations.ts'
+import type { CampaignSize, Campaigns } from './campaigns.ts'
+import { checkCredentials } from './restChecks.ts'
+import { weigh, writeList } from './restStream.ts'
+
+/** What the REST half needs of the rest of the gateway. */
+export type RestParts = {
+  readonly customers: CustomerLookup
+  readonly log: EventLog
+  readonly campaigns: Campaigns
+  readonly operations: CampaignOperations
+  readonly metrics: Metrics
+  readonly admission: Admission
+  readonly addresses: Addresses
+  readonly throttle: Throttle
+  /** The clock, ms since 1970. */
+  readonly now: () => number
+}
+
+/** Largest bodies, bytes of UTF-8; above them 413. */
+const MAX_FILTER_BYTES = 16_384
+const MAX_EVENT_BYTES = 131_072
+const MAX_CHECK_BYTES = 4_096
+
+/** A campaign of at most so many bytes is read like an event; one of more, or of nobody knows how many, needs a place. */
+const SMALL_CREATE_BYTES = 2 ** 18
+/** Large campaigns that are read at the same time, all customers together: each is several times its body in memory. */
+const MAX_CREATES = 4
+/** A list of at most so many bytes never waits for larger ones. */
+const SMALL_LIST_BYTES = 2 ** 20
+/** What small lists, and what larger ones, hold in memory while they are written, bytes, all customers together. */
+const MAX_LISTS_BYTES = 40 * 2 ** 20
+/** How many wait for either, and how long, ms. */
+const LINE = { maxWaiting: 200, waitMs: 2_000 }
+
+/** A handler's context, as far as it is looked at: `hangUp` breaks the connection. */
+type Connected = { readonly env: { readonly hangUp: () => void; readonly readBody: ReadBody } }
+
+/** What a request is answered for. */
+type Call = Connected['env'] & {
+  readonly request: Request
+  readonly customer: Customer
+  readonly query: Query
+  readonly address: string
+}
+
+/**
+ * The operations under /api/v1, for servers that have the REST key (decisions.md, "Base address and
+ * paths"). No page of a browser may read an answer: a key never belongs there.
+ *
+ * They reject with Unavailable where the store does, and with TooMany where too much is asked at once; the
+ * caller answers 503 and 429.
+ */
+export function createRest(parts: RestParts) {
+  const { admission, addresses, customers, campaigns, operations, metrics, throttle } = parts
+  const creates = createPlaces({
+    ...LINE,
+    max: MAX_CREATES,
+    message: 'Too many large campaigns are being created',
+  })
+  const smallLists = createPlaces({
+    ...LINE,
+    max: MAX_LISTS_BYTES,
+    message: 'Too many lists are being read',
+  })
+  const largeLists = createPlaces({
+    ...LINE,
+    max: MAX_LISTS_BYTES,
+    message: 'Too many large lists are being read',
+  })
+
+  /** POST /api/v1/campaigns/list */
+  async function list(call: Call): Promise<Response | Refusal> {
+    const { customer, hangUp } = call
+    const body = await read(call, MAX_FILTER_BYTES, { whenEmpty: {} })
+    if (!body.ok) return body
+    const listed = await operations.listSizes(customer.customerId, body.json)
+    if (!listed.ok) return listed
+    const { sizes, page, limit, total } = listed
+    const after = `],"page":${page},"limit":${limit},"total":${total}}`
+    return write(customer, sizes, { before: '{"data":[', after, hangUp })
+  }
+
+  /** POST /api/v1/campaigns/create */
+  async function create(call: Call): Promise<Response | Refusal> {
+    const { request, customer } = call
+    const release = isSmall(request) ? () => {} : await creates.take(customer.customerId)
+    try {
+      const body = await read(call, MAX_CREATE_BYTES)
+      if (!body.ok) return body
+      const created = await operations.create(customer.customerId, body.json)
+      return created.ok ? answer(200, created.record) : created
+    } finally {
+      release()
+    }
+  }
+
+  /** GET /api/v1/get-latest-campaign */
+  async function latest({ request, customer, query, hangUp }: Call): Promise<Response | Refusal> {
+    const found = await operations.latest(customer.customerId, query('limit') ?? undefined)
+    if (!found.ok) return found
+    if (request.method === 'HEAD') return new Response(null, { headers: JSON_HEADERS })
+    return write(customer, found.sizes, { before: '[', after: ']', hangUp })
+  }
+
+  /** GET /api/v1/campaigns/{id}/email/get-report */
+  async function report({ request, customer }: Call): Promise<Response | Refusal> {
+    const reported = await operations.report(customer.customerId, campaignIdOf(request.url))
+    return reported.ok ? answer(200, reported.report) : reported
+  }
+
+  /** POST /api/v1/custom_events: the operation sendCustomApi. */
+  async function customEvent(call: Call): Promise<Response | Refusal> {
+    const { customer } = call
+    const body = await read(call, MAX_EVENT_BYTES)
+    if (!body.ok) return body
+    const checked = validate('sendCustomApi', body.json)
+    if (!checked.ok) return invalid('The event is invalid', checked.error.issues)
+    const receivedAt = parts.now()
+    const id = makeEventId(receivedAt)
+    const stored = await admission.append(customer, [
+      {
+        customer: customer.customerId,
+        id,
+        at: receivedAt,
+        receivedAt,
+        operation: 'sendCustomApi',
+        event: checked.payload.event,
+        did: null,
+        bot: false,
+        payload: JSON.stringify(checked.payload),
+      },
+    ])
+    if (!stored.ok) return stored
+    for (const outcome of stored.outcomes) metrics.event(outcome, false)
+    return answer(200, { id })
+  }
+
+  /** POST /api/v1/check-api-credentials: who comes as far as here has the right ones. */
+  async function checkApiKeys(call: Call): Promise<Response | Refusal> {
+    const body = await read(call, MAX_CHECK_BYTES, { whenEmpty: {} })
+    if (!body.ok) return body
+    return body.json === null
+      ? invalid('The request is invalid', [{ path: '', message: 'Expected no body' }])
+      : answer(200, [])
+  }
+
+  /** POST /api/v1/check-credentials */
+  async function checkAllKeys(call: Call): Promise<Response | Refusal> {
+    const body = await read(call, MAX_CHECK_BYTES, { whenEmpty: {} })
+    if (!body.ok) return body
+    return checkCredentials(parts, body.json, call.address) ?? answer(200, [])
+  }
+
+  /**
+   * Any other operation of the wider service: 501, since clients read a 404 as an unknown customer. Wrong
+   * keys are told first, as by every operation: with them no operation would work.
+   */
+  const notOffered = async (): Promise<Refusal> => ({
+    ok: false,
+    status: 501,
+    message: 'This gateway does not offer this operation',
+  })
+
+  /** A list of whole campaigns, which may be 200 MB: written as the other end reads. */
+  async function write(
+    { customerId }: Customer,
+    items: readonly CampaignSize[],
+    around: { readonly hangUp: () => void; readonly before: string; readonly after: string },
+  ): Promise<Response> {
+    const whole = items.reduce((sum, { bytes }) => sum + bytes, 0)
+    const lists = whole <= SMALL_LIST_BYTES ? smallLists : largeLists
+    const onEnd = await lists.take(customerId, { weight: weigh(items) })
+    const read = (ids: readonly string[]) => campaigns.findJson(customerId, ids)
+    const stream = writeList({ ...around, items, read, onEnd })
+    return new Response(stream, { headers: JSON_HEADERS })
+  }
+
+  /** Reads a body, and counts one whose length was not declared. */
+  async function read(
+    { request, customer, readBody }: Call,
+    maxBytes: number,
+    options?: { readonly whenEmpty: unknown },
+  ): Promise<Body> {
+    const body = await readJson(request, readBody, maxBytes, options)
+    if (!body.ok) return body
+    const uncounted = body.bytes - declaredBytes(request, maxBytes)
+    return (uncounted > 0 ? admission.call(customer, 0, uncounted) : undefined) ?? body
+  }
+
+  /** decisions.md, "Answers": missing 401, an unknown customer 404, a wrong key 401. */
+  function identify(query: Query, address: string): { ok: true; customer: Customer } | Refusal {
+    const restKey = query('k')
+    const customerId = query('u')
+    if (!restKey || !customerId) {
+      const both = 'The REST key (k) and the customer id (u) are missing'
+      const one = `The ${restKey ? 'customer id (u)' : 'REST key (k)'} is missing`
+      return unauthorized(restKey || customerId ? one : both)
+    }
+    const customer = customers.find(customerId)
+    if (!customer)
+      return { ok: false, status: 404, message: 'There is no customer with this id (u)' }
+    if (hasRestKey(customer, restKey)) return { ok: true, customer }
+    return throttle.refuseWrong(address, customerId, 'The REST key (k) is wrong')
+  }
+
+  /** A handler of a route, which answers only who has the REST key, and counts who is refused. */
+  const guarded =
+    (call: (call: Call) => Promise<Response | Refusal>) =>
+    async (request: Request, peer: string, { env }: Connected): Promise<Response> => {
+      const query = readQuery(request.url)
+      const address = addresses.visitor(request, peer)
+      const identified = identify(query, address)
+      const answered = identified.ok
+        ? (admission.call(identified.customer, 1, declaredBytes(request, MAX_CREATE_BYTES)) ??
+          (await call({
+            request,
+            customer: identified.customer,
+            query,
+            address,
+            hangUp: env.hangUp,
+            readBody: env.readBody,
+          })))
+        : identified
+      if (answered instanceof Response) return answered
+      metrics.refused(answered.status)
+      return refuse(answered)
+    }
+
+  return {
+    list: guarded(list),
+    create: guarded(create),
+    latest: guarded(latest),
+    report: guarded(report),
+    customEvent: guarded(customEvent),
+    checkApiKeys: guarded(checkApiKeys),
+    checkAllKeys: guarded(checkAllKeys),
+    notOffered: guarded(notOffered),
+  }
+}
+
+const isSmall = ({ headers }: Request): boolean => {
+  const said = headers.get('content-length')
+  return said !== null && Number(said) <= SMALL_CREATE_BYTES
+}
+
+/** The segment behind `campaigns`, decoded once; one that can not be is the id of no campaign. */
+function campaignIdOf(url: string): string {
+  const segment = /\/campaigns\/([^/?]*)/.exec(url)?.[1] ?? ''
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return ''
+  }
+}
+
+const unauthorized = (message: string): Refusal => ({ ok: false, status: 401, message })

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { createCorrectedAt } from './clockSkew.ts'
+
+const NOW = 1_800_000_000_000
+const DAY = 86_400_000
+
+test.each<[string, unknown, unknown, number]>([
+  ['both by a right clock: believed as it is', NOW - 5_000, NOW - 1_000, NOW - 5_000],
+  ['both by a clock years behind', NOW - 2_000 * DAY, NOW - 2_000 * DAY + 30_000, NOW - 30_000],
+  ['both by a clock years ahead', NOW + 2_000 * DAY, NOW + 2_000 * DAY + 30_000, NOW - 30_000],
+  ['days in an outbox', 1_000, 1_000 + 20 * DAY, NOW - 20 * DAY],
+  ['a clock that jumped by years between the two', 1_000, NOW, NOW],
+  ['without sent, in the past', NOW - DAY, Number.NaN, NOW - DAY],
+  ['without sent, in the future', NOW + DAY, Number.NaN, NOW],
+  ['without sent, impossibly old', 1, undefined, NOW],
+  ['sent that is no moment', NOW - DAY, -1, NOW - DAY],
+  ['no at', Number.NaN, NOW, NOW],
+  ['at as text', `${NOW - DAY}`, NOW, NOW],
+  ['at beyond all numbers', Number.POSITIVE_INFINITY, NOW, NOW],
+  ['fractions', NOW - 1.5, Number.NaN, Math.round(NOW - 1.5)],
+])('%s', (_, at, sent, expected) => {
+  expect(createCorrectedAt()('device', at, sent, NOW)).toBe(expected)
+})
+
+test.each([
+  ['right', 0],
+  ['ahead by a minute and a half', 90_000],
+  ['years behind', -2_000 * DAY],
+  ['years ahead', 2_000 * DAY],
+])('events of a clock that is %s keep their order, however long each is on its way', (_, off) => {
+  const correctedAt = createCorrectedAt()
+  const ways = [900, 10, 25_000, 3, 400, 12]
+  const moments = ways.map((wayMs, index) => {
+    const happened = NOW + index * 5
+    return correctedAt('device', happened + off, happened + off, happened + wayMs)
+  })
+  expect(moments).toEqual([...moments].sort((a, b) => a - b))
+  for (const [index, moment] of moments.entries())
+    expect(Math.abs(moment - (NOW + index * 5))).toBeLessThanOrEqual(900)
+})
+
+test('a clock that was set right is believed again', () => {
+  const correctedAt = createCorrectedAt()
+  correctedAt('device', 1_000_000, 1_000_000, NOW)
+  expect(correctedAt('device', NOW + 5_000, NOW + 5_000, NOW + 5_100)).toBe(NOW + 5_000)
+})
+
+test('one device has nothing to do with another', () => {
+  const correctedAt = createCorrectedAt()
+  correctedAt('a', NOW - 90_000, NOW - 90_000, NOW)
+  expect(correctedAt('b', NOW - 80_000, NOW - 80_000, NOW)).toBe(NOW)
+})
+
+test('a device with a name of any length is known again, and is not another one', () => {
+  const correctedAt = createCorrectedAt()
+  const [one, other] = ['1', '2'].map((end) => 'd'.repeat(100_000) + end) as [string, string]
+  expect(correctedAt(one, 1_000, 2_000, NOW)).toBe(NOW - 1_000)
+  expect(correctedAt(one, 1_000, 1_500, NOW)).toBe(NOW - 1_000)
+  expect(correctedAt(other, 1_000, 1_500, NOW)).toBe(NOW - 500)
+})

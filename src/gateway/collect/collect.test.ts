@@ -1,0 +1,544 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { bundleWorker, makeFolder, recordsOf } from '../../test/gateway.ts'
+import { readBodyOf } from '../../test/readBody.ts'
+import { type Customers, createCustomers } from '../customers/customers.ts'
+import { createThrottle } from '../customers/keyThrottle.ts'
+import { createAddresses } from '../http/address.ts'
+import { DEFAULT_LIMITS } from '../http/limits.ts'
+import { createMetrics, type Metrics } from '../http/metrics.ts'
+import { createSqliteLog } from '../sqlite/eventLog.ts'
+import { startSqliteThread } from '../sqlite/thread.ts'
+import { createAdmission } from './admission.ts'
+import { type CollectParts, createCollect } from './collect.ts'
+import type { EventLog } from './eventLog.ts'
+import { createQuota } from './quota.ts'
+
+const NOW = 1_800_000_000_000
+const ORIGIN = 'https://shop.example'
+const ID = '0190f3a2-7c41-7d11-9a3e-5f2b8c6d4e10'
+const PAYLOAD = {
+  did: 'd-1',
+  event: 'view_homepage',
+  url: 'https://shop.example/',
+  http_user_agent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+}
+
+const folder = makeFolder()
+let worker: Awaited<ReturnType<typeof bundleWorker>>
+let log: EventLog
+let customers: Customers
+let restKey: string
+let collect: ReturnType<typeof createCollect>
+
+beforeAll(async () => {
+  worker = await bundleWorker()
+  log = createSqliteLog(await startSqliteThread(join(folder, 'events.db'), worker.workerFile))
+  customers = createCustomers(join(folder, 'customers.db'))
+  restKey = customers.add({
+    customerId: 'shop',
+    trackingKey: 'SHOPKEY1',
+    origins: [ORIGIN],
+  }).restKey
+  customers.add({
+    trackingKey: 'PREFIXED',
+    origins: [ORIGIN, 'loopback', 'null', 'https://*.shop.example'],
+    config: { eventPrefix: 'x_', events: { addToWishlist: 'liked' } },
+  })
+  collect = createCollectWith()
+})
+afterAll(async () => {
+  await log.close()
+  customers.close()
+  worker.end()
+  rmSync(folder, { recursive: true })
+})
+
+const admissionWith = (metrics: Metrics) =>
+  createAdmission({
+    ...{ limits: DEFAULT_LIMITS, log, metrics, monotonicNow: () => performance.now() },
+    addresses: createAddresses(),
+    onUnknownProxy: () => {},
+    quota: createQuota(DEFAULT_LIMITS.daily, () => NOW),
+  })
+
+const createCollectWith = (given: Partial<CollectParts> = {}) => {
+  const metrics = createMetrics(() => 0)
+  return createCollect({
+    customers,
+    log,
+    addresses: createAddresses(),
+    admission: admissionWith(metrics),
+    throttle: createThrottle(() => 0),
+    metrics,
+    now: () => NOW,
+    ...given,
+  })
+}
+
+type Headers = Record<string, string>
+const post = async (
+  query: string,
+  payload: unknown = PAYLOAD,
+  headers: Headers = { origin: ORIGIN },
+) => {
+  const request = new Request(`http://t.example/t/r?${query}`, {
+    method: 'POST',
+    headers: { 'content-type': 'text/plain', ...headers },
+    body: payload === '' ? '' : JSON.stringify(payload),
+  })
+  const env = { readBody: readBodyOf(request) }
+  const response = await collect.collectOne(request, '203.0.113.9', { env })
+  return { status: response.status, body: await response.json(), headers: response.headers }
+}
+const postBatch = async (body: unknown, query = 'k=SHOPKEY1', into = collect) => {
+  const request = new Request(`http://t.example/t/batch?${query}`, {
+    method: 'POST',
+    headers: { origin: ORIGIN },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+  const env = { readBody: readBodyOf(request) }
+  const response = await into.collectBatch(request, '203.0.113.9', { env })
+  return { status: response.status, body: await response.json() }
+}
+const newest = async () => (await recordsOf({ log })).at(-1)
+const newestPayload = async () => JSON.parse((await newest())?.payload ?? '')
+
+test.each<[string, string, Headers, number]>([
+  ['an allowed Origin', 'k=SHOPKEY1', { origin: ORIGIN }, 200],
+  ['an allowed Origin and an empty api_key', 'k=SHOPKEY1&api_key=', { origin: ORIGIN }, 200],
+  ['another Origin', 'k=SHOPKEY1', { origin: 'https://evil.example' }, 403],
+  ['the Origin over http', 'k=SHOPKEY1', { origin: 'http://shop.example' }, 403],
+  ['the Origin on another port', 'k=SHOPKEY1', { origin: 'https://shop.example:8443' }, 403],
+  ['an opaque Origin', 'k=SHOPKEY1', { origin: 'null' }, 403],
+  ['an opaque Origin where it is allowed', 'k=PREFIXED', { origin: 'null' }, 200],
+  ['a subdomain where all are allowed', 'k=PREFIXED', { origin: 'https://eu.shop.example' }, 200],
+  ['a name that ends so', 'k=PREFIXED', { origin: 'https://evil-shop.example' }, 403],
+  ['a loopback Origin where it is not allowed', 'k=SHOPKEY1', { origin: 'http://localhost' }, 403],
+  ['a loopback Origin where it is', 'k=PREFIXED', { origin: 'http://localhost:3000' }, 200],
+  [
+    'a name that only looks like loopback',
+    'k=PREFIXED',
+    { origin: 'http://localhost.evil.example' },
+    403,
+  ],
+  ['neither Origin nor api_key', 'k=SHOPKEY1', {}, 401],
+  ['no tracking key', '', { origin: ORIGIN }, 401],
+  ['an empty tracking key', 'k=', { origin: ORIGIN }, 401],
+  ['a tracking key in a list', 'k[]=SHOPKEY1', { origin: ORIGIN }, 401],
+  ['two tracking keys, the first good', 'k=SHOPKEY1&k=NOTHING1', { origin: ORIGIN }, 200],
+  ['two tracking keys, the first unknown', 'k=NOTHING1&k=SHOPKEY1', { origin: ORIGIN }, 404],
+  ['an unknown tracking key', 'k=NOTHING1', { origin: ORIGIN }, 404],
+  ['a wrong api_key', 'k=SHOPKEY1&api_key=wrong', {}, 401],
+  ['a wrong api_key beside a good Origin', 'k=SHOPKEY1&api_key=wrong', { origin: ORIGIN }, 401],
+])('who may send: %s', async (_, query, headers, status) => {
+  const answer = await post(query, PAYLOAD, headers)
+  expect(answer.status).toBe(status)
+  expect(answer.headers.get('access-control-allow-origin')).toBe('*')
+  expect(answer.body).toHaveProperty(status === 200 ? 'id' : 'message')
+})
+
+test('a server with the restKey needs no Origin, and is believed about its visitor', async () => {
+  const payload = { ...PAYLOAD, remote_addr: '198.51.100.77', http_user_agent: 'Visitor/1' }
+  expect((await post(`k=SHOPKEY1&api_key=${restKey}`, payload, {})).status).toBe(200)
+  expect(await newestPayload()).toEqual(payload)
+})
+
+test('what a page claims as its address is replaced', async () => {
+  await post('k=SHOPKEY1', { ...PAYLOAD, remote_addr: '198.51.100.77' })
+  expect((await newestPayload()).remote_addr).toBe('203.0.113.9')
+})
+
+test.each([[undefined], [null], [''], [' '], [`${' '.repeat(1024)}x`]])(
+  'a missing agent is the header’s: %.9j',
+  async (agent) => {
+    const headers = { origin: ORIGIN, 'user-agent': 'Header/1' }
+    await post('k=SHOPKEY1', { ...PAYLOAD, http_user_agent: agent }, headers)
+    expect((await newestPayload()).http_user_agent).toBe('Header/1')
+  },
+)
+
+test('without any agent the event is invalid, and says where', async () => {
+  const { status, body } = await post('k=SHOPKEY1', { ...PAYLOAD, http_user_agent: undefined })
+  expect(status).toBe(422)
+  expect(body.issues[0].path).toBe('http_user_agent')
+})
+
+test.each([
+  ['the field', { ...PAYLOAD, url: 'nope' }, /^The event is invalid: url: Expected .+/],
+  ['nothing, of a whole payload', [], /^The event is invalid: Expected an object/],
+])('the message of a 422 names the first fault: %s', async (_, payload, message) => {
+  const { status, body } = await post('k=SHOPKEY1', payload)
+  expect(status).toBe(422)
+  expect(body.message).toMatch(message)
+  expect(body.message.endsWith(body.issues[0].message)).toBe(true)
+  const batch = await postBatch({ events: [{ payload }] })
+  expect(batch.body.results[0].message).toBe(body.message)
+})
+
+test.each<[number, string, unknown, Headers]>([
+  [400, 'k=SHOPKEY1', '', { origin: ORIGIN }],
+  [401, '', PAYLOAD, { origin: ORIGIN }],
+  [401, 'k=SHOPKEY1', PAYLOAD, {}],
+  [401, 'k=SHOPKEY1&api_key=wrong', PAYLOAD, {}],
+  [403, 'k=SHOPKEY1', PAYLOAD, { origin: 'https://evil.example' }],
+  [404, 'k=NOTHING1', PAYLOAD, { origin: ORIGIN }],
+  [413, 'k=SHOPKEY1', { ...PAYLOAD, source: 'x'.repeat(131_072) }, { origin: ORIGIN }],
+  [415, 'k=SHOPKEY1', PAYLOAD, { origin: ORIGIN, 'content-type': 'text/html' }],
+  [422, 'k=SHOPKEY1', {}, { origin: ORIGIN }],
+])('the refusal %i of ?%s names the event', async (status, query, payload, headers) => {
+  const refused = await post(`${query}&id=${ID}`, payload, headers)
+  expect(refused).toMatchObject({ status, body: { id: ID, message: expect.any(String) } })
+  expect((await post(`${query}&id=none`, payload, headers)).body).not.toHaveProperty('id')
+  expect((await post(query, payload, headers)).body).not.toHaveProperty('id')
+})
+
+test('bots are marked, not dropped', async () => {
+  await post('k=SHOPKEY1')
+  expect((await newest())?.bot).toBe(false)
+  await post('k=SHOPKEY1', {
+    ...PAYLOAD,
+    http_user_agent: 'Googlebot/2.1 (+http://google.example)',
+  })
+  expect((await newest())?.bot).toBe(true)
+})
+
+test.each([
+  ['k=SHOPKEY1', { event: 'initiate_checkout' }, 'initiateCheckout'],
+  ['k=SHOPKEY1', { event: 'own', search_term: 'tea' }, 'search'],
+  ['k=SHOPKEY1', { event: 'view_page' }, 'viewHomepage'],
+  ['k=PREFIXED', { event: 'x_initiate_checkout' }, 'initiateCheckout'],
+  [
+    'k=PREFIXED',
+    { event: 'x_liked', product_id: '7', quantity: 1, variation: { id: 'a', sku: 'b' } },
+    'addToWishlist',
+  ],
+])('the operation, %s %j: %s', async (query, fields, operation) => {
+  expect((await post(query, { ...PAYLOAD, ...fields })).status).toBe(200)
+  expect(await newest()).toMatchObject({ operation, event: fields.event })
+})
+
+test('only what the contract names is stored, converted', async () => {
+  const line = {
+    product_id: '007',
+    quantity: 2,
+    variation: { id: 'v', sku: 's', more: 1 },
+    extra: 1,
+  }
+  await post('k=SHOPKEY1', { ...PAYLOAD, ...line, event: 'add_to_cart', source: null })
+  expect(await newestPayload()).toEqual({
+    ...PAYLOAD,
+    event: 'add_to_cart',
+    product_id: 7,
+    quantity: 2,
+    variation: { id: 'v', sku: 's' },
+    remote_addr: '203.0.113.9',
+  })
+})
+
+test('an id is stored once and answered every time; two customers may use the same', async () => {
+  const before = (await recordsOf({ log })).length
+  for (let i = 0; i < 3; i++) expect((await post(`k=SHOPKEY1&id=${ID}`)).body).toEqual({ id: ID })
+  expect((await post(`k=PREFIXED&id=${ID}`)).body).toEqual({ id: ID })
+  expect(await recordsOf({ log })).toHaveLength(before + 2)
+})
+
+test.each(['x', '', `${ID}0`, '0190f3a27c417d119a3e5f2b8c6d4e10'])(
+  'an id that is none: %s',
+  async (id) => {
+    const { status, body } = await post(`k=SHOPKEY1&id=${id}`)
+    expect(status).toBe(422)
+    expect(body.issues).toEqual([{ path: 'id', message: 'Expected a UUID' }])
+  },
+)
+
+test('an id of ours is a UUID of version 7 that begins with the moment of arrival', async () => {
+  const { body } = await post('k=SHOPKEY1')
+  expect(body.id).toMatch(/^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/)
+  expect(Number.parseInt(body.id.replaceAll('-', '').slice(0, 12), 16)).toBe(NOW)
+})
+
+test('the moment is corrected by the clock that sent it', async () => {
+  await post(`k=SHOPKEY1&at=1000000000000&sent=1000000060000`)
+  expect(await newest()).toMatchObject({ at: NOW - 60_000, receivedAt: NOW })
+})
+
+test('a batch gives each event its own verdict, in order', async () => {
+  const good = { id: '0190f3a2-7c41-7d11-9a3e-5f2b8c6d4e11', at: 1_000, payload: PAYLOAD }
+  const { status, body } = await postBatch({
+    sent: 61_000,
+    events: [
+      good,
+      { id: '0190f3a2-7c41-7d11-9a3e-5f2b8c6d4e12', at: 1, payload: { ...PAYLOAD, url: 'nope' } },
+      good,
+      { id: 'no uuid', payload: PAYLOAD },
+      null,
+      { id: '0190f3a2-7c41-7d11-9a3e-5f2b8c6d4e13', payload: [] },
+      {
+        id: '0190f3a2-7c41-7d11-9a3e-5f2b8c6d4e14',
+        payload: { ...PAYLOAD, source: 'x'.repeat(131_072) },
+      },
+      { payload: PAYLOAD },
+    ],
+  })
+  expect(status).toBe(200)
+  expect(body.results.map((one: { status: number }) => one.status)).toEqual([
+    200, 422, 200, 422, 422, 422, 413, 200,
+  ])
+  expect(body.results[0]).toEqual({ id: good.id, status: 200 })
+  expect(body.results[1].issues[0].path).toBe('url')
+  expect(body.results[1].id).toBe('0190f3a2-7c41-7d11-9a3e-5f2b8c6d4e12')
+  expect(body.results[3].id).toBe('')
+  const records = (await recordsOf({ log })).filter(({ id }) => id === good.id)
+  expect(records).toMatchObject([{ at: NOW - 60_000 }])
+})
+
+test('a body that nests too deeply is refused as a whole: pages then send its events one by one', async () => {
+  const [deepId, goodId] = [21, 22].map((end) => `0190f3a2-7c41-7d11-9a3e-5f2b8c6d4e${end}`)
+  const deep = `{"x":${'['.repeat(60_000)}"\\ud800"${']'.repeat(60_000)}}`
+  const payload = JSON.stringify(PAYLOAD)
+  const before = (await recordsOf({ log })).length
+  const message = 'Expected a body of at most 64 levels of lists and objects'
+  const batch = `{"events":[{"id":"${goodId}","payload":${payload}},{"id":"${deepId}","payload":${deep}}]}`
+  expect(await postBatch(batch)).toMatchObject({ status: 400, body: { message } })
+  expect(await recordsOf({ log })).toHaveLength(before)
+})
+
+test('a short event that nests deeply costs the others of its batch nothing', async () => {
+  const deep = `{"x":${'['.repeat(1_000)}${']'.repeat(1_000)}}`
+  const { status, body } = await postBatch(
+    `{"events":[{"payload":${deep}},{"payload":${JSON.stringify(PAYLOAD)}}]}`,
+  )
+  expect(status).toBe(200)
+  expect(body.results).toMatchObject([{ status: 422 }, { status: 200 }])
+})
+
+test('a user agent of any length is looked at', async () => {
+  const long = 'x'.repeat(60_000)
+  await post('k=SHOPKEY1', { ...PAYLOAD, http_user_agent: `Googlebot/2.1 ${long}` })
+  expect((await newest())?.bot).toBe(true)
+  await post('k=SHOPKEY1', { ...PAYLOAD, http_user_agent: PAYLOAD.http_user_agent + long })
+  expect((await newest())?.bot).toBe(false)
+})
+
+test.each([
+  ['no list', { sent: 1, events: {} }, 422],
+  ['a list alone', [], 422],
+  ['nothing', null, 422],
+  ['no JSON', '{', 400],
+  ['500 events', { events: Array(500).fill({ payload: PAYLOAD }) }, 200],
+  ['500 events that are none', { events: Array(500).fill(null) }, 422],
+  ['501 events', { events: Array(501).fill(null) }, 413],
+  ['above a mebibyte', `{"events":[],"x":"${'x'.repeat(2 ** 20)}"}`, 413],
+  ['none at all', { events: [] }, 200],
+])('a batch of %s', async (_, body, status) => {
+  expect((await postBatch(body)).status).toBe(status)
+})
+
+test('a batch needs the same rights', async () => {
+  expect((await postBatch({ events: [] }, 'k=NOTHING1')).status).toBe(404)
+})
+
+test.each([
+  ['no credentials', '', PAYLOAD, 401],
+  ['an unknown key', 'k=NOTHING1', PAYLOAD, 404],
+  ['an invalid event', 'k=SHOPKEY1', { ...PAYLOAD, url: 'nope' }, 422],
+  ['a body that is too large', 'k=SHOPKEY1', { x: 'x'.repeat(131_072) }, 413],
+])('the refusal of %s names the event by its id', async (_, query, payload, status) => {
+  const named = await post(`${query}&id=${ID}`, payload)
+  expect(named).toMatchObject({ status, body: { id: ID } })
+  for (const id of ['', 'x', `${ID}0`, '%00']) {
+    const { body } = await post(`${query}&id=${id}`, payload)
+    expect(body.id).toBeUndefined()
+  }
+})
+
+test('the message of a refusal names the first fault', async () => {
+  const { body } = await post('k=SHOPKEY1', { ...PAYLOAD, url: 'nope' })
+  expect(body.message).toBe(
+    'The event is invalid: url: Expected an http or https address of at most 8192 characters, its host of at most 253, received "nope"',
+  )
+  const { body: whole } = await post('k=SHOPKEY1', [])
+  expect(whole.message).toBe('The event is invalid: Expected an object with the event’s fields')
+  const { body: batch } = await postBatch({ events: [{ payload: { ...PAYLOAD, did: '' } }] })
+  expect(batch.results[0].message).toMatch(/^The event is invalid: did: Expected/)
+})
+
+test('the answer to an invalid batch is no larger than the batch', async () => {
+  const size = (value: unknown) => JSON.stringify(value).length
+  const ids = (count: number, payload: unknown) =>
+    Array.from({ length: count }, () => ({ id: ID, at: 1, payload }))
+  for (const [events, detail] of [
+    [ids(3, { ...PAYLOAD, did: 7 }), 'issues'],
+    [ids(100, { ...PAYLOAD, did: 7, url: 'https://shop.example/' }), 'message'],
+    [ids(400, {}), 'status'],
+  ] as const) {
+    const { status, body } = await postBatch({ events })
+    expect(status).toBe(200)
+    expect(size(body)).toBeLessThanOrEqual(Math.max(1_024, size({ events })))
+    expect(body.results).toHaveLength(events.length)
+    expect(Object.keys(body.results[0]).at(-1)).toBe(detail)
+  }
+})
+
+test('a batch whose bare verdicts would be larger is refused as a whole, and nothing of it is stored', async () => {
+  const before = (await recordsOf({ log } as never)).length
+  const { status, body } = await postBatch({
+    events: [{ payload: PAYLOAD }, ...Array(400).fill({})],
+  })
+  expect([status, body.issues[0].path]).toEqual([422, 'events'])
+  expect(await recordsOf({ log } as never)).toHaveLength(before)
+})
+
+// Asking before sending again.
+
+const idAt = (n: number) => `0190f3a2-7c41-7d11-9a3e-${`${n}`.padStart(12, '0')}`
+const statusesOf = ({ results }: { results: { status: number }[] }) =>
+  results.map(({ status }) => status)
+
+test('an envelope without a payload asks whether the customer has that id', async () => {
+  const [stored, missing, foreign] = [idAt(1), idAt(2), idAt(3)]
+  await post(`k=SHOPKEY1&id=${stored}`)
+  await post(`k=PREFIXED&id=${foreign}`)
+  const before = (await recordsOf({ log })).length
+  const { status, body } = await postBatch({
+    sent: 1,
+    events: [
+      { id: missing, at: 1 },
+      { id: stored, at: 1 },
+      { id: foreign },
+      { id: stored.toUpperCase() },
+    ],
+  })
+  expect(status).toBe(207)
+  expect(body.results).toEqual([
+    { id: missing, status: 404 },
+    { id: stored, status: 200 },
+    { id: foreign, status: 404 },
+    { id: stored.toUpperCase(), status: 200 },
+  ])
+  expect(await recordsOf({ log })).toHaveLength(before)
+})
+
+test('the status alone tells whether all that was asked about is stored', async () => {
+  const [stored, missing] = [idAt(4), idAt(5)]
+  await post(`k=SHOPKEY1&id=${stored}`)
+  const statusOf = async (...events: unknown[]) => (await postBatch({ events })).status
+  expect(await statusOf({ id: stored }, { id: stored })).toBe(200)
+  expect(await statusOf({ id: stored }, { id: missing })).toBe(207)
+  expect(await statusOf({ id: missing }, { id: missing })).toBe(207)
+  expect(await statusOf({ id: stored }, { id: 'none' })).toBe(207)
+  expect(await statusOf({ id: missing }, { id: stored, payload: PAYLOAD })).toBe(200)
+})
+
+test.each([
+  ['no id', {}],
+  ['an id that is no UUID', { id: 'x', at: 1 }],
+  ['an id that is no text', { id: 7 }],
+  ['an id that is null', { id: null }],
+])('a question with %s is invalid', async (_, ask) => {
+  const { body } = await postBatch({ events: [ask, { id: idAt(6) }] })
+  expect(statusesOf(body)).toEqual([422, 404])
+  expect(body.results[0].issues).toEqual([{ path: 'id', message: 'Expected a UUID' }])
+})
+
+test('a payload that is null is an invalid event, not a question', async () => {
+  const { body } = await postBatch({ events: [{ id: idAt(6), payload: null }] })
+  expect(statusesOf(body)).toEqual([422])
+})
+
+test('questions and events share a batch, and a question about an event of the same batch is answered 200', async () => {
+  const [sent, missing] = [idAt(7), idAt(8)]
+  const { body } = await postBatch({
+    events: [{ id: sent }, { id: missing }, { id: sent, payload: PAYLOAD }],
+  })
+  expect(statusesOf(body)).toEqual([200, 404, 200])
+})
+
+const IGNORING = {
+  trackingKey: 'IGNORING',
+  origins: [ORIGIN],
+  ignored: ['198.51.100.1', '203.0.113.0/24'],
+}
+
+test('a visit from an address that the customer ignores is acknowledged as ignored and not stored', async () => {
+  const { customer, restKey } = customers.add(IGNORING)
+  const metrics = createMetrics(() => 0)
+  const ignoring = createCollectWith({ metrics, admission: admissionWith(metrics) })
+  const before = (await recordsOf({ log })).length
+  const key = `k=${customer.trackingKey}`
+  const id = idAt(20)
+  expect((await post(`${key}&id=${id}`)).body).toEqual({ id, ignored: true })
+  const batch = { events: [{ id, payload: PAYLOAD }, { id: idAt(21) }, { id, payload: {} }] }
+  const { status, body } = await postBatch(batch, key, ignoring)
+  expect(status).toBe(200)
+  expect(body.results).toMatchObject([
+    { id, status: 200, ignored: true },
+    { id: idAt(21), status: 404 },
+    { id, status: 422 },
+  ])
+  // It can only be sent again, to the same end.
+  expect((await postBatch({ events: [{ id }] }, key)).body.results).toEqual([{ id, status: 404 }])
+  expect(await recordsOf({ log })).toHaveLength(before)
+  expect((await metrics.render()).text).toContain('events_ignored_total 1\n')
+
+  const other = await post(`${key}&id=${id}`, {}, { origin: 'https://evil.example' })
+  expect(other.status).toBe(403)
+  expect((await post(`k=SHOPKEY1&id=${id}`)).body).toEqual({ id })
+  const ofServer = { ...PAYLOAD, remote_addr: '203.0.113.9' }
+  const answer = await post(`${key}&api_key=${restKey}&id=${id}`, ofServer, {})
+  expect(answer.body).toEqual({ id })
+  customers.change(customer.customerId, { ignored: [] })
+  expect((await post(`${key}&id=${idAt(22)}`)).body).toEqual({ id: idAt(22) })
+  expect(await recordsOf({ log })).toHaveLength(before + 3)
+})
+
+test('ignored events take nothing of what the customer’s pages may send', async () => {
+  const { customer } = customers.add({ ...IGNORING, trackingKey: 'IGNORED2' })
+  const metrics = createMetrics(() => 0)
+  const accepted: number[] = []
+  const admission = {
+    ...admissionWith(metrics),
+    accept: (_: unknown, events: number) => void accepted.push(events),
+  }
+  const counting = createCollectWith({ metrics, admission })
+  const events = [{ id: idAt(23), payload: PAYLOAD }]
+  await postBatch({ events }, `k=${customer.trackingKey}`, counting)
+  expect(accepted).toEqual([0])
+})
+
+test('500 questions without `at` are answered, and cost a tenth of as many events', async () => {
+  const taken: number[] = []
+  const admission = admissionWith(createMetrics(() => 0))
+  const counting = createCollectWith({
+    admission: {
+      ...admission,
+      admit(source, events, ...rest) {
+        taken.push(events)
+        return admission.admit(source, events, ...rest)
+      },
+    },
+  })
+  const ask = async (events: unknown[]) =>
+    (await postBatch({ events }, 'k=SHOPKEY1', counting)).body.results.length
+  const asks = Array.from({ length: 500 }, (_, n) => ({ id: idAt(1_000 + n) }))
+  expect(await ask(asks)).toBe(500)
+  expect(await ask([asks[0], { payload: PAYLOAD }])).toBe(2)
+  expect(await ask([asks[0]])).toBe(1)
+  expect(taken).toEqual([50, 2, 1])
+})
+
+test('a batch is refused by the number of its values, and payloads of some hundred own keys are not many', async () => {
+  const own = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`own${i}`, i]))
+  const events = Array.from({ length: 40 }, () => ({ payload: { ...own, ...PAYLOAD } }))
+  const { status, body } = await postBatch({ events })
+  expect(status).toBe(200)
+  expect(new Set(body.results.map((one: { status: number }) => one.status))).toEqual(new Set([200]))
+  expect((await post('k=SHOPKEY1', { ...own, ...PAYLOAD })).status).toBe(200)
+  for (const many of ['{},', '[],', '0,', '"x",', '{"a":1},'])
+    expect(await postBatch(`{"events":[${many.repeat(20_000)}0]}`)).toMatchObject({
+      status: 413,
+      body: { message: 'Expected a body of at most 20000 values' },
+    })
+})

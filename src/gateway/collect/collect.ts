@@ -1,0 +1,373 @@
+import { isbot } from 'isbot'
+import {
+  findOperation,
+  MAX_AGENT_CHARACTERS,
+  MAX_EVENT_BYTES,
+  UUID,
+  type Verdict,
+  validate,
+} from '../../contract/index.ts'
+import type { CustomerLookup } from '../customers/customerLookup.ts'
+import { type Customer, hasRestKey } from '../customers/customers.ts'
+import type { Throttle } from '../customers/keyThrottle.ts'
+import type { Addresses } from '../http/address.ts'
+import { answer, eventIdOf, invalid, OPEN_HEADERS, type Refusal, refuse } from '../http/answers.ts'
+import { readJson } from '../http/body.ts'
+import type { Metrics } from '../http/metrics.ts'
+import { allowsOrigin } from '../http/origins.ts'
+import { type Query, readQuery } from '../http/query.ts'
+import type { ReadBody } from '../http/readBody.ts'
+import { type Admission, expectedBytes, type Source } from './admission.ts'
+import { createCorrectedAt } from './clockSkew.ts'
+import { makeEventId } from './eventId.ts'
+import type { EventLog, LogEvent } from './eventLog.ts'
+
+/** The largest body of POST /t/batch, bytes of UTF-8: above it 413, and the page splits the batch. */
+export const MAX_BATCH_BYTES = 2 ** 20
+/** The most events in a batch: above it 413. */
+export const MAX_BATCH_EVENTS = 500
+/** The most values in a batch, of which a page’s event has 16: above it 413. These cost 18 ms at worst. */
+const MAX_BATCH_VALUES = 20_000
+/** The answer to a batch is no larger than the batch, or than this, bytes. */
+const MIN_ANSWER_BYTES = 1_024
+/** A question without `at` is so much shorter than its verdict, bytes. */
+const ASK_ANSWER_BYTES = 16
+/**
+ * So many questions take as much of the limits as one event. An address may send 500 events per second, so
+ * 5,000 questions: at 4 microseconds each they take 2 % of the store's thread.
+ */
+const ASKS_PER_EVENT = 10
+
+/** What collecting needs of the rest of the gateway. */
+export type CollectParts = {
+  readonly customers: CustomerLookup
+  readonly log: EventLog
+  readonly addresses: Addresses
+  readonly admission: Admission
+  readonly throttle: Throttle
+  readonly metrics: Metrics
+  /** The clock, ms since 1970. */
+  readonly now: () => number
+}
+
+/** A handler's context, as far as it is looked at. */
+type Connected = { readonly env: { readonly readBody: ReadBody } }
+
+/** Who sends: a page of the customer's, or with the restKey a server that speaks for its visitor. */
+type Sender = { readonly ok: true; readonly customer: Customer; readonly isServer: boolean }
+
+/** What completes and dates the events of one request. */
+type Arrival = {
+  readonly sender: Sender
+  readonly address: string
+  readonly userAgent: string
+  readonly sent: unknown
+  readonly receivedAt: number
+}
+
+type JudgedEvent =
+  | {
+      readonly ok: true
+      readonly id: string
+      readonly event: LogEvent
+      readonly isIgnored: boolean
+    }
+  | Refusal
+/** What is known of one envelope before the log is asked: its event, its question without one, or what is wrong. */
+type Judged = JudgedEvent | { readonly ok: true; readonly id: string; readonly event?: undefined }
+
+/**
+ * Takes events: POST /t/r one, POST /t/batch several. Each is completed with what only the gateway can
+ * know, checked against the full contract, stored, and only then acknowledged. Visits from addresses that the
+ * customer ignores are acknowledged with `ignored` and not stored; a question about one is answered 404, and what is
+ * then sent again is ignored again.
+ *
+ * Rejects with Unavailable where the log does; the caller answers 503.
+ */
+export function createCollect(parts: CollectParts) {
+  const { admission, customers, log, metrics, throttle } = parts
+  const isBot = rememberBots()
+  const correctedAt = createCorrectedAt()
+
+  /** POST /t/r: the body is one payload; `id`, `at` and `sent` travel in the query. */
+  async function collectOne(request: Request, peer: string, { env }: Connected): Promise<Response> {
+    const query = readQuery(request.url)
+    const sender = identify(query, request, peer)
+    const source = toSource(sender, request, peer)
+    const bytes = expectedBytes(request, MAX_EVENT_BYTES)
+    const early = admission.arrive(source, bytes)
+    if (early) return refusedOne(early, request)
+    if (!sender.ok) return refusedOne(sender, request)
+    const body = await readJson(request, env.readBody, MAX_EVENT_BYTES)
+    if (!body.ok) return refusedOne(body, request)
+    const late = admission.admit(source, 1, body.bytes, bytes)
+    if (late) return refusedOne(late, request)
+    const arrival = arrive(source, sender, numberOf(query('sent')))
+    const judged = judge(query('id') ?? undefined, numberOf(query('at')), body.json, arrival)
+    if (!judged.ok) return refusedOne(judged, request)
+    if (judged.isIgnored) {
+      metrics.ignored()
+      return answer(200, { id: judged.id, ignored: true }, OPEN_HEADERS)
+    }
+    admission.accept(source, 1, body.bytes)
+    const stored = await admission.append(sender.customer, [judged.event])
+    if (!stored.ok) return refusedOne(stored, request)
+    for (const outcome of stored.outcomes) metrics.event(outcome, judged.event.bot)
+    return answer(200, { id: judged.id }, OPEN_HEADERS)
+  }
+
+  /**
+   * POST /t/batch: `{"sent", "events": [{"id", "at", "payload"}]}`; a verdict an event, in order.
+   *
+   * An envelope without `payload` asks whether the customer has that id: its verdict is 200 stored, 404 not. The
+   * status of a batch that only asks is 200 where all are stored, else 207, so that a page which can not read the
+   * body knows enough. (An answer 404 would be an error in the page's console.)
+   */
+  async function collectBatch(
+    request: Request,
+    peer: string,
+    { env }: Connected,
+  ): Promise<Response> {
+    const sender = identify(readQuery(request.url), request, peer)
+    const source = toSource(sender, request, peer)
+    const bytes = expectedBytes(request, MAX_BATCH_BYTES)
+    const early = admission.arrive(source, bytes)
+    if (early) return refused(early)
+    if (!sender.ok) return refused(sender)
+    const body = await readJson(request, env.readBody, MAX_BATCH_BYTES, {
+      maxValues: MAX_BATCH_VALUES,
+    })
+    if (!body.ok) return refused(body)
+    const { sent, events } = asObject(body.json) ?? {}
+    if (!Array.isArray(events))
+      return refused(
+        invalid('The batch is invalid', [{ path: 'events', message: 'Expected a list of events' }]),
+      )
+    if (events.length > MAX_BATCH_EVENTS)
+      return refused({
+        ok: false,
+        status: 413,
+        message: `Expected a batch of at most ${MAX_BATCH_EVENTS} events`,
+      })
+    const asks = events.filter(isAsk).length
+    const late = admission.admit(
+      source,
+      Math.max(costOf(events.length - asks, asks), 1),
+      body.bytes,
+      bytes,
+    )
+    if (late) return refused(late)
+    const arrival = arrive(source, sender, sent)
+    const mayBeTooLarge = body.bytes > MAX_EVENT_BYTES
+    const judged = events.map((envelope) => judgeEnvelope(envelope, arrival, mayBeTooLarge))
+    const good = judged.flatMap((one) => (one.ok && one.event && !one.isIgnored ? [one.event] : []))
+    const asked = judged.flatMap((one) => (one.ok && !one.event ? [one.id] : []))
+    const maxBytes = Math.max(MIN_ANSWER_BYTES, body.bytes + asked.length * ASK_ANSWER_BYTES)
+    const written = writeVerdicts(judged, events, maxBytes)
+    if (!written.ok) return refused(written)
+    const acceptedBytes = good.reduce((sum, { payload }) => sum + payload.length, 0)
+    admission.accept(source, costOf(good.length, asked.length), Math.min(acceptedBytes, body.bytes))
+    // The question comes second, so a batch that sends an event and asks about it hears that it is stored.
+    const [stored, known] = await Promise.all([
+      admission.append(sender.customer, good),
+      asked.length > 0 ? log.has(sender.customer.customerId, asked) : [],
+    ])
+    if (!stored.ok) return refused(stored)
+    stored.outcomes.forEach((outcome, i) => {
+      metrics.event(outcome, good[i]?.bot ?? false)
+    })
+    for (const isStored of known) metrics.asked(isStored)
+    for (const one of judged) {
+      if (!one.ok) metrics.refused(one.status)
+      else if (one.event && one.isIgnored) metrics.ignored()
+    }
+    const missing = new Set(asked.filter((_, i) => !known[i]))
+    const answered = missing.size > 0 ? writeVerdicts(judged, events, maxBytes, missing) : written
+    if (!answered.ok) return refused(answered)
+    const hasUnknown = asks === events.length && (missing.size > 0 || asked.length < asks)
+    return new Response(answered.text, { status: hasUnknown ? 207 : 200, headers: OPEN_HEADERS })
+  }
+
+  /** decisions.md, "Who carries what": the restKey of a server, or an Origin that the customer allows. */
+  function identify(query: Query, request: Request, peer: string): Sender | Refusal {
+    const trackingKey = query('k')
+    if (!trackingKey) return { ok: false, status: 401, message: 'The tracking key (k) is missing' }
+    const customer = customers.findByTrackingKey(trackingKey)
+    if (!customer) return { ok: false, status: 404, message: 'No customer has this tracking key' }
+    const restKey = query('api_key')
+    if (restKey) {
+      if (hasRestKey(customer, restKey)) return { ok: true, customer, isServer: true }
+      const address = parts.addresses.visitor(request, peer)
+      return throttle.refuseWrong(address, customer.customerId, 'The REST key (api_key) is wrong')
+    }
+    const origin = request.headers.get('origin')
+    if (!origin)
+      return {
+        ok: false,
+        status: 401,
+        message: 'Expected an Origin, or the REST key (api_key) of a server',
+      }
+    return allowsOrigin(customer.origins, origin)
+      ? { ok: true, customer, isServer: false }
+      : { ok: false, status: 403, message: 'This Origin is not one that the customer allows' }
+  }
+
+  const toSource = (sender: Sender | Refusal, request: Request, peer: string): Source => ({
+    customer: sender.ok ? sender.customer : undefined,
+    isServer: sender.ok && sender.isServer,
+    address: parts.addresses.visitor(request, peer),
+    request,
+    peer,
+  })
+
+  const arrive = ({ address, request }: Source, sender: Sender, sent: unknown): Arrival => ({
+    sender,
+    address,
+    userAgent: request.headers.get('user-agent') ?? '',
+    sent,
+    receivedAt: parts.now(),
+  })
+
+  function judgeEnvelope(envelope: unknown, arrival: Arrival, mayBeTooLarge: boolean): Judged {
+    const given = asObject(envelope)
+    if (!given) return invalidEvent('', 'Expected {id, at, payload}')
+    if (isAsk(given)) {
+      const id = idOf(given)
+      return id ? { ok: true, id } : invalidEvent('id', 'Expected a UUID')
+    }
+    if (mayBeTooLarge && bytesOf(given.payload) > MAX_EVENT_BYTES)
+      return {
+        ok: false,
+        status: 413,
+        message: `Expected an event of at most ${MAX_EVENT_BYTES} bytes`,
+      }
+    return judge(given.id ?? undefined, given.at, given.payload, arrival)
+  }
+
+  /** Completes one payload, checks it, and makes of it what the log keeps. */
+  function judge(id: unknown, at: unknown, payload: unknown, arrival: Arrival): JudgedEvent {
+    const { sender, address, userAgent, sent, receivedAt } = arrival
+    const { customer, isServer } = sender
+    if (id !== undefined && !(typeof id === 'string' && UUID.test(id)))
+      return invalidEvent('id', 'Expected a UUID')
+    const given = asObject(payload)
+    if (!given) return invalidEvent('', 'Expected an object with the event’s fields')
+    if (!isServer || isMissing(given.remote_addr)) given.remote_addr = address
+    if (isMissing(given.http_user_agent, MAX_AGENT_CHARACTERS)) given.http_user_agent = userAgent
+    const operation = findOperation(given, customer.operations, customer.config.eventPrefix)
+    const checked = validate(operation, given)
+    if (!checked.ok) return invalid('The event is invalid', checked.error.issues)
+    const event = {
+      customer: customer.customerId,
+      id: id ?? makeEventId(receivedAt),
+      at: correctedAt(`${customer.customerId} ${checked.payload.did}`, at, sent, receivedAt),
+      receivedAt,
+      operation,
+      event: checked.payload.event,
+      did: checked.payload.did,
+      bot: isBot(checked.payload.http_user_agent),
+      payload: JSON.stringify(checked.payload),
+    }
+    return { ok: true, event, id: event.id, isIgnored: !isServer && customer.isIgnored(address) }
+  }
+
+  function refused(refusal: Refusal): Response {
+    metrics.refused(refusal.status)
+    return refuse(refusal, OPEN_HEADERS)
+  }
+
+  const refusedOne = (refusal: Refusal, { url }: Request): Response =>
+    refused({ ...refusal, id: eventIdOf(url) })
+
+  return { collectOne, collectBatch }
+}
+
+const invalidEvent = (path: string, message: string): Refusal =>
+  invalid('The event is invalid', [{ path, message }])
+
+/**
+ * The body of a batch's answer. What a stranger sends must not cost more to answer than to send: where the
+ * verdicts are larger than the batch, their issues are left out, then their messages too, then the whole batch
+ * is refused. Its size does not depend on `missing`.
+ *
+ * @param missing The ids asked about that are not stored.
+ */
+function writeVerdicts(
+  judged: readonly Judged[],
+  events: readonly unknown[],
+  maxBytes: number,
+  missing: ReadonlySet<string> = new Set(),
+): { readonly ok: true; readonly text: string } | Refusal {
+  const write = (toDetails: (refusal: Refusal) => Partial<Verdict>) =>
+    JSON.stringify({
+      results: judged.map(
+        (one, i): Verdict =>
+          one.ok
+            ? {
+                id: one.id,
+                status: !one.event && missing.has(one.id) ? 404 : 200,
+                ...(one.event && one.isIgnored && { ignored: true as const }),
+              }
+            : { id: idOf(events[i]), status: one.status, ...toDetails(one) },
+      ),
+    })
+  for (const toDetails of [
+    ({ message, issues }: Refusal) => ({ message, ...(issues && { issues }) }),
+    ({ message }: Refusal) => ({ message }),
+    () => ({}),
+  ]) {
+    const text = write(toDetails)
+    if (Buffer.byteLength(text) <= maxBytes) return { ok: true, text }
+  }
+  return invalid('The batch is invalid', [
+    { path: 'events', message: 'Expected events of the form {id, at, payload}' },
+  ])
+}
+
+/** What a batch takes of the limits on events. */
+const costOf = (events: number, asks: number): number => events + Math.ceil(asks / ASKS_PER_EVENT)
+
+const numberOf = (text: string | null): number => (text ? Number(text) : Number.NaN)
+
+const asObject = (value: unknown): Record<string, unknown> | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined
+
+/** Absent or blank. A user agent also where what is kept of it is blank: the page does not cut it. */
+const isMissing = (value: unknown, maxCharacters?: number): boolean =>
+  value === undefined ||
+  value === null ||
+  (typeof value === 'string' && !value.slice(0, maxCharacters).trim())
+
+/** What a payload weighs as JSON, bytes. */
+const bytesOf = (payload: unknown): number => Buffer.byteLength(JSON.stringify(payload ?? null))
+
+/** An envelope without `payload` is the question whether its event is stored. */
+const isAsk = (envelope: unknown): boolean => {
+  const given = asObject(envelope)
+  return given !== undefined && given.payload === undefined
+}
+
+/** The id by which a refused event's sender knows it; what is none is not repeated to it. */
+function idOf(envelope: unknown): string {
+  const id = asObject(envelope)?.id
+  return typeof id === 'string' && UUID.test(id) ? id : ''
+}
+
+/** A longer user agent is none that visitors share: it is looked at up to here and not remembered. */
+const MAX_AGENT_LENGTH = 1_000
+
+/** isbot runs a large expression; a shop's visitors share a few hundred user agents. */
+function rememberBots(max = 1_000): (userAgent: string) => boolean {
+  const known = new Map<string, boolean>()
+  return (userAgent) => {
+    if (userAgent.length > MAX_AGENT_LENGTH) return isbot(userAgent.slice(0, MAX_AGENT_LENGTH))
+    const before = known.get(userAgent)
+    if (before !== undefined) return before
+    if (known.size >= max) known.clear()
+    const bot = isbot(userAgent)
+    known.set(userAgent, bot)
+    return bot
+  }
+}

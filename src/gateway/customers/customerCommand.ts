@@ -1,0 +1,326 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { validate } from '../../contract/index.ts'
+import { MAX_LIMIT } from '../http/limits.ts'
+import { readOrigin } from '../http/origins.ts'
+import { type Done, type Fault, failed, misused, told } from '../lib/command.ts'
+import type { Settings } from '../settings.ts'
+import { findMismatch } from '../sqlite/dataCommand.ts'
+import { prepareDataFolder } from '../sqlite/dataFolder.ts'
+import { findExcess } from './configBounds.ts'
+import type { CustomerFault } from './customerRow.ts'
+import {
+  type Customer,
+  type CustomerChange,
+  type Customers,
+  createCustomers,
+  isRestKey,
+  REST_KEY_RULE,
+} from './customers.ts'
+import { MAX_IGNORED, readIgnored } from './ignored.ts'
+import { readPublicConfig } from './publicConfig.ts'
+
+/** Options of `shoptrail customer …`, as they were typed. */
+export type CustomerOptions = {
+  readonly origin?: string[] | undefined
+  readonly name?: string | undefined
+  readonly config?: string | undefined
+  readonly id?: string | undefined
+  readonly key?: string | undefined
+  readonly 'tracking-key'?: string | undefined
+  readonly 'daily-events'?: string | undefined
+  readonly 'daily-bytes'?: string | undefined
+  readonly ignore?: string[] | undefined
+  readonly yes?: boolean | undefined
+}
+
+/** What stands behind `customer`, each with the options it takes. */
+export const VERBS: ReadonlyMap<string, readonly string[]> = new Map([
+  [
+    'add',
+    ['origin', 'name', 'config', 'daily-events', 'daily-bytes', 'ignore', 'id', 'tracking-key'],
+  ],
+  ['list', []],
+  ['set', ['origin', 'name', 'config', 'daily-events', 'daily-bytes', 'ignore']],
+  ['rotate', ['key']],
+  ['remove', ['yes']],
+])
+
+/**
+ * `customer add | list | set | rotate | remove`. A gateway that runs over the same data sees the change
+ * within a second.
+ *
+ * @param words What stands behind `customer`, the first one of VERBS.
+ * @param ownRestKey The secret key of a customer that is added, where it brings one along. It never
+ * comes in `words`: every user of a machine can read the command lines of all.
+ * @throws Error when the data can not be opened.
+ */
+export function runCustomer(
+  words: readonly string[],
+  options: CustomerOptions,
+  settings: Settings,
+  ownRestKey?: string,
+): Done {
+  const [verb, id, ...more] = words
+  const takesId = verb !== 'add' && verb !== 'list'
+  if (more.length > 0 || (id !== undefined && !takesId))
+    return misused(`customer ${verb} takes no ${takesId ? more[0] : id}`)
+  if (takesId && !id) return misused(`Whose? customer ${verb} ID`)
+  const read = readChange(options)
+  if (!read.ok) return read
+  const folder = resolve(settings.dataDir)
+  prepareDataFolder(folder)
+  const mismatch = findMismatch(folder)
+  if (mismatch) return failed(mismatch)
+  const file = join(folder, 'customers.db')
+  // Only the first customer makes the file: a wrong DATA_DIR stays as empty as it is.
+  if (verb !== 'add' && !existsSync(file))
+    return verb === 'list' ? told(...list([], settings)) : failed(notThere(id, folder))
+  const customers = createCustomers(file)
+  try {
+    if (verb === 'add') return add(customers, read.asked, options, settings, ownRestKey)
+    if (verb === 'list') return told(...list(customers.list(), settings))
+    if (!customers.find(id as string)) return failed(notThere(id, folder))
+    return changeOne(customers, verb as string, id as string, read.asked, options, settings)
+  } finally {
+    customers.close()
+  }
+}
+
+const notThere = (id: string | undefined, folder: string): string =>
+  `There is no customer ${id} in ${folder}`
+
+function add(
+  customers: Customers,
+  asked: Asked,
+  { id: customerId, 'tracking-key': trackingKey }: CustomerOptions,
+  settings: Settings,
+  ownRestKey: string | undefined,
+): Done {
+  if (!asked.origins) return misused('Which pages may send events? --origin https://shop.example')
+  if (customerId !== undefined && !/^[\w.-]{1,64}$/.test(customerId))
+    return misused('Expected an --id of 1 to 64 letters, digits, dots, hyphens and underscores')
+  if (trackingKey !== undefined && !isTrackingKey(trackingKey))
+    return misused('Expected a --tracking-key of 6 to 20 characters, without spaces at its ends')
+  if (ownRestKey !== undefined && !isRestKey(ownRestKey))
+    return misused(`Expected in REST_KEY a key of ${REST_KEY_RULE}`)
+  const change = toChange(asked, {})
+  if (!change.ok) return change
+  const { customer, restKey } = customers.add({
+    ...change.change,
+    ...(customerId && { customerId }),
+    ...(trackingKey && { trackingKey }),
+    ...(ownRestKey && { restKey: ownRestKey }),
+  })
+  const base = settings.publicUrl ?? `http://localhost:${settings.port || 'PORT'}`
+  const script = `${base}/t/j/${encodeURIComponent(customer.trackingKey)}`
+  return told(
+    ...[
+      `customerId   ${customer.customerId}`,
+      `trackingKey  ${customer.trackingKey}`,
+      `restKey      ${ownRestKey ? '(the one in REST_KEY)' : restKey}`,
+      '',
+      'The restKey is a secret of your servers. It is not kept and can not be shown again.',
+      `The customer is kept in ${resolve(settings.dataDir)}.`,
+      `In the shop's pages: <script async src="${script}"></script>`,
+      settings.publicUrl
+        ? `(${base} is the PUBLIC_URL of the settings.)`
+        : `(${base} is this machine alone; elsewhere the address of your gateway stands there. PUBLIC_URL sets it.)`,
+    ],
+  )
+}
+
+const isTrackingKey = (trackingKey: string): boolean =>
+  trackingKey === trackingKey.trim() && validate('serveJavascript', { trackingKey }).ok
+
+function changeOne(
+  customers: Customers,
+  verb: string,
+  id: string,
+  asked: Asked,
+  { key, yes }: CustomerOptions,
+  settings: Settings,
+): Done {
+  if (verb === 'set' && Object.keys(asked).length === 0)
+    return misused(
+      'Set what? --origin, --name, --config, --daily-events, --daily-bytes or --ignore',
+    )
+  if (verb === 'rotate' && key !== 'rest' && key !== 'tracking')
+    return misused('Which key? --key rest or --key tracking')
+  const customer = customers.find(id) as Customer
+  if (verb === 'remove') {
+    if (!yes)
+      return misused(
+        `This takes the keys of ${id} away: its pages can send nothing any more. Its events stay; its id and tracking key can never be used again. To confirm: npx shoptrail customer remove ${id} --yes`,
+      )
+    customers.remove(id)
+    return told(`Removed ${id}`)
+  }
+  if (verb === 'set') {
+    // As it is stored: what is wrong in it can be taken out by its name.
+    const change = toChange(asked, readObject(customer.configText) ?? {})
+    if (!change.ok) return change
+    return told(...linesOf([customers.change(id, change.change) as Customer], settings))
+  }
+  const made = customers.rotate(id, key as 'rest' | 'tracking')
+  return key === 'rest'
+    ? told(
+        `restKey  ${made}`,
+        '',
+        'The old one does not work any more. This one can not be shown again.',
+      )
+    : told(
+        `trackingKey  ${made}`,
+        '',
+        'Pages with the old one send nothing until their tag is changed.',
+      )
+}
+
+/** What was asked for; of the configuration only the settings that were named. */
+type Asked = {
+  readonly name?: string
+  readonly origins?: string[]
+  readonly config?: Readonly<Record<string, unknown>>
+  readonly dailyEvents?: number | null
+  readonly dailyBytes?: number | null
+  readonly ignored?: string[]
+}
+
+function readChange(
+  options: CustomerOptions,
+): { readonly ok: true; readonly asked: Asked } | Fault {
+  const { origin, name, config } = options
+  const origins: string[] = []
+  for (const text of origin ?? []) {
+    const read = readOrigin(text)
+    if (!read.ok) return misused(`${text} is no origin: ${read.message}`)
+    origins.push(read.origin)
+  }
+  const settings = config === undefined ? undefined : readObject(config)
+  if (config !== undefined && !settings)
+    return misused(
+      `--config is not a JSON object: ${config}`,
+      `  Expected such as --config '{"ga4":true}', in single quotes, since the shell takes double ones away`,
+      `  (Windows: --config "{\\"ga4\\":true}")`,
+    )
+  const quotas = readQuotas(options)
+  if (!quotas.ok) return quotas
+  const ignored = readIgnoredOnes(options.ignore)
+  if (!ignored.ok) return ignored
+  return {
+    ok: true,
+    asked: {
+      ...(name !== undefined && { name }),
+      ...(origin && { origins }),
+      ...(settings && { config: settings }),
+      ...quotas.asked,
+      ...ignored.asked,
+    },
+  }
+}
+
+/** A number, or `default`: null, which takes the customer's own one away. */
+function readQuotas(
+  options: CustomerOptions,
+): { readonly ok: true; readonly asked: Asked } | Fault {
+  const asked: { dailyEvents?: number | null; dailyBytes?: number | null } = {}
+  for (const [option, field] of [
+    ['daily-events', 'dailyEvents'],
+    ['daily-bytes', 'dailyBytes'],
+  ] as const) {
+    const text = options[option]
+    if (text === undefined) continue
+    const quota = text === 'default' ? null : Number(text)
+    if (quota !== null && (!/^\d{1,15}$/.test(text) || quota < 1 || quota > MAX_LIMIT))
+      return misused(
+        `Expected --${option} as a whole number from 1 to ${MAX_LIMIT}, or default: ${text}`,
+      )
+    asked[field] = quota
+  }
+  return { ok: true, asked }
+}
+
+/** Addresses and networks, or only `none`: an empty list. */
+function readIgnoredOnes(
+  texts: readonly string[] | undefined,
+): { readonly ok: true; readonly asked: Asked } | Fault {
+  if (!texts) return { ok: true, asked: {} }
+  const ignored = new Set<string>()
+  for (const text of `${texts}` === NO_ADDRESSES ? [] : texts) {
+    const read = readIgnored(text)
+    if (!read.ok) return misused(`--ignore ${text}: ${read.message}`)
+    ignored.add(read.entry)
+  }
+  return ignored.size > MAX_IGNORED
+    ? misused(`Expected at most ${MAX_IGNORED} times --ignore: name networks in place of addresses`)
+    : { ok: true, asked: { ignored: [...ignored] } }
+}
+
+/** Takes the list of ignored addresses away. */
+const NO_ADDRESSES = 'none'
+
+function readObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isObject ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The settings that were named go over those there are; null takes one away. */
+function toChange(
+  { config, ...rest }: Asked,
+  before: Readonly<Record<string, unknown>>,
+): { readonly ok: true; readonly change: CustomerChange } | Fault {
+  if (!config) return { ok: true, change: rest }
+  const merged = Object.entries({ ...before, ...config }).filter(([, value]) => value !== null)
+  const checked = readPublicConfig(Object.fromEntries(merged))
+  const issues = checked.ok ? findExcess(checked.config) : checked.issues
+  if (checked.ok && issues.length === 0)
+    return { ok: true, change: { ...rest, config: checked.config } }
+  const faults = issues.map(({ path, message }) =>
+    path ? `  ${path}: ${message}` : `  ${message}`,
+  )
+  return misused('--config is invalid:', ...faults)
+}
+
+const list = (customers: readonly Customer[], settings: Settings): string[] =>
+  customers.length === 0
+    ? [
+        `There are no customers in ${resolve(settings.dataDir)} yet: npx shoptrail customer add --origin https://shop.example`,
+      ]
+    : linesOf(customers, settings)
+
+function linesOf(customers: readonly Customer[], { limits }: Settings): string[] {
+  return customers.flatMap((customer, i) => {
+    const { customerId, name, trackingKey, origins, configText, faults } = customer
+    const { dailyEvents, dailyBytes, ignored } = customer
+    return [
+      ...(i > 0 ? [''] : []),
+      `${customerId}${name && ` (${name})`}`,
+      `  trackingKey  ${trackingKey}`,
+      `  origins      ${origins.join(' ') || 'none'}`,
+      `  config       ${configText}`,
+      `  daily quota  ${quota(dailyEvents, limits.daily.events, 'events')}, ${quota(dailyBytes, limits.daily.bytes, 'bytes')}`,
+      ...(ignored.length > 0 ? [`  ignored      ${ignored.join(' ')}`] : []),
+      ...faults.map(
+        ({ part, reason }) =>
+          `  UNUSABLE     ${part}: ${reason}. It is answered 503. ${mend(customerId)[part]}`,
+      ),
+    ]
+  })
+}
+
+/** One quota of a customer, and whether it is its own. */
+const quota = (own: number | undefined, byDefault: number, unit: string): string =>
+  `${(own ?? byDefault).toLocaleString('en')} ${unit}${own === undefined ? ' (default)' : ''}`
+
+/** What makes usable again what is not. */
+const mend = (id: string): Record<CustomerFault['part'], string> => ({
+  config: `Set what is named, or take it away with null: npx shoptrail customer set ${id} --config '{…}'`,
+  origins: `Name them again: npx shoptrail customer set ${id} --origin ORIGIN`,
+  ignored: `Name them again: npx shoptrail customer set ${id} --ignore ADDRESS, or none`,
+  restKey: `Make a new one: npx shoptrail customer rotate ${id} --key rest`,
+})

@@ -1,0 +1,110 @@
+import type { TrackingOperation } from '../../contract/index.ts'
+import type { Customer } from './customers.ts'
+import { createIsIgnored, readIgnored } from './ignored.ts'
+import { HASH_BYTES } from './keys.ts'
+import { type PublicConfig, readPublicConfig } from './publicConfig.ts'
+
+/** A customer as its row in customers.db. */
+export type CustomerRow = {
+  readonly customer_id: string
+  readonly name: string
+  readonly tracking_key: string
+  readonly rest_key_hash: Buffer
+  /** JSON: a list of origins. */
+  readonly origins: string
+  /** JSON: a PublicConfig. */
+  readonly config: string
+  readonly created_at: number
+  /** Null where the settings' quota holds. */
+  readonly daily_events: number | null
+  readonly daily_bytes: number | null
+  /** JSON: a list of addresses and networks. Null where there is none. */
+  readonly ignored: string | null
+}
+
+/** A part of a customer that can not be used as it is stored. */
+export type CustomerFault = {
+  readonly part: 'origins' | 'config' | 'restKey' | 'ignored'
+  /** For the operator. Not for strangers, since it may quote what is stored. */
+  readonly reason: string
+}
+
+type Read<Value> = { readonly value: Value; readonly reason?: string }
+
+/**
+ * Reads a row. A row that is damaged or was written by a newer version gives a customer with faults instead of an
+ * error, so that the list and the other customers are not affected.
+ */
+export function toCustomer(row: CustomerRow): Customer {
+  const origins = readOrigins(row.origins)
+  const config = readConfig(row.config)
+  const restKey = row.rest_key_hash.length === HASH_BYTES ? undefined : 'Expected the hash of a key'
+  const ignored = readIgnoredList(row.ignored ?? '[]')
+  const faults: CustomerFault[] = [
+    ...(config.reason ? [{ part: 'config' as const, reason: config.reason }] : []),
+    ...(origins.reason ? [{ part: 'origins' as const, reason: origins.reason }] : []),
+    ...(ignored.reason ? [{ part: 'ignored' as const, reason: ignored.reason }] : []),
+    ...(restKey ? [{ part: 'restKey' as const, reason: restKey }] : []),
+  ]
+  return {
+    customerId: row.customer_id,
+    name: row.name,
+    trackingKey: row.tracking_key,
+    origins: origins.value,
+    config: config.value,
+    configText: row.config,
+    operations: new Map(
+      Object.entries(config.value.events ?? {}).map(([operation, name]) => [
+        name as string,
+        operation as TrackingOperation,
+      ]),
+    ),
+    // A hash that no key has.
+    restKeyHash: restKey ? Buffer.alloc(HASH_BYTES) : row.rest_key_hash,
+    createdAt: row.created_at,
+    dailyEvents: row.daily_events ?? undefined,
+    dailyBytes: row.daily_bytes ?? undefined,
+    ignored: ignored.value,
+    isIgnored: createIsIgnored(ignored.value),
+    faults,
+  }
+}
+
+function readOrigins(text: string): Read<readonly string[]> {
+  const value = readJson(text)
+  if (value === undefined) return { value: [], reason: 'It is not JSON' }
+  return Array.isArray(value) && value.every((origin) => typeof origin === 'string')
+    ? { value }
+    : { value: [], reason: 'Expected a list of origins' }
+}
+
+function readIgnoredList(text: string): Read<readonly string[]> {
+  const value = readJson(text)
+  if (value === undefined) return { value: [], reason: 'It is not JSON' }
+  const isGood = (entry: unknown) => typeof entry === 'string' && readIgnored(entry).ok
+  return Array.isArray(value) && value.every(isGood)
+    ? { value }
+    : { value: [], reason: 'Expected a list of addresses and networks' }
+}
+
+function readConfig(text: string): Read<PublicConfig> {
+  const value = readJson(text)
+  if (value === undefined) return { value: {}, reason: 'It is not JSON' }
+  if (Array.isArray(value)) return { value: {}, reason: 'Expected an object' }
+  const read = readPublicConfig(value)
+  if (read.ok) return { value: read.config }
+  return {
+    value: {},
+    reason: read.issues
+      .map(({ path, message }) => (path ? `${path}: ${message}` : message))
+      .join('; '),
+  }
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,226 @@
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { makeFolder } from '../../test/gateway.ts'
+import { addDemoCustomer, DEMO_CUSTOMER_ID } from '../demo.ts'
+import { openDatabase } from '../sqlite/database.ts'
+import { createCustomers, hasRestKey } from './customers.ts'
+import { hashSecret } from './keys.ts'
+
+const folder = makeFolder()
+afterAll(() => rmSync(folder, { recursive: true }))
+
+let files = 0
+const nextFile = () => join(folder, `${++files}.db`)
+
+test('a customer gets keys of its own, and is found by id and by tracking key', () => {
+  const customers = createCustomers(nextFile(), () => 42)
+  const { customer, restKey } = customers.add({ name: 'Shop', origins: ['https://shop.example'] })
+  // Some clients upper-case what their user typed in. 5 bits a character.
+  expect(customer.customerId).toMatch(/^[A-Z2-7]{11}$/)
+  expect(customer.trackingKey).toMatch(/^[A-Z2-7]{9}$/)
+  expect(restKey).toMatch(/^[A-Z2-7]{52}$/)
+  expect(customer).toMatchObject({ name: 'Shop', origins: ['https://shop.example'], createdAt: 42 })
+  expect(customers.find(customer.customerId)).toEqual(customer)
+  expect(customers.findByTrackingKey(customer.trackingKey)).toEqual(customer)
+  expect(customers.findByTrackingKey('NOTHING1')).toBeUndefined()
+  expect(customers.list()).toEqual([customer])
+  customers.close()
+})
+
+test('keys and ids of every older form stay valid', () => {
+  const customers = createCustomers(nextFile())
+  const old = {
+    customerId: 'k3v9x0q1ab',
+    trackingKey: 'A1B2C3D0',
+    restKey: 'hT3_-x9Qa0ZcVbNm1L2kJhGfDsApOiUyTrEwQzXcVbN',
+  }
+  const { customer, restKey } = customers.add(old)
+  expect(customers.find(old.customerId)).toEqual(customer)
+  expect(customers.findByTrackingKey(old.trackingKey)).toEqual(customer)
+  expect(restKey).toBe(old.restKey)
+  expect(hasRestKey(customer, old.restKey)).toBe(true)
+  expect(customers.rotate(old.customerId, 'rest')).toMatch(/^[A-Z2-7]{52}$/)
+  expect(customers.rotate(old.customerId, 'tracking')).toMatch(/^[A-Z2-7]{9}$/)
+  customers.close()
+})
+
+test('the restKey is recognised, and not in the file', () => {
+  const file = nextFile()
+  const customers = createCustomers(file)
+  const { customer, restKey } = customers.add()
+  expect(hasRestKey(customer, restKey)).toBe(true)
+  expect(hasRestKey(customer, `${restKey}x`)).toBe(false)
+  expect(hasRestKey(customer, '')).toBe(false)
+  customers.close()
+  expect(readFileSync(file).includes(restKey)).toBe(false)
+})
+
+test('a restKey that is brought along is recognised, kept as a hash, and ends with the next one', () => {
+  const file = nextFile()
+  const customers = createCustomers(file)
+  const { customer, restKey } = customers.add({ restKey: 'REST-KEY-00000001' })
+  expect(restKey).toBe('REST-KEY-00000001')
+  expect(hasRestKey(customer, 'REST-KEY-00000001')).toBe(true)
+  customers.rotate(customer.customerId, 'rest')
+  expect(hasRestKey(customers.find(customer.customerId) ?? customer, 'REST-KEY-00000001')).toBe(
+    false,
+  )
+  const shortest = '0123456789abcdef'
+  for (const none of ['', ' ', shortest.slice(1), ` ${shortest}`, `${shortest}\n`, 'x'.repeat(257)])
+    expect(() => customers.add({ restKey: none })).toThrow(
+      'Expected a restKey of 16 to 256 characters, without white space at its ends',
+    )
+  expect(() => customers.add({ restKey: '😀'.repeat(15) })).toThrow('16 to 256 characters')
+  expect(customers.list()).toHaveLength(1)
+  customers.add({ restKey: shortest })
+  const longest = customers.add({ restKey: 'x'.repeat(256) })
+  expect(hasRestKey(longest.customer, 'x'.repeat(256))).toBe(true)
+  customers.close()
+  expect(readFileSync(file).includes('REST-KEY-00000001')).toBe(false)
+})
+
+test('ignored addresses are kept, changed and removed with their customer', () => {
+  const file = nextFile()
+  const customers = createCustomers(file)
+  const { customerId } = customers.add({ ignored: ['203.0.113.7'] }).customer
+  const isIgnored = () => customers.find(customerId)?.isIgnored('203.0.113.7')
+  expect(isIgnored()).toBe(true)
+  customers.change(customerId, { name: 'Shop' })
+  expect(isIgnored()).toBe(true)
+  customers.change(customerId, { ignored: [] })
+  expect(isIgnored()).toBe(false)
+  expect(customers.find(customerId)?.ignored).toEqual([])
+
+  const database = openDatabase(file)
+  const count = () => database.prepare('SELECT count(*) FROM ignored').pluck().get()
+  for (const [addresses, reason] of [
+    ['["203.0.113.7"', 'It is not JSON'],
+    ['["office.example"]', 'Expected a list of addresses and networks'],
+    ['{}', 'Expected a list of addresses and networks'],
+  ]) {
+    database.prepare('UPDATE ignored SET addresses = ?').run(addresses)
+    expect(customers.find(customerId)).toMatchObject({
+      ignored: [],
+      faults: [{ part: 'ignored', reason }],
+    })
+  }
+  expect(count()).toBe(1)
+  customers.remove(customerId)
+  expect(count()).toBe(0)
+  database.close()
+  customers.close()
+})
+
+test('a shorter restKey of earlier days keeps working', () => {
+  const file = nextFile()
+  const customers = createCustomers(file)
+  const { customerId } = customers.add().customer
+  const database = openDatabase(file)
+  database.prepare('UPDATE customers SET rest_key_hash = ?').run(hashSecret('old'))
+  database.close()
+  const customer = customers.find(customerId)
+  expect(customer && hasRestKey(customer, 'old')).toBe(true)
+  customers.close()
+})
+
+test('an id or a tracking key is taken once', () => {
+  const customers = createCustomers(nextFile())
+  customers.add({ customerId: 'a', trackingKey: 'TAKEN123' })
+  expect(() => customers.add({ customerId: 'a' })).toThrow('exists')
+  expect(() => customers.add({ trackingKey: 'TAKEN123' })).toThrow('TAKEN123 is another customer’s')
+  customers.close()
+})
+
+test('the id and the tracking keys of a removed customer are never given again', () => {
+  const file = nextFile()
+  const customers = createCustomers(file)
+  customers.add({ customerId: 'a', trackingKey: 'FIRST123' })
+  const second = customers.rotate('a', 'tracking') as string
+  expect(() => customers.add({ trackingKey: 'FIRST123' })).toThrow('was a tracking key of a')
+  expect(customers.isRetired('a')).toBe(false)
+  customers.remove('a')
+  expect(customers.isRetired('a')).toBe(true)
+  customers.close()
+
+  const again = createCustomers(file)
+  expect(() => again.add({ customerId: 'a' })).toThrow('a was the id of a customer')
+  for (const trackingKey of ['FIRST123', second])
+    expect(() => again.add({ trackingKey })).toThrow(`${trackingKey} was a tracking key of a`)
+  expect(again.list()).toEqual([])
+  // An id and a tracking key are different things.
+  again.add({ customerId: 'FIRST123' })
+  again.close()
+})
+
+test('a new key ends the old one at once', () => {
+  const customers = createCustomers(nextFile())
+  const { customer, restKey } = customers.add()
+  const { customerId, trackingKey } = customer
+  customers.findByTrackingKey(trackingKey)
+  const nextTracking = customers.rotate(customerId, 'tracking') as string
+  expect(customers.findByTrackingKey(trackingKey)).toBeUndefined()
+  expect(customers.findByTrackingKey(nextTracking)?.customerId).toBe(customerId)
+  const nextRest = customers.rotate(customerId, 'rest') as string
+  const now = customers.findByTrackingKey(nextTracking)
+  expect(now && hasRestKey(now, restKey)).toBe(false)
+  expect(now && hasRestKey(now, nextRest)).toBe(true)
+  expect(customers.rotate('nobody', 'rest')).toBeUndefined()
+  customers.close()
+})
+
+test('a change leaves the rest as it is', () => {
+  const customers = createCustomers(nextFile())
+  const { customer } = customers.add({ name: 'Before', origins: ['https://a.example'] })
+  const config = { events: { addToCart: 'basket' } }
+  const changed = customers.change(customer.customerId, { config })
+  expect(changed).toMatchObject({ name: 'Before', origins: ['https://a.example'], config })
+  expect([...(changed?.operations ?? [])]).toEqual([['basket', 'addToCart']])
+  expect(customers.change('nobody', { name: 'x' })).toBeUndefined()
+  customers.close()
+})
+
+test('a removed customer is gone', () => {
+  const customers = createCustomers(nextFile())
+  const { customer } = customers.add()
+  customers.findByTrackingKey(customer.trackingKey)
+  expect(customers.remove(customer.customerId)).toBe(true)
+  expect(customers.remove(customer.customerId)).toBe(false)
+  expect(customers.findByTrackingKey(customer.trackingKey)).toBeUndefined()
+  customers.close()
+})
+
+test('what another process changes is seen within half a second', () => {
+  const file = nextFile()
+  let clock = 0
+  const gateway = createCustomers(file, () => clock)
+  const command = createCustomers(file)
+  const { customer } = command.add({ name: 'Before' })
+  expect(gateway.findByTrackingKey(customer.trackingKey)?.name).toBe('Before')
+  command.change(customer.customerId, { name: 'After' })
+  expect(gateway.findByTrackingKey(customer.trackingKey)?.name).toBe('Before')
+  clock += 500
+  expect(gateway.findByTrackingKey(customer.trackingKey)?.name).toBe('After')
+  command.remove(customer.customerId)
+  clock += 500
+  expect(gateway.findByTrackingKey(customer.trackingKey)).toBeUndefined()
+  gateway.close()
+  command.close()
+})
+
+test('the same customer is the same object until something changes', () => {
+  const customers = createCustomers(nextFile())
+  const { trackingKey } = customers.add().customer
+  expect(customers.findByTrackingKey(trackingKey)).toBe(customers.findByTrackingKey(trackingKey))
+  customers.close()
+})
+
+test('the demo customer is made once', () => {
+  const customers = createCustomers(nextFile())
+  const restKey = addDemoCustomer(customers)
+  const demo = customers.find(DEMO_CUSTOMER_ID)
+  expect(demo).toMatchObject({ trackingKey: 'DEMOSHOP', origins: ['loopback'] })
+  expect(demo && restKey && hasRestKey(demo, restKey)).toBe(true)
+  expect(addDemoCustomer(customers)).toBeUndefined()
+  customers.close()
+})

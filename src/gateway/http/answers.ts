@@ -1,0 +1,75 @@
+import { type Issue, UUID } from '../../contract/index.ts'
+import { readQuery } from './query.ts'
+
+/** Why a request, or one event of a batch, is refused. */
+export type Refusal = {
+  readonly ok: false
+  readonly status: number
+  readonly message: string
+  readonly issues?: readonly Issue[]
+  /** The id of the one event that was sent: the page takes a verdict that names it as final. */
+  readonly id?: string | undefined
+  /** When the same may be sent again, whole seconds: the header Retry-After. */
+  readonly retryAfterSeconds?: number
+}
+
+/**
+ * The refusal of an invalid payload: 422 with every fault.
+ *
+ * @param message What is invalid; the answer adds the first fault, since many clients show nothing else.
+ * @param issues At least one.
+ */
+export function invalid(message: string, issues: readonly Issue[]): Refusal {
+  const { path, message: fault } = issues[0] as Issue
+  const first = path ? `${path}: ${fault}` : fault
+  return { ok: false, status: 422, message: `${message}: ${first}`, issues }
+}
+
+/** Headers of every JSON answer. */
+export const JSON_HEADERS = {
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+}
+
+/**
+ * Headers of every JSON answer under /t: any page may read the verdict, errors too. No cookies are used
+ * there; the list of origins is enforced on the request.
+ */
+export const OPEN_HEADERS = {
+  ...JSON_HEADERS,
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': 'Retry-After',
+}
+
+/** The headers for an answer to a path: open under /t, closed elsewhere. */
+export const headersFor = (path: string): Record<string, string> =>
+  path === '/t' || path.startsWith('/t/') ? OPEN_HEADERS : JSON_HEADERS
+
+/** A JSON answer. */
+export const answer = (
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = JSON_HEADERS,
+): Response => new Response(JSON.stringify(body), { status, headers })
+
+/** A JSON error: `{"id"?, "message", "issues"?}`. */
+export const refuse = (
+  { status, message, issues, id, retryAfterSeconds }: Omit<Refusal, 'ok'>,
+  headers: Record<string, string> = JSON_HEADERS,
+): Response =>
+  answer(
+    status,
+    { id, message, issues },
+    retryAfterSeconds === undefined
+      ? headers
+      : { ...headers, 'retry-after': `${retryAfterSeconds}` },
+  )
+
+/** The id in the query of POST /t/r; undefined where it is no UUID, and for every other path. */
+export function eventIdOf(url: string): string | undefined {
+  const start = url.indexOf('?')
+  if (start < 0 || !url.slice(0, start).endsWith('/t/r')) return undefined
+  const id = readQuery(url)('id')
+  return id && UUID.test(id) ? id : undefined
+}

@@ -1,0 +1,112 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { LimitName } from '../collect/admission.ts'
+import type { Outcome } from '../collect/eventLog.ts'
+import type { CloseReason } from './connections.ts'
+import type { Limited } from './rateLimit.ts'
+
+/** What the gateway counts; a line in the log an event would cost more than the event. */
+export type Metrics = {
+  event(outcome: Outcome, bot: boolean): void
+  /** An event that was acknowledged and not stored, since its customer ignores the address. */
+  ignored(): void
+  /** An id that a page asked about before sending its event again. */
+  asked(isStored: boolean): void
+  /** An event, or a whole request, that was not taken, by the status of its answer. */
+  refused(status: number): void
+  /** A connection that was closed to keep a bound. */
+  connectionClosed(reason: CloseReason): void
+  /** A request that a limit refused, by which one; it is counted by its status as well. */
+  limited(limit: LimitName, unit: Limited['unit']): void
+  commit(events: number, seconds: number): void
+  /** The text that a Prometheus server reads, and its content type. */
+  render(): Promise<{ readonly text: string; readonly type: string }>
+}
+
+/** @param depth How many events wait to be stored. */
+export function createMetrics(depth: () => number): Metrics {
+  const registers = [new Registry()]
+  const register = registers[0] as Registry
+  collectDefaultMetrics({ register })
+  const stored = new Counter({
+    name: 'events_total',
+    help: 'Events acknowledged, by whether they were new',
+    labelNames: ['outcome'],
+    registers,
+  })
+  const asked = new Counter({
+    name: 'events_asked_total',
+    help: 'Ids that pages asked about before sending an event again, by whether it was stored',
+    labelNames: ['answer'],
+    registers,
+  })
+  const bots = new Counter({
+    name: 'events_of_bots_total',
+    help: 'Events acknowledged whose user agent is a bot (they are stored, with a mark)',
+    registers,
+  })
+  const ignored = new Counter({
+    name: 'events_ignored_total',
+    help: 'Events acknowledged and not stored, since the customer ignores their address',
+    registers,
+  })
+  const refused = new Counter({
+    name: 'events_refused_total',
+    help: 'Events and requests refused, by status',
+    labelNames: ['status'],
+    registers,
+  })
+  const closed = new Counter({
+    name: 'connections_closed_total',
+    help: 'Connections closed to keep a bound: idle and slow ones made room for others, full found no room, unread took nothing of an answer, pipelined sent too many requests ahead',
+    labelNames: ['reason'],
+    registers,
+  })
+  const limited = new Counter({
+    name: 'requests_limited_total',
+    help: 'Requests answered 429 by a limit: of an address, a customer’s tracking key, its REST key (server), scripts of an address, a daily quota',
+    labelNames: ['limit', 'unit'],
+    registers,
+  })
+  const seconds = new Histogram({
+    name: 'commit_seconds',
+    help: 'Duration of a commit of the event log',
+    buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1, 5],
+    registers,
+  })
+  const size = new Histogram({
+    name: 'commit_events',
+    help: 'Events that shared a commit',
+    buckets: [1, 2, 5, 10, 20, 50, 100, 200, 512],
+    registers,
+  })
+  new Gauge({
+    name: 'events_waiting',
+    help: 'Events that wait to be stored',
+    registers,
+    collect() {
+      this.set(depth())
+    },
+  })
+  // Looking a label up costs more than counting.
+  const byOutcome = {
+    stored: stored.labels('stored'),
+    duplicate: stored.labels('duplicate'),
+  }
+
+  return {
+    event(outcome, bot) {
+      byOutcome[outcome].inc()
+      if (bot) bots.inc()
+    },
+    ignored: () => ignored.inc(),
+    asked: (isStored) => asked.labels(isStored ? 'stored' : 'missing').inc(),
+    limited: (limit, unit) => limited.labels(limit, unit).inc(),
+    refused: (status) => refused.labels(String(status)).inc(),
+    connectionClosed: (reason) => closed.labels(reason).inc(),
+    commit(events, took) {
+      seconds.observe(took)
+      size.observe(events)
+    },
+    render: async () => ({ text: await register.metrics(), type: register.contentType }),
+  }
+}

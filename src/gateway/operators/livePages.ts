@@ -1,0 +1,115 @@
+import { type EventLog, weigh } from '../collect/eventLog.ts'
+import { createPlaces } from '../http/semaphore.ts'
+import { toMessage } from './liveMessage.ts'
+
+/** Events of one customer as server-sent messages, in order of arrival. */
+export type LivePage = {
+  /** The messages, UTF-8; empty where the log has no more for now. */
+  readonly bytes: Uint8Array
+  /** Position of the last event that is in it; the position that was asked for where it is empty. */
+  readonly last: number
+  /** Whether it was cut off at a bound, so that more is there. */
+  readonly isFull: boolean
+}
+
+/** What live views read of the log. */
+export type LivePages = {
+  /**
+   * The position behind which a view begins: that of the last event the browser has, else the one in front
+   * of the newest 200.
+   *
+   * @param lastEventId 0 for none.
+   */
+  findStart(customer: string, lastEventId: number): Promise<number>
+  read(customer: string, after: number): Promise<LivePage>
+  /** Lets go of what is kept of a customer: nobody watches it any more. */
+  forget(customer: string): void
+}
+
+/** What a new viewer sees of the past. */
+const FIRST_EVENTS = 200
+/** A page ends with the event that reaches either. A view that does not read holds one page. */
+const PAGE_EVENTS = 200
+const PAGE_BYTES = 65_536
+
+type KeptPage = LivePage & {
+  readonly after: number
+  /** Where in the bytes each event ends. */
+  readonly ends: readonly { readonly seq: number; readonly end: number }[]
+}
+
+/**
+ * Reads for all live views: one at a time, the customers in turn, and after each a pause as long as the read
+ * took. An append waits for one page at most, and the views use at most half of the time of the log's thread,
+ * however many are open. The views of a customer share the page that was read last: a view whose position lies
+ * in it gets the rest of that page without a read.
+ */
+export function createLivePages(log: EventLog): LivePages {
+  const turns = createPlaces({ max: 1, maxWaiting: 0, waitMs: 0, message: 'Too many reads' })
+  /** The page that was read last, by customer. */
+  const kept = new Map<string, KeptPage>()
+
+  function findKept(customer: string, after: number): LivePage | undefined {
+    const page = kept.get(customer)
+    if (!page || after < page.after || after >= page.last) return undefined
+    const next = page.ends.findIndex(({ seq }) => seq > after)
+    const start = page.ends[next - 1]?.end ?? 0
+    return { bytes: page.bytes.subarray(start), last: page.last, isFull: page.isFull }
+  }
+
+  async function readLog(customer: string, after: number): Promise<LivePage> {
+    const records = await log.read({
+      ...{ customer, after },
+      ...{ max: PAGE_EVENTS, maxBytes: PAGE_BYTES },
+    })
+    let text = ''
+    let end = 0
+    const ends = records.map((record) => {
+      const message = toMessage(record)
+      text += message
+      end += Buffer.byteLength(message)
+      return { seq: record.seq, end }
+    })
+    const page = {
+      bytes: Buffer.from(text),
+      last: records.at(-1)?.seq ?? after,
+      isFull:
+        records.length === PAGE_EVENTS ||
+        records.reduce((sum, record) => sum + weigh(record), 0) >= PAGE_BYTES,
+    }
+    if (records.length > 0) kept.set(customer, { ...page, after, ends })
+    return page
+  }
+
+  const takeTurn = (customer: string) => turns.take(customer, { isPatient: true })
+
+  async function thenRest<T>(release: () => void, read: () => Promise<T>): Promise<T> {
+    const began = performance.now()
+    try {
+      return await read()
+    } finally {
+      setTimeout(release, performance.now() - began)
+    }
+  }
+
+  return {
+    async findStart(customer, lastEventId) {
+      const { after, newest } = await thenRest(await takeTurn(customer), () =>
+        log.findTail(customer, FIRST_EVENTS),
+      )
+      // A position ahead of the log is of another log: its data was moved away.
+      return lastEventId > 0 && lastEventId <= newest ? lastEventId : after
+    },
+    async read(customer, after) {
+      const found = findKept(customer, after)
+      if (found) return found
+      const release = await takeTurn(customer)
+      // Another view may have read the same page meanwhile.
+      const foundNow = findKept(customer, after)
+      if (!foundNow) return thenRest(release, () => readLog(customer, after))
+      release()
+      return foundNow
+    },
+    forget: (customer) => void kept.delete(customer),
+  }
+}

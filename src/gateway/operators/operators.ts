@@ -1,0 +1,226 @@
+import type { Quota } from '../collect/quota.ts'
+import { type Customer, type Customers, hasRestKey } from '../customers/customers.ts'
+import { hashSecret, isSecret } from '../customers/keys.ts'
+import type { Throttle } from '../customers/keyThrottle.ts'
+import { DEMO_CUSTOMER_ID } from '../demo.ts'
+import { type Addresses, isLocal } from '../http/address.ts'
+import { answer, JSON_HEADERS, type Refusal, refuse } from '../http/answers.ts'
+import { readJson } from '../http/body.ts'
+import { findShopOrigin } from '../http/origins.ts'
+import { readQuery } from '../http/query.ts'
+import type { ReadBody } from '../http/readBody.ts'
+import { createSessions, SESSION_SECONDS } from './sessions.ts'
+
+/** What the sign-in of the operator's pages needs of the rest of the gateway. */
+export type OperatorParts = {
+  readonly customers: Customers
+  readonly addresses: Addresses
+  /** Whether the demo customer may be seen without a key, on localhost. */
+  readonly demo: boolean
+  readonly throttle: Throttle
+  readonly quota: Quota
+  /** A monotonic clock, ms. */
+  readonly monotonicNow: () => number
+}
+
+/** A handler's context, as far as it is looked at. */
+export type Connected = { readonly env: { readonly readBody: ReadBody } }
+
+/** Why an operator may not look any more. */
+export type EndReason = 'signed_out' | 'key_changed' | 'removed'
+
+/** Who may see whom on the live view and the campaigns page: one sign-in for both. */
+export type Operators = ReturnType<typeof createOperators>
+
+const PAGE_POLICY = {
+  'default-src': "'none'",
+  'script-src': "'self'",
+  'style-src': "'self'",
+  'img-src': "'self' data:",
+  'font-src': "'self'",
+  'connect-src': "'self'",
+  'form-action': "'self'",
+  'base-uri': "'none'",
+  'frame-ancestors': "'none'",
+}
+
+/**
+ * Headers of an operator's page: it loads its own files and talks to its own gateway, nothing else.
+ *
+ * @param policy Directives that differ on this page.
+ */
+export const pageHeaders = (policy: Partial<typeof PAGE_POLICY> = {}): Record<string, string> => ({
+  'content-security-policy': Object.entries({ ...PAGE_POLICY, ...policy })
+    .map((directive) => directive.join(' '))
+    .join('; '),
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+})
+
+/** A browser sends a cookie to every port of a host, so its name says the port where there is one. */
+const COOKIE = 'shoptrail'
+/** Of a sign-in and a sign-out. */
+const MAX_LOGIN_BYTES = 4_096
+
+/** Compared where the customer is unknown, so that this takes as long as a wrong key. */
+const NOBODY = hashSecret('')
+
+/**
+ * Whom an operator may see: POST /live/login with `{customerId, restKey}`, POST /live/logout,
+ * GET /live/customers. No page of another origin can read or change any of it: no CORS header, a cookie
+ * that is SameSite=Strict, and a sign-in and a sign-out that only JSON reaches.
+ */
+export function createOperators(parts: OperatorParts) {
+  const { customers, addresses, throttle, quota, demo } = parts
+  const sessions = createSessions(parts.monotonicNow)
+
+  /**
+   * GET /live/customers: whom this operator may see, 401 where that is nobody. `origin` is the first that
+   * the customer allows by its name, so its shop; null where there is none. `quota` is what it has stored
+   * today of what it may, as QuotaUse.
+   */
+  function list(request: Request, peer: string): Response {
+    const visible = visibleTo(request, peer)
+    if (visible.length === 0) return refuse(NOT_SIGNED_IN)
+    return answer(
+      200,
+      visible.map((customer) => {
+        const { customerId, name, trackingKey, origins } = customer
+        return {
+          customerId,
+          name,
+          trackingKey,
+          demo: customerId === DEMO_CUSTOMER_ID,
+          origin: findShopOrigin(origins) ?? null,
+          quota: quota.read(customer),
+        }
+      }),
+    )
+  }
+
+  /** POST /live/login: a good restKey adds its customer to what this browser may see. */
+  async function login(request: Request, peer: string, { env }: Connected): Promise<Response> {
+    const body = await readOwnJson(request, env.readBody, MAX_LOGIN_BYTES)
+    if (!body.ok) return refuse(body)
+    const { customerId, restKey } = (body.json ?? {}) as Record<string, unknown>
+    if (typeof customerId !== 'string' || typeof restKey !== 'string')
+      return refuse({ status: 422, message: 'Expected customerId and restKey' })
+    const id = customerId.trim()
+    const customer = customers.find(id)
+    const good = customer
+      ? hasRestKey(customer, restKey.trim())
+      : isSecret(restKey, NOBODY) && false
+    if (!customer || !good) {
+      const address = addresses.visitor(request, peer)
+      return refuse(throttle.refuseWrong(address, id, 'The customer id or the REST key is wrong'))
+    }
+    const token = sessions.signIn(tokenOf(request, peer), id, customer.restKeyHash)
+    const { name, trackingKey } = customer
+    return answer(
+      200,
+      { customerId: id, name, trackingKey },
+      { ...JSON_HEADERS, 'set-cookie': cookie(request, peer, token, SESSION_SECONDS) },
+    )
+  }
+
+  /** POST /live/logout with `{}`: ends the session, also for the streams that it opened. */
+  async function logout(request: Request, peer: string, { env }: Connected): Promise<Response> {
+    const body = await readOwnJson(request, env.readBody, MAX_LOGIN_BYTES)
+    if (!body.ok) return refuse(body)
+    sessions.signOut(tokenOf(request, peer))
+    return answer(200, {}, { ...JSON_HEADERS, 'set-cookie': cookie(request, peer, '', 0) })
+  }
+
+  /**
+   * Whether a request may see the demo customer without a sign-in. `demo` is true only on a gateway that the
+   * machine alone can reach; the look at the request is a second line of defence.
+   */
+  const isOpen = (request: Request, peer: string): boolean => demo && isLocal(request, peer)
+
+  function visibleTo(request: Request, peer: string): Customer[] {
+    const granted = [...(sessions.find(tokenOf(request, peer))?.keys ?? [])].flatMap(
+      ([id, keyHash]) => {
+        const customer = customers.find(id)
+        return customer?.restKeyHash.equals(keyHash) ? [customer] : []
+      },
+    )
+    const shown =
+      isOpen(request, peer) && !granted.some((c) => c.customerId === DEMO_CUSTOMER_ID)
+        ? customers.find(DEMO_CUSTOMER_ID)
+        : undefined
+    return shown ? [shown, ...granted] : granted
+  }
+
+  /**
+   * The customer that a request asks for by `?customer=ID`, the first visible one where it names none:
+   * 401 for who may see nobody, 403 for who may not see this one.
+   */
+  function findWatched(
+    request: Request,
+    peer: string,
+  ): { readonly ok: true; readonly customerId: string } | Refusal {
+    const visible = visibleTo(request, peer)
+    const [first] = visible
+    if (!first) return NOT_SIGNED_IN
+    const customerId = readQuery(request.url)('customer') ?? first.customerId
+    return visible.some((customer) => customer.customerId === customerId)
+      ? { ok: true, customerId }
+      : { ok: false, status: 403, message: 'You may not see this customer' }
+  }
+
+  /**
+   * Tells why who began to look at a customer may not any more. The session is kept, so that a further sign-in,
+   * which changes the cookie, does not end it.
+   */
+  function watchGrant(request: Request, peer: string, id: string): () => EndReason | undefined {
+    const session = sessions.find(tokenOf(request, peer))
+    const needsNoGrant = id === DEMO_CUSTOMER_ID && isOpen(request, peer)
+    return () => {
+      const customer = customers.find(id)
+      if (!customer) return 'removed'
+      if (needsNoGrant) return undefined
+      const keyHash = session && sessions.lasts(session) ? session.keys.get(id) : undefined
+      if (!keyHash) return 'signed_out'
+      return customer.restKeyHash.equals(keyHash) ? undefined : 'key_changed'
+    }
+  }
+
+  function cookie(request: Request, peer: string, token: string, seconds: number): string {
+    // A proxy that does not tell its scheme hides TLS; the browser's Origin still shows it. A false Origin
+    // harms only its own sender, whose browser then keeps the cookie from http.
+    const seenBy = [addresses.base(request, peer), request.headers.get('origin') ?? '']
+    const secure = seenBy.some((address) => address.startsWith('https:')) ? '; Secure' : ''
+    return `${cookieName(request, peer)}=${token}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${secure}`
+  }
+
+  function cookieName(request: Request, peer: string): string {
+    const { port } = new URL(addresses.base(request, peer))
+    return port ? `${COOKIE}-${port}` : COOKIE
+  }
+
+  function tokenOf(request: Request, peer: string): string {
+    const cookies = request.headers.get('cookie') ?? ''
+    return new RegExp(`(?:^|;\\s*)${cookieName(request, peer)}=([\\w-]+)`).exec(cookies)?.[1] ?? ''
+  }
+
+  return { customers: list, login, logout, findWatched, watchGrant }
+}
+
+const NOT_SIGNED_IN: Refusal = { ok: false, status: 401, message: 'Sign in first' }
+
+/**
+ * Reads a body that one of our own pages sent: a form of another page can post text, but not this type.
+ *
+ * @param maxBytes Largest body, bytes of UTF-8.
+ */
+export async function readOwnJson(request: Request, readBody: ReadBody, maxBytes: number) {
+  return /^application\/json\b/i.test(request.headers.get('content-type') ?? '')
+    ? readJson(request, readBody, maxBytes)
+    : ({
+        ok: false,
+        status: 415,
+        message: 'Expected a body of type application/json',
+      } satisfies Refusal)
+}

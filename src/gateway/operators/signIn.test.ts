@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { prepareGateway, send } from '../../test/gateway.ts'
+import type { Gateway } from '../index.ts'
+
+/** Whoever sends wrong keys is slowed down, whoever has the good one never is. */
+let prepared: Awaited<ReturnType<typeof prepareGateway>>
+let gateway: Gateway
+let wall = Date.now()
+
+const SHOP = { customerId: 'SHOP', restKey: 'REST-KEY-OF-THE-SHOP', trackingKey: 'TRACKKEY1' }
+const OTHER = { customerId: 'OTHER', restKey: 'REST-KEY-OF-ANOTHER', trackingKey: 'TRACKKEY2' }
+const EVENT = JSON.stringify({
+  ...{ event: 'search', search_term: 'mug', did: 'd-1', url: 'https://shop.example/' },
+  ...{ http_user_agent: 'UA/1', remote_addr: '203.0.113.9' },
+})
+
+beforeAll(async () => {
+  prepared = await prepareGateway()
+})
+afterAll(() => prepared.end())
+
+let starts = 0
+/** A gateway of its own; its monotonic clock stands still where none is given. */
+async function start(monotonicNow = () => 0) {
+  const dataDir = `${prepared.folder}/data-${++starts}`
+  gateway = await prepared.start({ dataDir, now: () => wall, monotonicNow })
+  for (const customer of [SHOP, OTHER]) gateway.customers.add(customer)
+}
+
+const post = (target: string, body: unknown, peer: string) =>
+  send(gateway.url, target, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    peer,
+  })
+
+type Customer = typeof SHOP
+type SendKey = (customer: Customer, restKey: string, peer: string) => ReturnType<typeof send>
+
+const signIn: SendKey = ({ customerId }, restKey, peer) =>
+  post('/live/login', { customerId, restKey }, peer)
+const ENTRIES: [string, SendKey, string][] = [
+  ['a sign-in', signIn, 'The customer id or the REST key is wrong'],
+  [
+    'the REST API',
+    ({ customerId }, key, peer) =>
+      post(`/api/v1/check-api-credentials?k=${key}&u=${customerId}`, '', peer),
+    'The REST key (k) is wrong',
+  ],
+  [
+    'an operation that is not offered',
+    ({ customerId }, key, peer) => post(`/api/v1/orders?k=${key}&u=${customerId}`, '', peer),
+    'The REST key (k) is wrong',
+  ],
+  [
+    'check-credentials',
+    ({ customerId, trackingKey }, key, peer) =>
+      post(
+        `/api/v1/check-credentials?k=${OTHER.restKey}&u=${OTHER.customerId}`,
+        { k: trackingKey, r: key, u: customerId },
+        peer,
+      ),
+    'The tracking key (k), the REST key (r) and the customer id (u) do not belong together',
+  ],
+  [
+    'an event of a server',
+    ({ trackingKey }, key, peer) => post(`/t/r?k=${trackingKey}&api_key=${key}`, EVENT, peer),
+    'The REST key (api_key) is wrong',
+  ],
+  [
+    'a batch of a server',
+    ({ trackingKey }, key, peer) =>
+      post(`/t/batch?k=${trackingKey}&api_key=${key}`, { events: [] }, peer),
+    'The REST key (api_key) is wrong',
+  ],
+]
+
+test.each(ENTRIES)(
+  '%s: the eleventh wrong key is asked to wait, a good one never',
+  async (_, sendKey, message) => {
+    await start()
+    const peer = '127.0.0.3'
+    for (let i = 0; i < 10; i++) {
+      const { status, text } = await sendKey(SHOP, `guess-${i}`, peer)
+      expect([status, JSON.parse(text).message]).toEqual([401, message])
+    }
+    const waits: number[] = []
+    for (let i = 0; i < 20; i++) {
+      const { status, headers, text } = await sendKey(SHOP, `guess-${i}`, peer)
+      const wait = Number(headers['retry-after'])
+      expect([status, JSON.parse(text).message]).toEqual([
+        429,
+        `${message}, and too many wrong keys were sent. Try again in ${wait} s`,
+      ])
+      waits.push(wait)
+      expect((await sendKey(SHOP, SHOP.restKey, peer)).status).not.toBe(429)
+    }
+    expect(waits).toEqual([1, 2, 3, 4, ...Array(16).fill(5)])
+    // Neither are others of the address, nor the customer from elsewhere.
+    expect((await sendKey(OTHER, 'guess', peer)).status).toBe(401)
+    expect((await sendKey(SHOP, 'guess', '127.0.0.4')).status).toBe(401)
+  },
+)
+
+test('all of them count together', async () => {
+  await start()
+  const statuses: number[] = []
+  for (let round = 0; round < 3; round++)
+    for (const [, sendKey] of ENTRIES)
+      statuses.push((await sendKey(SHOP, 'guess', '127.0.0.5')).status)
+  expect(statuses).toEqual([...Array(10).fill(401), ...Array(8).fill(429)])
+})
+
+test('a good key comes in at once while a stranger floods from the same address, whatever it asks', async () => {
+  await start(() => performance.now())
+  let isOver = false
+  let wrong = 0
+  const flood = async (i: number) => {
+    while (!isOver) {
+      const [, sendKey] = ENTRIES[i % ENTRIES.length] as (typeof ENTRIES)[number]
+      const { status } = await sendKey(SHOP, `guess-${i}-${wrong++}`, '127.0.0.1')
+      expect([401, 429]).toContain(status)
+    }
+  }
+  const floods = Array.from({ length: 24 }, (_, i) => flood(i))
+  while (wrong < 200) await new Promise(setImmediate)
+  for (let i = 0; i < 5; i++)
+    for (const [entry, sendKey] of ENTRIES) {
+      const { status } = await sendKey(SHOP, SHOP.restKey, '127.0.0.1')
+      expect([entry, status]).toEqual([entry, entry.startsWith('an operation') ? 501 : 200])
+    }
+  isOver = true
+  await Promise.all(floods)
+})
+
+test('an unknown customer and a wrong key are the same to whoever signs in, slowed down or not', async () => {
+  await start()
+  const nobody = { ...SHOP, customerId: 'NOBODY' }
+  for (let i = 0; i < 12; i++) {
+    const [unknown, known] = [
+      await signIn(nobody, 'guess', '127.0.0.6'),
+      await signIn(SHOP, 'guess', '127.0.0.7'),
+    ]
+    expect([unknown.status, unknown.text]).toEqual([known.status, known.text])
+    expect(unknown.headers['retry-after']).toBe(known.headers['retry-after'])
+  }
+})
+
+test('the clock of the machine set back or ahead asks nobody to wait, and ends no session', async () => {
+  await start(() => performance.now())
+  const { headers } = await signIn(SHOP, SHOP.restKey, '127.0.0.8')
+  const cookie = headers['set-cookie']?.[0]?.split(';')[0] ?? ''
+  for (let i = 0; i < 12; i++) await signIn(SHOP, 'guess', '127.0.0.8')
+  for (const days of [-5, 10, -400]) {
+    wall += days * 86_400_000
+    const seen = await send(gateway.url, '/live/customers', { headers: { cookie } })
+    expect(JSON.parse(seen.text)).toMatchObject([{ customerId: SHOP.customerId }])
+    const { status, headers } = await signIn(SHOP, 'guess', '127.0.0.8')
+    if (status === 429) expect(Number(headers['retry-after'])).toBeLessThanOrEqual(5)
+    expect((await signIn(SHOP, SHOP.restKey, '127.0.0.8')).status).toBe(200)
+  }
+})

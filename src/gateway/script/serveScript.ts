@@ -1,0 +1,322 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import type { Admission } from '../collect/admission.ts'
+import type { CustomerLookup } from '../customers/customerLookup.ts'
+import type { Customer } from '../customers/customers.ts'
+import type { PublicConfig } from '../customers/publicConfig.ts'
+import type { Addresses } from '../http/address.ts'
+import { answer, OPEN_HEADERS, type Refusal, refuse } from '../http/answers.ts'
+import { createRateLimit, type Rate } from '../http/rateLimit.ts'
+import { version } from '../lib/version.ts'
+
+/** What the build wrote for pages. */
+export type ScriptFiles = {
+  /** By the name of its set of parts (`scriptName`), one expression each: a function of the configuration. */
+  readonly scripts: ReadonlyMap<string, string>
+  /** The scripts that a page loads when it needs them, by their file's name; one that was not built is missing. */
+  readonly further: ReadonlyMap<string, string>
+}
+
+/** The scripts beside the first one: what debug mode loads, and what pages with certain attributes do. */
+const FURTHER = ['inspector', 'presence']
+
+/**
+ * Reads the bundles once.
+ *
+ * @param folder Where the build wrote them: `track/{set of parts}.js`, `inspector.js`, `presence.js`.
+ * @throws Error where the script has not been built.
+ */
+export function readScriptFiles(folder: string): ScriptFiles {
+  const scriptFolder = join(folder, 'track')
+  const names = existsSync(scriptFolder) ? readdirSync(scriptFolder) : []
+  if (!names.includes('core.js'))
+    throw new Error(`The script is missing: ${scriptFolder}/core.js. Build it first: npm run build`)
+  return {
+    scripts: new Map(
+      names
+        .filter((name) => name.endsWith('.js'))
+        .map((name) => [
+          name.slice(0, -'.js'.length),
+          readFileSync(join(scriptFolder, name), 'utf8').trim(),
+        ]),
+    ),
+    further: new Map(
+      FURTHER.map((name) => [name, join(folder, `${name}.js`)] as const)
+        .filter(([, file]) => existsSync(file))
+        .map(([name, file]) => [name, readFileSync(file, 'utf8')]),
+    ),
+  }
+}
+
+/** The script that has the parts a configuration switches on: `core`, `pageViews-attributes-dataLayer`. */
+export function scriptName(config: PublicConfig): string {
+  const { pageViews, attributes = true, dataLayer = true, ga4, schemaOrg } = config
+  const wanted = {
+    pageViews: pageViews !== 'off',
+    attributes,
+    ga4,
+    schemaOrg,
+    // What ga4 reads it has from there.
+    dataLayer: dataLayer || ga4,
+  }
+  const parts = Object.entries(wanted).flatMap(([name, isWanted]) => (isWanted ? [name] : []))
+  return parts.join('-') || 'core'
+}
+
+/** Keys whose scripts are kept ready, some 50 kB each; the one unused for longest goes first. */
+const MAX_CACHED = 300
+
+/**
+ * Scripts that are made as small as they get, which takes 30 ms each. Whoever asks for more keys in turn than are
+ * kept would keep all cores busy with it: above this rate a script takes 1 ms and is 7 % larger.
+ */
+const BEST_COMPRESSIONS: Rate = { perSecond: 2, burst: MAX_CACHED }
+const BEST_QUALITY = constants.BROTLI_MAX_QUALITY
+const FAST_QUALITY = 5
+
+const SHARED_HEADERS = {
+  vary: 'Accept, Accept-Encoding',
+  'x-content-type-options': 'nosniff',
+  'cross-origin-resource-policy': 'cross-origin',
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': 'Retry-After',
+}
+const CACHE_HEADERS = {
+  ...SHARED_HEADERS,
+  'cache-control': 'public, max-age=300, stale-while-revalidate=86400',
+}
+/**
+ * The JSON form has the same address. Caches that keep by address alone (some honour no `Vary` but
+ * Accept-Encoding) would hand it to pages.
+ */
+const PRIVATE_HEADERS = {
+  ...SHARED_HEADERS,
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'private, no-store',
+}
+const SCRIPT_TYPE = 'text/javascript; charset=utf-8'
+
+type Encoded = {
+  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly headers: Record<string, string>
+}
+type Encoding = 'br' | 'gzip' | 'identity'
+/** One key's script, ready in every encoding. */
+type Ready = {
+  readonly configText: string
+  readonly forms: Promise<Record<Encoding, Encoded>>
+}
+
+/** What serving scripts needs of the rest of the gateway. */
+export type ScriptParts = {
+  readonly customers: CustomerLookup
+  readonly script: ScriptFiles
+  readonly addresses: Addresses
+  readonly admission: Admission
+  /** The gateway's address as the world sees it, if it is configured. */
+  readonly publicUrl: string | undefined
+  /** A monotonic clock, ms. */
+  readonly monotonicNow: () => number
+}
+
+/**
+ * GET /t/j/{key}: the script with the key's public configuration behind it, to a browser as JavaScript,
+ * to a caller that asks for application/json as `{trackingKey, version, integrity, config, script}`.
+ *
+ * The JavaScript is public and cached by strangers, so nothing in it depends on the request: it names the
+ * gateway's address only where PUBLIC_URL is set. Without it the page takes the address from its own
+ * script tag. The JSON form is private, for a server that inlines the script: where PUBLIC_URL is missing,
+ * it names the address of the request.
+ *
+ * The JavaScript is compressed once and kept: compressing for each request cost 16 times as much. The JSON is
+ * not compressed at all, so no request makes the gateway compress anything but a customer's script, once.
+ */
+export function createServeScript(parts: ScriptParts) {
+  const { customers, script: files, addresses, admission, publicUrl } = parts
+  /** By key, the least recently used first. */
+  const cache = new Map<string, Ready>()
+  const rates = { events: BEST_COMPRESSIONS, bytes: BEST_COMPRESSIONS }
+  const best = createRateLimit(rates, 1, parts.monotonicNow)
+  const chooseQuality = () => (best.take('all', 1, 0) ? FAST_QUALITY : BEST_QUALITY)
+
+  return async function serveScript(
+    request: Request,
+    peer: string,
+    trackingKey: string,
+  ): Promise<Response> {
+    const limited = admission.script(addresses.visitor(request, peer))
+    if (limited) return refuseScript(limited, request)
+    const customer = customers.findByTrackingKey(trackingKey)
+    if (!customer) return refuseScript(NOT_FOUND, request)
+    if (wantsJson(request))
+      return answer(200, toJson(customer, addresses.base(request, peer)), PRIVATE_HEADERS)
+    return respond(request, await ready(customer))
+  }
+
+  function ready(customer: Customer): Ready['forms'] {
+    const { trackingKey, configText } = customer
+    const kept = cache.get(trackingKey)
+    const forms =
+      kept?.configText === configText
+        ? kept.forms
+        : encode(compose(customer, publicUrl).script, chooseQuality())
+    cache.delete(trackingKey)
+    cache.set(trackingKey, { configText, forms })
+    if (cache.size > MAX_CACHED) cache.delete(cache.keys().next().value as string)
+    return forms
+  }
+
+  function compose(customer: Customer, base: string | undefined) {
+    const config = {
+      batch: true,
+      ...(base && { base }),
+      ...customer.config,
+      key: customer.trackingKey,
+    }
+    const name = scriptName(customer.config)
+    const script = files.scripts.get(name)
+    if (!script) throw new Error(`The script ${name} is not built`)
+    return { config, script: `${script}(${toSource(config)});` }
+  }
+
+  /** The JSON form. */
+  function toJson(customer: Customer, base: string) {
+    const { config, script } = compose(customer, base)
+    const integrity = `sha384-${createHash('sha384').update(script).digest('base64')}`
+    return { trackingKey: customer.trackingKey, version, integrity, config, script }
+  }
+}
+
+/**
+ * A configuration as JavaScript source, safe inside any script: no `</script>`, no line separator, and no
+ * `__proto__`, which in an object literal is no key but the prototype.
+ */
+export function toSource(value: unknown): string {
+  const json = JSON.stringify(value, (key, inner) => (key === '__proto__' ? undefined : inner))
+  return json.replace(
+    /[<\u2028\u2029]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+/** A script in every encoding. */
+async function encode(script: string, quality: number): Promise<Record<Encoding, Encoded>> {
+  const raw = Buffer.from(script)
+  const [br, gz] = await Promise.all([
+    promisify(brotliCompress)(raw, {
+      params: {
+        [constants.BROTLI_PARAM_QUALITY]: quality,
+        [constants.BROTLI_PARAM_SIZE_HINT]: raw.length,
+      },
+    }),
+    promisify(gzip)(raw, { level: 9 }),
+  ])
+  const hash = createHash('sha256').update(raw).digest('base64url').slice(0, 22)
+  const toEncoded = (bytes: Buffer, encoding: Encoding, form: string = encoding): Encoded => ({
+    bytes: new Uint8Array(bytes),
+    headers: {
+      ...CACHE_HEADERS,
+      'content-type': SCRIPT_TYPE,
+      'content-length': String(bytes.length),
+      // A strong tag, so each sequence of bytes has its own (RFC 9110, 8.8.3.3).
+      etag: `"${hash}-${form}"`,
+      ...(encoding !== 'identity' && { 'content-encoding': encoding }),
+    },
+  })
+  return {
+    br: toEncoded(br, 'br', `br${quality}`),
+    gzip: toEncoded(gz, 'gzip'),
+    identity: toEncoded(raw, 'identity'),
+  }
+}
+
+/** A script in the encoding that the request prefers, or 304 where the request names it. */
+function respond(request: Request, forms: Record<Encoding, Encoded>): Response {
+  const { bytes, headers } = forms[chooseEncoding(request.headers.get('accept-encoding'))]
+  if (matches(request.headers.get('if-none-match'), headers.etag as string)) {
+    const { 'content-length': _, 'content-encoding': __, 'content-type': ___, ...rest } = headers
+    return new Response(null, { status: 304, headers: rest })
+  }
+  return new Response(bytes, { status: 200, headers })
+}
+
+/** A page's script tag says any type is fine; only who names JSON gets JSON. */
+const wantsJson = (request: Request): boolean => {
+  const accept = request.headers.get('accept')
+  return !!accept && qualityOf(accept, 'application/json') > 0
+}
+
+function chooseEncoding(header: string | null): Encoding {
+  if (!header) return 'identity'
+  const br = qualityOf(header, 'br')
+  const gz = qualityOf(header, 'gzip')
+  if (br > 0 && br >= gz) return 'br'
+  return gz > 0 ? 'gzip' : 'identity'
+}
+
+/** So much of a header with a list is read, characters: browsers send 200. */
+const MAX_LIST_LENGTH = 1_024
+
+/** The weight of a word in a header such as `br;q=0.9, gzip`; 0 where it is not named. */
+function qualityOf(header: string, word: string): number {
+  for (const item of header.slice(0, MAX_LIST_LENGTH).toLowerCase().split(',')) {
+    const [name, ...parameters] = item.split(';').map((part) => part.trim())
+    if (name !== word) continue
+    const q = parameters.find((parameter) => parameter.startsWith('q='))
+    return q ? Number(q.slice(2)) || 0 : 1
+  }
+  return 0
+}
+
+/** If-None-Match compares weakly (RFC 9110, 13.1.2): proxies that recompress add `W/`. */
+const matches = (header: string | null, etag: string): boolean =>
+  !!header &&
+  header
+    .slice(0, MAX_LIST_LENGTH)
+    .split(',')
+    .some((item) => {
+      const tag = item.trim()
+      return tag === '*' || tag.replace(/^W\//, '') === etag
+    })
+
+const NOT_FOUND: Refusal = { ok: false, status: 404, message: 'No customer has this tracking key' }
+
+const NOT_BUILT: Refusal = { ok: false, status: 404, message: 'This script is not built' }
+
+/**
+ * A refusal in the form that was asked for. To a page as a comment, so that its developer finds the reason
+ * where the script should be.
+ */
+export function refuseScript(refusal: Omit<Refusal, 'ok'>, request: Request): Response {
+  const { status, message, retryAfterSeconds } = refusal
+  const headers = { ...OPEN_HEADERS, vary: SHARED_HEADERS.vary }
+  if (wantsJson(request)) return refuse(refusal, headers)
+  return new Response(`/* ${message.replaceAll('*/', '* /')}. */\n`, {
+    status,
+    headers: {
+      ...headers,
+      'content-type': SCRIPT_TYPE,
+      'cross-origin-resource-policy': 'cross-origin',
+      ...(retryAfterSeconds && { 'retry-after': `${retryAfterSeconds}` }),
+    },
+  })
+}
+
+/**
+ * A script that is the same for every page: GET /t/i.js, the inspector, which debug mode loads, and
+ * GET /t/p.js, which reports the elements that say something by being there. Compressed once, when it is first
+ * asked for.
+ *
+ * @param source Undefined where it was not built.
+ */
+export function createServeFile(source: string | undefined) {
+  let forms: ReturnType<typeof encode> | undefined
+  return async (request: Request): Promise<Response> => {
+    if (source === undefined) return refuseScript(NOT_BUILT, request)
+    forms ??= encode(source, BEST_QUALITY)
+    return respond(request, await forms)
+  }
+}

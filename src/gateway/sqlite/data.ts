@@ -1,0 +1,98 @@
+import { join } from 'node:path'
+import type { Campaigns } from '../campaigns/campaigns.ts'
+import type { Reports } from '../campaigns/report.ts'
+import type { EventLog } from '../collect/eventLog.ts'
+import { type Customers, createCustomers } from '../customers/customers.ts'
+import { createSqliteCampaigns } from './campaigns.ts'
+import { makePair } from './databasePair.ts'
+import { prepareDataFolder } from './dataFolder.ts'
+import { createSqliteLog } from './eventLog.ts'
+import { filesOf } from './files.ts'
+import { watchFiles } from './fileWatch.ts'
+import { createGroupCommit, type OnCommit, type QueueLimits } from './groupCommit.ts'
+import { createSqliteReports } from './reports.ts'
+import { startSupervisedThread } from './supervisedThread.ts'
+import { goneError } from './thread.ts'
+
+/** Where the data is, and what to call on changes. */
+export type DataOptions = {
+  /** Folder of the databases. Created if it is missing. */
+  readonly dataDir: string
+  /** Bundle of sqlite/worker.ts, with report-worker.js beside it. */
+  readonly workerFile: URL
+  /** Bounds of the queue in front of the log. */
+  readonly queue?: QueueLimits | undefined
+  /** The clock, ms since 1970. */
+  readonly now: () => number
+  readonly onCommit: OnCommit
+  /** Called each time the reports' thread has ended. It is restarted. */
+  readonly onReportsEnd: (error: unknown) => void
+  /** Called when the result of `findFault` may have changed. */
+  readonly onChange: () => void
+  /** Called once, when only a new process may help: a file is gone, or the log's thread can not be restarted. */
+  readonly onFatal: (error: Error) => void
+}
+
+/** Everything that a gateway stores. */
+export type Data = {
+  readonly customers: Customers
+  readonly log: EventLog & { readonly depth: () => number }
+  readonly campaigns: Campaigns
+  readonly reports: Reports
+  /** Why the gateway is not ready; undefined if it is. */
+  findFault(): string | undefined
+  /** Stores the accepted events, then closes the files. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens the databases of a folder. Creates them in a new one.
+ *
+ * @throws DataMismatch if they are not those of the last start. Error that names the file or folder and the remedy, if
+ * they can not be opened.
+ */
+export async function openData(options: DataOptions): Promise<Data> {
+  const { dataDir, workerFile, onChange } = options
+  const customersFile = join(dataDir, 'customers.db')
+  const eventsFile = join(dataDir, 'events.db')
+  let fatal: string | undefined
+
+  function fail(error: Error): void {
+    if (fatal !== undefined) return
+    fatal = error.message
+    options.onFatal(error)
+  }
+
+  prepareDataFolder(dataDir)
+  makePair(dataDir)
+  const stored = createCustomers(customersFile, options.now)
+  const customers = { ...stored, fault: () => fatal ?? stored.fault() }
+  try {
+    const thread = await startSupervisedThread(eventsFile, workerFile, { onFatal: fail, onChange })
+    const log = createGroupCommit(createSqliteLog(thread), options.queue, options.onCommit)
+    const reports = createSqliteReports({
+      eventsFile,
+      reportsFile: join(dataDir, 'reports.db'),
+      workerFile: new URL('./report-worker.js', workerFile),
+      onEnd: options.onReportsEnd,
+    })
+    const watched = [customersFile, ...filesOf(customersFile)]
+    const stopWatching = watchFiles(watched, (path) => fail(goneError(path)))
+    return {
+      ...{ customers, log, reports, campaigns: createSqliteCampaigns(thread) },
+      findFault() {
+        const { writable, reason = 'the event log can not be written' } = log.health()
+        return customers.fault() ?? (writable ? undefined : reason)
+      },
+      async close() {
+        stopWatching()
+        await reports.close()
+        await log.close()
+        stored.close()
+      },
+    }
+  } catch (error) {
+    stored.close()
+    throw error
+  }
+}

@@ -1,0 +1,36 @@
+import { mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { makeFolder } from '../../test/gateway.ts'
+import { prepareDataFolder } from './dataFolder.ts'
+
+const folder = makeFolder()
+writeFileSync(join(folder, 'file'), '')
+symlinkSync(join(folder, 'nowhere'), join(folder, 'broken'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+test('a folder is made with those around it, for its owner alone, and may be there', () => {
+  const deep = join(folder, 'a/b/c')
+  prepareDataFolder(deep)
+  prepareDataFolder(deep)
+  expect(statSync(deep).mode & 0o777).toBe(0o700)
+})
+
+test.each<[string, string]>([
+  ['file', 'something that is no folder is in its place'],
+  ['file/below', 'something that is no folder is in its place'],
+  ['broken', 'no folder can be made there'],
+  // Where node's own recursive mkdir never returns.
+  ['/proc/x', ''],
+])('%s can not be used, and is named', (path, reason) => {
+  const dataDir = path.startsWith('/') ? path : join(folder, path)
+  expect(() => prepareDataFolder(dataDir)).toThrow(`DATA_DIR ${dataDir} can not be used: ${reason}`)
+})
+
+test('a folder that may not be written is named, except to root, who may', () => {
+  const closed = join(folder, 'closed')
+  mkdirSync(closed, { mode: 0o500 })
+  const prepare = () => prepareDataFolder(closed)
+  if (process.getuid?.() === 0) expect(prepare).not.toThrow()
+  else expect(prepare).toThrow(`${closed} can not be used: this process may not write there`)
+})

@@ -7,7 +7,7 @@ export const BACKOFF_CAP_MS = 10_000
 /** A gateway that asks for more patience gets no more than this, and the backoff, ms. */
 export const MAX_RETRY_AFTER_MS = 60_000
 
-/** Statuses that a later try may not meet again (decisions.md, "Answers"). */
+/** Statuses that a later try may not meet again (docs/decisions.md, "Retries"). */
 const WORTH_A_RETRY = new Set([408, 425, 429, 500, 502, 503, 504])
 
 /**

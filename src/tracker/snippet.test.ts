@@ -133,9 +133,11 @@ test.each([snippet.STUB_ES5, snippet.KEEPING_STUB_ES5])(
   },
 )
 
-test('the README and the demo shop show these very lines', () => {
+test('README, docs and the demo shop show these very lines', () => {
+  const page = readFileSync(new URL('docs/snippet.md', root), 'utf8')
+  for (const stub of Object.values(snippet)) expect(page).toContain(`<script>${stub}</script>`)
   const readme = readFileSync(new URL('README.md', root), 'utf8')
-  for (const stub of Object.values(snippet)) expect(readme).toContain(`<script>${stub}</script>`)
+  expect(readme).toContain(`<script>${snippet.STUB}</script>`)
   const shop = new URL('public/shop/', root)
   const pages = readdirSync(shop).filter((name) => name.endsWith('.html'))
   expect(pages).not.toEqual([])

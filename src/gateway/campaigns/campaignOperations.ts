@@ -133,7 +133,7 @@ export function createCampaignOperations(parts: {
   }
 }
 
-/** decisions.md, "Campaigns in this gateway": numbers out of range are clamped, what is no number is refused. */
+/** docs/decisions.md, "Campaigns": numbers out of range are clamped, what is no number is refused. */
 function readQuery(body: unknown): Answered<{ readonly query: CampaignQuery }> {
   const checked = validate('list', body)
   if (!checked.ok) return invalid('The filter is invalid', checked.error.issues)

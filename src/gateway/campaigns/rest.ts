@@ -59,8 +59,7 @@ type Call = Connected['env'] & {
 }
 
 /**
- * The operations under /api/v1, for servers that have the REST key (decisions.md, "Base address and
- * paths"). No page of a browser may read an answer: a key never belongs there.
+ * The operations under /api/v1, for servers that have the REST key (docs/decisions.md, "Paths"). No page of a browser may read an answer: a key never belongs there.
  *
  * They reject with Unavailable where the store does, and with TooMany where too much is asked at once; the
  * caller answers 503 and 429.
@@ -202,7 +201,7 @@ export function createRest(parts: RestParts) {
     return (uncounted > 0 ? admission.call(customer, 0, uncounted) : undefined) ?? body
   }
 
-  /** decisions.md, "Answers": missing 401, an unknown customer 404, a wrong key 401. */
+  /** docs/decisions.md, "Answers": missing 401, an unknown customer 404, a wrong key 401. */
   function identify(query: Query, address: string): { ok: true; customer: Customer } | Refusal {
     const restKey = query('k')
     const customerId = query('u')

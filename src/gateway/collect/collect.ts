@@ -188,7 +188,7 @@ export function createCollect(parts: CollectParts) {
     return new Response(answered.text, { status: hasUnknown ? 207 : 200, headers: OPEN_HEADERS })
   }
 
-  /** decisions.md, "Who carries what": the restKey of a server, or an Origin that the customer allows. */
+  /** docs/decisions.md, "Credentials": the restKey of a server, or an Origin that the customer allows. */
   function identify(query: Query, request: Request, peer: string): Sender | Refusal {
     const trackingKey = query('k')
     if (!trackingKey) return { ok: false, status: 401, message: 'The tracking key (k) is missing' }

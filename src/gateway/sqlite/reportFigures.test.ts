@@ -98,7 +98,7 @@ function figuresOf(
   return figures
 }
 
-/** The rule of decisions.md ("Campaigns in this gateway"), from all events at once. */
+/** The rule of docs/decisions.md, "Attribution", from all events at once. */
 function naive(events: readonly LogEvent[], customer: string, utm: Utm): ReportFigures {
   const counted = devicesOf(events.filter((event) => event.customer === customer)).flatMap(
     (trail) => trail.filter((_, i) => campaignAt(trail, i) === addressOf(utm)),

@@ -15,7 +15,7 @@ const VERSION = 4
  *
  * `devices`, `utms` and `names` give short numbers to what may be long; the first two keep only a hash,
  * so a text of a stranger takes no room. `since` is the first day from which on nothing of these utm values is
- * missing. `trail` is what each device did, in the order of decisions.md:
+ * missing. `trail` is what each device did, in the order of docs/decisions.md, "Attribution":
  * what comes late finds its place there. `shares` says how many of a campaign's events a device has, so
  * that a device is counted once; `totals` is the sum of it, and what a report reads. In both, day -1 is
  * all days together and step 0 every step.

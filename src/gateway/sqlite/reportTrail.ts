@@ -27,7 +27,7 @@ export type Trail = {
 }
 
 /**
- * Which campaign an event counts for (decisions.md, "Campaigns in this gateway", getEmailReport): that of
+ * Which campaign an event counts for (docs/decisions.md, "Attribution"): that of
  * the last visit at or before it, if at most 7 days lie between.
  *
  * Events arrive in any order. One that comes late finds the visit before it; a visit that comes late takes

@@ -52,7 +52,7 @@ test('a campaign is created in the page: what is wrong at its field, and nothing
   await field('create').click()
   await expect(field('own-scheduling.send_at')).toHaveText('The day is missing.')
   await expect(field('scheduling.date')).toBeFocused()
-  await expect(field('wrong-scheduling.send_at')).toContainText('Expected a moment of the calendar')
+  await expect(field('wrong-scheduling.send_at')).toContainText('Expected a date and time')
   await expect(field('wrong-subject.name')).toBeEmpty()
   await expect(field('subject.name')).not.toHaveAttribute('aria-invalid')
   await field('scheduling.date').fill('2020-12-24')

@@ -1,6 +1,6 @@
+import { describeValue } from '../contract/describeValue.ts'
 import { tagOf } from '../contract/fields.ts'
 import type { Issue } from '../contract/index.ts'
-import { kindOf } from '../contract/kindOf.ts'
 
 /** Options as they were given, each read once, and the faults found so far. */
 export type GivenOptions<N extends string> = {
@@ -57,6 +57,6 @@ export function read(of: () => unknown): unknown {
 
 /** A revoked proxy can not even be asked whether it is a list. */
 function tell(value: unknown): string {
-  const kind = read(() => kindOf(value))
+  const kind = read(() => describeValue(value, true))
   return value === UNREADABLE || kind === UNREADABLE ? 'what can not be read' : `${String(kind)}`
 }

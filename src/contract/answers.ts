@@ -1,9 +1,9 @@
 import type { Campaign } from './campaigns.ts'
 
-/** Where a campaign stands. The gateway sends no mail, so it knows one state. */
+/** The state of a campaign. There is only one, because the gateway sends no mail. */
 export type CampaignStatus = 'scheduled'
 
-/** A campaign as the gateway keeps and answers it (docs/decisions.md, "Campaigns"). */
+/** A campaign as the gateway stores and returns it (docs/decisions.md, "Campaigns"). */
 export type CampaignRecord = Campaign & {
   readonly id: string
   readonly status: CampaignStatus
@@ -11,18 +11,18 @@ export type CampaignRecord = Campaign & {
   readonly created_at: string
 }
 
-/** Answer of list: one page, newest first. */
+/** Answer of list: one page of campaigns, newest first. */
 export type CampaignList = {
   readonly data: readonly CampaignRecord[]
-  /** From 1. */
+  /** Number of the page, from 1. */
   readonly page: number
-  /** Campaigns a page, 1 to 100. */
+  /** The most campaigns on a page, 1 to 100. */
   readonly limit: number
-  /** Campaigns on all pages together. */
+  /** Number of campaigns on all pages. */
   readonly total: number
 }
 
-/** A day of a report, in UTC. */
+/** One day (UTC) of a report. */
 export type ReportDay = {
   /** YYYY-MM-DD. */
   readonly date: string
@@ -35,48 +35,48 @@ export type ReportDay = {
 }
 
 /**
- * Answer of getEmailReport: what the visits of a campaign did on the shop. Counted are the events whose
- * URL carries the campaign's utm values, and the later events of the same device until a visit with other
- * ones, at most 7 days.
+ * Answer of getEmailReport: what visitors who came from a campaign did in the shop. It counts the events whose URL
+ * has the campaign's utm values, and the later events of the same device, for at most 7 days and until that device
+ * comes with other utm values.
  */
 export type EmailReport = {
   readonly campaign_id: string
-  /** First day of `days`; null where nothing came. */
+  /** First day of `days`, null if there is none. */
   readonly from: string | null
-  /** Last day of `days`; null where nothing came. */
+  /** Last day of `days`, null if there is none. */
   readonly to: string | null
-  /** Devices. */
+  /** Number of devices. */
   readonly visitors: number
-  /** Devices of which an e-mail address is known from these events. */
+  /** Number of devices for which these events contain an e-mail address. */
   readonly identified: number
-  /** Events by event name, most first; of more than 100 names the rarest are one, `(other)`. */
+  /** Number of events by event name, most frequent first. Above 100 names the rarest are counted as `(other)`. */
   readonly events: { readonly [event: string]: number }
-  /** Devices that came as far as each step. */
+  /** Number of devices that reached each step. */
   readonly funnel: {
     readonly view_product: number
     readonly add_to_cart: number
     readonly initiate_checkout: number
   }
-  /** Every day from the first to the last with an event, without a gap. */
+  /** Every day from the first to the last event, days without events included. */
   readonly days: readonly ReportDay[]
   /**
-   * Days (UTC, YYYY-MM-DD) on which events of the shop arrived that may be missing in these figures, oldest
-   * first, the newest 31 at most: the shop had more new devices on such a day than a report counts, or, before
-   * the campaign was created, more different utm values. Absent where there are none.
+   * Days (UTC, YYYY-MM-DD) whose figures may be too low, oldest first, at most the newest 31: on such a day the shop
+   * had more new devices than a report counts or, before the campaign was created, more different utm values.
+   * Absent if there are none.
    */
   readonly incomplete_days?: readonly string[]
 }
 
-/** Answer to an event: its id, the first time and every time after. */
+/** Answer to an event. The same event sent again gets the same id. */
 export type StoredEvent = { readonly id: string }
 
-/** Answer of serveJavascript to a caller that asks for JSON. */
+/** Answer of serveJavascript to a request that accepts JSON. */
 export type ServedScript = {
   readonly trackingKey: string
   readonly version: string
-  /** Of `script`, for the attribute of a tag: `sha384-…`. */
+  /** For the `integrity` attribute of a tag with `script`: `sha384-…`. */
   readonly integrity: string
-  /** The key's public configuration. */
+  /** The public settings of the tracking key. */
   readonly config: { readonly [name: string]: unknown }
   /** JavaScript. */
   readonly script: string

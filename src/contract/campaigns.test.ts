@@ -11,7 +11,7 @@ const acceptsMoment = (send_at: unknown) =>
 
 const acceptsHtml = (html: unknown) => validate('create', { ...campaign, content: { html } }).ok
 
-/** docs/decisions.md, "send_at", by the rules of the Gregorian calendar and no Date. */
+/** docs/decisions.md, "send_at", by the rules of the Gregorian calendar and without `Date`. */
 function isMoment(value: string): boolean {
   const form = '####-##-## ##:##'
   const fits = [...form].every((sign, at) => {
@@ -48,7 +48,7 @@ const moments = fc.oneof(
   fc.string({ maxLength: 17 }),
 )
 
-test('send_at: as the reference says', () => {
+test('send_at: agrees with the reference', () => {
   const seen = new Set<boolean>()
   fc.assert(
     fc.property(moments, (send_at) => {
@@ -78,7 +78,7 @@ test.each([
     expect(acceptsHtml(character.repeat(length))).toBe(expected)
 })
 
-test.each(['', ' \n', null, 5, ['<p>'], undefined])('html that is none: %j', (html) => {
+test.each(['', ' \n', null, 5, ['<p>'], undefined])('not HTML: %j', (html) => {
   expect(acceptsHtml(html)).toBe(false)
 })
 
@@ -100,20 +100,20 @@ test('list: filters that are empty, blank or null are left out', () => {
   expect(validate('list', given)).toEqual({ ok: true, payload: { filters: '0' } })
 })
 
-test('list: a blank filter hides no fault of another', () => {
+test('list: a blank filter does not hide the issues of others', () => {
   const checked = validate('list', { search: '', page: 1, limit: {} })
   expect(!checked.ok && checked.error.issues.map(({ path }) => path)).toEqual(['page', 'limit'])
 })
 
 test.each(['c-1', 'a/b', '...', 'a?b#c', '%2e', ' x ', 'Ж', '😀', 'constructor'])(
-  'getEmailReport: %j can be a segment',
+  'getEmailReport: %j can be a path segment',
   (id) => {
     expect(validate('getEmailReport', { id })).toEqual({ ok: true, payload: { id } })
   },
 )
 
 test.each(['', ' ', '.', '..', '\ud800', 'a\udc00b', 5, null, ['c-1']])(
-  'getEmailReport: %j is no id',
+  'getEmailReport: %j is not an id',
   (id) => {
     expect(validate('getEmailReport', { id }).ok).toBe(false)
   },

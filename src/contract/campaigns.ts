@@ -11,14 +11,14 @@ import {
 import { lengthOf } from './characters.ts'
 import { count, email, isBounded, MAX_TEXT_CHARACTERS, rule, shortText, text } from './fields.ts'
 
-/** The longest `content.html`, in characters (code points). */
+/** The longest `content.html`, characters (code points). */
 export const MAX_HTML_CHARACTERS = 512_000
-/** Counted by units: a list of half a million characters, as `isLongerThan` makes it, takes 100 ms. */
+/** By `lengthOf`: `isLongerThan` takes 100 ms for half a million characters. */
 const isHtmlLength = (html: string): boolean =>
   lengthOf(html.slice(0, 2 * MAX_HTML_CHARACTERS + 2)) <= MAX_HTML_CHARACTERS
 
-/** `YYYY-MM-DD HH:MM` of a moment that the calendar has, in no zone: past or future. */
-const isMoment = (value: unknown): boolean => {
+/** A date and time that the calendar has, as `YYYY-MM-DD HH:MM`, past or future, without a time zone. */
+const isDateTime = (value: unknown): boolean => {
   const match = typeof value === 'string' && /^(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d)$/.exec(value)
   if (!match) return false
   const at = new Date(`${match[1]}-${match[2]}-${match[3]}T${match[4]}:${match[5]}:00Z`)
@@ -28,14 +28,14 @@ const isMoment = (value: unknown): boolean => {
 const oneOf = <const T extends readonly (string | number)[]>(options: T) =>
   picklist(options, options.join(' or '))
 
-/** A filter that is empty, blank or null is left out. */
+/** Converts a filter that is empty, blank or null to undefined, so `check` leaves it out. */
 const filter = rule<string | null | undefined, string | undefined>(
   (value) => isBounded(value ?? ''),
   'text',
   (given) => (given?.trim() ? given : undefined),
 )
 
-/** Body of list: every filter optional. */
+/** Body of list. Every filter is optional. */
 export const listSchema = object({
   filters: optional(filter),
   search: optional(filter),
@@ -45,7 +45,7 @@ export const listSchema = object({
   limit: optional(filter),
 })
 
-/** Body of create: every key required, nested ones too. */
+/** Body of create. Every key is required, nested ones too. */
 export const createSchema = object({
   type: oneOf(['sms', 'email', 'push']),
   mode: oneOf(['ecommerce', 'regular', 'plaintext']),
@@ -62,14 +62,14 @@ export const createSchema = object({
     ),
   }),
   scheduling: object({
-    send_at: custom<string>(isMoment, 'a moment of the calendar as YYYY-MM-DD HH:MM'),
+    send_at: custom<string>(isDateTime, 'a date and time as YYYY-MM-DD HH:MM'),
     use_optimal_time: oneOf([0, 1]),
     optimize_for: oneOf(['opening', 'buying']),
   }),
   tracking: object({ utm_campaign: text, utm_medium: text, utm_source: text }),
 })
 
-/** `id` is sent as one path segment, so it must be well-formed text and neither `.` nor `..`. */
+/** `id` is sent as one path segment, so it must be well-formed Unicode, and not `.` or `..`. */
 export const getEmailReportSchema = object({
   id: custom<string>((value) => {
     if (!isBounded(value) || !value.trim() || /^\.\.?$/.test(value)) return false
@@ -78,13 +78,13 @@ export const getEmailReportSchema = object({
     } catch {
       return false
     }
-  }, `a campaign id of 1 to ${MAX_TEXT_CHARACTERS} characters that can be one segment of a path`),
+  }, `a campaign id of 1 to ${MAX_TEXT_CHARACTERS} characters that can be a segment of a path`),
 })
 
-/** `limit`: a whole number from 1; absent when not set. */
+/** `limit` is a whole number from 1, or absent. */
 export const getLatestCampaignSchema = object({ limit: nullish(count) })
 
-/** Body of sendCustomApi: a custom event without tracking fields. */
+/** Body of sendCustomApi: a custom event without the fields that pages send. */
 export const sendCustomApiSchema = object({ email, event: shortText })
 
 export type CampaignFilter = InferInput<typeof listSchema>

@@ -4,7 +4,7 @@ import { isLongerThan, lengthOf } from './characters.ts'
 
 const pieces = fc.constantFrom('a', 'é', '字', '😀', '\ud800', '\udc00', '\udc00\ud800', '')
 
-test('characters are code points, half a surrogate pair one', () => {
+test('a code point is one character, and so is an unpaired surrogate', () => {
   fc.assert(
     fc.property(fc.array(pieces, { maxLength: 30 }), fc.nat(30), (all, max) => {
       const text = all.join('')
@@ -14,7 +14,7 @@ test('characters are code points, half a surrogate pair one', () => {
   )
 })
 
-test('no more of a text is read than has to be', () => {
+test('isLongerThan reads only as much of a text as it needs', () => {
   const read: string[] = []
   const text = {
     length: 1_000_000,

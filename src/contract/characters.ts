@@ -1,20 +1,21 @@
-/**
- * Lengths count code points, not UTF-16 units: an emoji is one character.
+/*
+ * Lengths are in code points, not in UTF-16 code units: an emoji is one character.
  */
 
-/** Whether a text has more characters than so many. It reads no more of the text than that. */
+/** Whether a text has more than `maxCharacters` characters. Reads only that many of them. */
 export const isLongerThan = (text: string, maxCharacters: number): boolean =>
   text.length > maxCharacters && [...text.slice(0, 2 * maxCharacters + 2)].length > maxCharacters
 
-/** Characters of a text. By its units, since to read half a million characters one by one takes five times as long. */
+/** Number of characters of a text. Five times as fast as `[...text].length`. */
 export function lengthOf(text: string): number {
   let pairs = 0
   for (let at = 1; at < text.length; at++)
-    if (isHalf(text, at - 1, FIRST_HALF) && isHalf(text, at, SECOND_HALF)) pairs++
+    if (isSurrogate(text, at - 1, HIGH) && isSurrogate(text, at, LOW)) pairs++
   return text.length - pairs
 }
 
-const FIRST_HALF = 0xd800
-const SECOND_HALF = 0xdc00
-const isHalf = (text: string, at: number, half: number): boolean =>
+/** The first and the second half of a surrogate pair: the upper six bits of the code unit. */
+const HIGH = 0xd800
+const LOW = 0xdc00
+const isSurrogate = (text: string, at: number, half: number): boolean =>
   (text.charCodeAt(at) & 0xfc00) === half

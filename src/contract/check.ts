@@ -2,23 +2,21 @@ import type { GenericSchema, ObjectEntries } from 'valibot'
 import { type Issue, ValidationException } from './errors.ts'
 import { tagOf } from './fields.ts'
 
-/** What a check answers: the clean payload, or every fault. */
+/** The clean payload, or every issue. */
 export type Checked<T> =
   | { readonly ok: true; readonly payload: T }
   | { readonly ok: false; readonly error: ValidationException }
 
 /**
- * Checks a value against a schema. It walks the schema's objects itself and leaves their fields to
- * valibot, whose `object` takes inherited fields for the payload's own: on a page that extends
- * `Object.prototype` it would ask for and send what nobody gave. Here a field counts only where the
- * value has it itself, and each is read once.
+ * Checks a value against a schema. Only own, enumerable fields count, and each is read once. valibot's own `object`
+ * would also read inherited fields, so on a page that extends `Object.prototype` it would send fields that nobody
+ * gave; therefore objects are walked here, and valibot checks only the values in them.
  *
- * A fault names the rule shortly; `words.ts` tells it in full.
+ * An issue has the short name of the broken rule; `describeIssue` makes it a full sentence.
  *
- * Throws where the value does (a getter, a proxy).
- *
- * The payload answered holds only the keys the schema names, without those that are `null` or
- * `undefined`, and has no prototype, so that no `toJSON` of a page's is in its way.
+ * @returns The payload with only the keys that the schema names, without those that are `null` or `undefined`. It has
+ * no prototype, because pages add `toJSON` to `Object.prototype`.
+ * @throws What a getter or a proxy in the value throws.
  */
 export function check<T>(schema: GenericSchema<unknown, T>, value: unknown): Checked<T> {
   const issues: Issue[] = []

@@ -1,16 +1,16 @@
 import type { Issue } from './errors.ts'
 
-/** The largest body of one event, bytes of UTF-8: above it the page refuses and the gateway answers 413. */
+/** The largest body of one event, bytes of UTF-8. The gateway answers 413 to a larger one. */
 export const MAX_EVENT_BYTES = 131_072
 
 /**
- * The most a page has on its way in keepalive requests, bytes of all bodies together. The Fetch
- * standard lets a document's keepalive bodies share 64 KiB and rejects what comes above; this leaves
- * the shop's own requests a little.
+ * The most bytes that a page has under way in keepalive requests. The Fetch standard lets the keepalive bodies of
+ * a document share 64 KiB and rejects the rest (https://fetch.spec.whatwg.org/#http-network-or-cache-fetch); this
+ * leaves some of that to the shop's own requests.
  */
 export const MAX_KEEPALIVE_BYTES = 60_000
 
-/** Why an event was not delivered: the closed list. */
+/** Why an event was not delivered. The list is complete. */
 export type DropReason =
   | 'invalid'
   | 'duplicate'
@@ -20,38 +20,23 @@ export type DropReason =
   | 'refused'
   | 'ignored'
 
-/** One event inside a batch. */
-export type Envelope = {
-  /** The event's UUID, version 7; with it the gateway stores the event once. */
-  readonly id: string
-  /** When it happened, ms since 1970 by the browser's clock. */
-  readonly at: number
-  /** Absent: the envelope asks whether the gateway has stored the event with this id. */
-  readonly payload?: unknown
-}
-
-/** Body of POST /t/batch. */
-export type Batch = {
-  /** The browser's clock when the batch was sent, ms since 1970: corrects every `at`. */
-  readonly sent: number
-  readonly events: readonly Envelope[]
-}
-
 /**
- * The verdict on one event of a batch; `message` and `issues` where `status` is no 2xx. On a question:
- * 200 the event is stored, 404 it is not, 422 the id is no UUID.
+ * The gateway's answer to one event of POST /t/batch, whose body is
+ * `{sent, events: [{id, at, payload}]}`: the browser's clock when the request was sent, and for each event its
+ * UUID, when it happened, and its payload (times in ms since 1970). An event without `payload` is a question:
+ * does the gateway have an event with this id? The answer's body is `{results}`, one verdict for each event, in
+ * order.
  */
 export type Verdict = {
   readonly id: string
+  /**
+   * The HTTP status that the event would get if it were sent alone. Of a question: 200 if the event is stored, 404
+   * if it is not, 422 if the id is not a UUID.
+   */
   readonly status: number
+  /** Why, if the status is not 2xx. */
   readonly message?: string
   readonly issues?: readonly Issue[]
-  /** The event is accepted and not stored, since the customer ignores its address. */
+  /** The event was accepted but not stored, because the customer ignores this visitor's address. */
   readonly ignored?: true
 }
-
-/**
- * Body of the answer to POST /t/batch, one verdict an event, in order. Its status is 200; of a batch
- * that only asks it is 207 where not all of the events are stored.
- */
-export type BatchAnswer = { readonly results: readonly Verdict[] }

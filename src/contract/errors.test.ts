@@ -20,7 +20,7 @@ const apiErrors = [
   ['MethodNotAllowedException', MethodNotAllowedException],
 ] as const
 
-test('ValidationException holds every issue and tells them all', () => {
+test('ValidationException has every issue, also in its message', () => {
   const error = new ValidationException(issues)
   expect(error).toBeInstanceOf(Error)
   expect(error).not.toBeInstanceOf(ApiException)
@@ -33,7 +33,7 @@ test('ValidationException holds every issue and tells them all', () => {
   expect(error.stack).toContain('errors.test')
 })
 
-test.each(apiErrors)('%s is told by instanceof and by name', (name, Exception) => {
+test.each(apiErrors)('%s is recognized by instanceof and by name', (name, Exception) => {
   const error = new Exception('No such campaign', { status: 404, issues, body: { a: 1 } })
   expect(error).toBeInstanceOf(Error)
   expect(error).toBeInstanceOf(ApiException)
@@ -55,7 +55,7 @@ test.each(apiErrors)('%s without an answer: status 0, no issues, no body', (_nam
   expect('cause' in error).toBe(false)
 })
 
-test('an error tells that the request may have been carried out', () => {
+test('an error says that the request may have been carried out', () => {
   expect(new ApiException('No answer', { mayHaveArrived: true }).mayHaveArrived).toBe(true)
 })
 
@@ -74,8 +74,8 @@ test('the name is part of the type', () => {
   expectTypeOf<ApiException['status']>().toEqualTypeOf<number>()
   expectTypeOf<ValidationException['issues']>().toEqualTypeOf<readonly Issue[]>()
   const error = new ValidationException(issues)
-  // @ts-expect-error the faults are not to be changed
+  // @ts-expect-error issues can not be changed
   error.issues = []
-  // @ts-expect-error a fault needs its path
+  // @ts-expect-error an issue needs a path
   new ValidationException([{ message: 'x' }])
 })

@@ -1,21 +1,21 @@
-/**
- * The five errors of the specification. Each is told apart by `instanceof` or, where two copies of the
- * package meet, by its literal `name`. None ever holds a key: not in its message, stack or JSON.
+/*
+ * The five errors of the API. They can be told apart by `instanceof` or, between two copies of the package, by their
+ * literal `name`. No error contains a REST key: not in its message, its stack or its JSON.
  */
 
 /** One fault of a payload. */
 export type Issue = {
-  /** Where, dotted: `variation.sku`. Empty when the payload as a whole is wrong. */
+  /** Path of the field: `variation.sku`. Empty if the payload as a whole is wrong. */
   readonly path: string
-  /** What was expected and what came; in the script only the short name of what was expected. */
+  /** `Expected …, received …`. In the script only `Expected` and the short name of the rule. */
   readonly message: string
 }
 
-/** An invalid or incomplete payload: nothing was sent, nothing was stored. */
+/** The payload is invalid or incomplete. Nothing was sent or stored. */
 export class ValidationException extends Error {
-  // Declared here and set below: class fields cost the script a helper of 200 bytes.
+  // Declared here and set in the constructor: class fields would add a helper of 200 bytes to the script.
   declare readonly name: 'ValidationException'
-  /** Every fault found, at least one. */
+  /** Every fault, at least one. */
   declare readonly issues: readonly Issue[]
   constructor(issues: readonly Issue[]) {
     super(issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; '))
@@ -24,29 +24,29 @@ export class ValidationException extends Error {
   }
 }
 
-/** What a failed answer said. */
+/** The details of an ApiException. */
 export type ApiFailure = {
-  /** HTTP status; 0 when no answer came (network, timeout, abort). Default 0. */
+  /** HTTP status, or 0 if there was no answer (network, timeout, abort). Default 0. */
   readonly status?: number
-  /** The faults the gateway named in a 422. Default none. */
+  /** The faults that the gateway listed in a 422. Default none. */
   readonly issues?: readonly Issue[]
-  /** The decoded body of the answer, or its text where it was not JSON. Default undefined. */
+  /** The body of the answer, parsed if it is JSON, else its text. Default undefined. */
   readonly body?: unknown
-  /** Whether the request may have been carried out though it failed. Default false. */
+  /** Whether the gateway may have carried out the request although the call failed. Default false. */
   readonly mayHaveArrived?: boolean
-  /** What went wrong underneath. */
+  /** The error that caused this one. */
   readonly cause?: unknown
 }
 
-/** A failed answer, the general case; and no answer at all, with `status: 0`. */
+/** The call failed: the answer was an error, or there was none (`status` is 0). */
 export class ApiException extends Error {
   override readonly name: string = 'ApiException'
   readonly status: number
   readonly issues: readonly Issue[]
   readonly body: unknown
   /**
-   * True: it was sent, and what became of it is not known (a timeout, a broken connection, a 5xx), or it
-   * succeeded with an answer that can not be read. False: it was not sent, or the answer refused it.
+   * True if the request was sent and its outcome is unknown (a timeout, a broken connection, a 5xx), or if it succeeded
+   * but its answer can not be read. False if it was not sent, or was refused.
    */
   readonly mayHaveArrived: boolean
   constructor(
@@ -61,17 +61,17 @@ export class ApiException extends Error {
   }
 }
 
-/** 401: a credential is missing, or wrong for a known customer. */
+/** 401: the credential is missing, or does not belong to this customer. */
 export class UnauthorizedException extends ApiException {
   override readonly name = 'UnauthorizedException'
 }
 
-/** 404: the customer, tracking key or campaign is unknown. */
+/** 404: the customer, tracking key or campaign does not exist. */
 export class CustomerNotFoundException extends ApiException {
   override readonly name = 'CustomerNotFoundException'
 }
 
-/** 405: the address does not take this method. */
+/** 405: this address does not support the method. */
 export class MethodNotAllowedException extends ApiException {
   override readonly name = 'MethodNotAllowedException'
 }

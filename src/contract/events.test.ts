@@ -26,7 +26,7 @@ afterEach(() => {
   Reflect.deleteProperty(Object.prototype, 'source')
 })
 
-test.each(names)('%s: the rule gives the name in the list', (operation) => {
+test.each(names)('%s: eventNameOf agrees with the list', (operation) => {
   expect(eventNameOf(operation)).toBe(EVENT_NAMES[operation])
 })
 
@@ -34,27 +34,27 @@ test('there is a schema for each tracking operation', () => {
   expect(Object.keys(page).sort()).toEqual([...names].sort())
 })
 
-test.each(names)('%s: a page may leave remote_addr out, nobody else may', (operation) => {
+test.each(names)('%s: remote_addr is optional in the page form only', (operation) => {
   const payload = withoutAddress(operation)
   expect(check(page[operation], payload)).toEqual({ ok: true, payload })
   const checked = check(full[operation], payload)
   expect(!checked.ok && checked.error.issues.map(({ path }) => path)).toEqual(['remote_addr'])
 })
 
-test.each(names)('%s: a page may give remote_addr, and then it is sent', (operation) => {
+test.each(names)('%s: remote_addr given by a page is sent', (operation) => {
   const payload = completePayloads[operation]
   expect(check(page[operation], payload)).toEqual({ ok: true, payload })
   for (const remote_addr of [7, {}, ['203.0.113.10']])
     expect(check(page[operation], { ...payload, remote_addr }).ok).toBe(false)
 })
 
-test.each([null, undefined])('remote_addr and source of %s are left off', (none) => {
+test.each([null, undefined])('remote_addr and source of %s are dropped', (none) => {
   const { source: _, ...payload } = withoutAddress('viewHomepage')
   const given = { ...payload, remote_addr: none, source: none }
   expect(check(page.viewHomepage, given)).toEqual({ ok: true, payload })
 })
 
-test.each(names)('%s: a page that extends Object.prototype is no fault', (operation) => {
+test.each(names)('%s: a page that extends Object.prototype changes nothing', (operation) => {
   Object.assign(Object.prototype, { extend: () => {}, source: 'POLLUTED' })
   const { source: _, ...payload } = withoutAddress(operation)
   const checked = check(page[operation], Object.assign(Object.create(null), payload))
@@ -79,7 +79,7 @@ test.each<[operation: TrackingOperation, field: string, valid: unknown[], invali
     expect(check(page[operation], { ...payload, [field]: value }).ok, `${value}`).toBe(false)
 })
 
-test('what leaves the page may lack its address', () => {
+test('a payload of the page form may lack remote_addr', () => {
   expectTypeOf<PagePayload<'viewHomepage'>['remote_addr']>().toEqualTypeOf<
     string | null | undefined
   >()

@@ -10,10 +10,7 @@ import {
   text,
 } from './fields.ts'
 
-/**
- * The usual event name of each of the ten operations that carry a device id, by the names of the
- * specification. sendCustom has none: its caller says it.
- */
+/** The usual event name of each of the ten tracking operations. sendCustom has none: its caller chooses the name. */
 export const EVENT_NAMES = {
   viewHomepage: 'view_homepage',
   setEmail: 'set_email',
@@ -27,22 +24,21 @@ export const EVENT_NAMES = {
   sendCustom: '',
 }
 
-/** The ten operations that carry a device id. */
+/** An operation whose payload has a device id. */
 export type TrackingOperation = keyof typeof EVENT_NAMES
 
-/** The same name by its rule, for the script: the list would cost it 40 bytes more. */
+/** The usual event name, derived from the operation's name. In the script this is 40 bytes smaller than the list. */
 export const eventNameOf = (operation: TrackingOperation): string =>
   operation === 'sendCustom' ? '' : operation.replace(/[A-Z]/g, '_$&').toLowerCase()
 
 /**
- * The ten tracking schemas. They differ between page and server in what the gateway completes from the
- * connection: the visitor's address, which a page can not know, and the user agent, where a browser
- * keeps it from its pages; and in that the gateway measures an address before it parses it.
+ * The ten tracking schemas, in two forms. The page form may lack what the gateway fills in from the connection: the
+ * visitor's IP address, which a page does not know, and the user agent, which some browsers hide from pages.
  *
- * @param url `url` for the full form, `pageUrl` for the page form.
- * @param userAgent `agent` for the full form, `optionalAgent` for the page form.
- * @param address `text` for the full form, `optionalText` for the page form.
- * @param object valibot's `object`; the script leaves it away, since `check` needs only the entries.
+ * @param url The rule of `url`: `url` in the full form, `pageUrl` in the page form.
+ * @param userAgent The rule of `http_user_agent`: `agent` in the full form, `optionalAgent` in the page form.
+ * @param address The rule of `remote_addr`: `text` in the full form, `optionalText` in the page form.
+ * @param object valibot's `object`. The script omits it, because `check` needs only the entries.
  */
 export const createEventSchemas = <C extends typeof text | typeof optionalText>(
   url: typeof pageUrl,
@@ -88,13 +84,13 @@ export const createEventSchemas = <C extends typeof text | typeof optionalText>(
 type FullSchemas = ReturnType<typeof createEventSchemas<typeof text>>
 type PageSchemas = ReturnType<typeof createEventSchemas<typeof optionalText>>
 
-/** An event name without what a customer puts before each, where it stands there. */
+/** An event name without the customer's prefix, if it begins with it. */
 export const withoutPrefix = (event: string, prefix: string): string =>
   event.startsWith(prefix) ? event.slice(prefix.length) : event
 
-/** A payload as a caller may give it, product_id's digits still text. */
+/** A payload as a caller may give it: the product_id of a line may be a string of digits. */
 export type EventInput<O extends TrackingOperation> = InferInput<FullSchemas[O]>
-/** A payload as it is stored: clean, converted, complete. */
+/** A payload as it is stored: complete and converted. */
 export type EventPayload<O extends TrackingOperation> = InferOutput<FullSchemas[O]>
-/** A payload as it leaves the page: `remote_addr` may still be missing. */
+/** A payload as a page sends it: `remote_addr` and `http_user_agent` may be missing. */
 export type PagePayload<O extends TrackingOperation> = InferOutput<PageSchemas[O]>

@@ -7,8 +7,8 @@ import { pageUrl } from './fields.ts'
 import { type Operation, validate } from './index.ts'
 
 /*
- * Each rule against a reference that is written another way: character by character, without the
- * rule's own expressions. Where a rule and its reference differ, fast-check prints the input.
+ * Compares each rule with a reference that works character by character, without the rule's own expressions. If they
+ * differ, fast-check prints the input.
  */
 
 const accepts = (operation: Operation, fields: object) =>
@@ -17,7 +17,7 @@ const accepts = (operation: Operation, fields: object) =>
 const acceptsEmail = (email: unknown) => accepts('sendCustom', { email })
 const acceptsUrl = (url: unknown) => accepts('viewHomepage', { url })
 
-/** Checks the rule against its reference, and that the inputs held both kinds. */
+/** Compares the rule with its reference, and checks that there were valid and invalid inputs. */
 function compare<T>(
   inputs: fc.Arbitrary<T>,
   rule: (v: T) => unknown,
@@ -38,7 +38,7 @@ function compare<T>(
 const isLetterOrDigit = (character: string) => /^[\p{L}\p{N}]$/u.test(character)
 const isMark = (character: string) => /^\p{M}$/u.test(character)
 
-/** docs/decisions.md, "E-mail address", slowly. */
+/** The reference of `email` (docs/decisions.md, "E-mail address"). */
 function isEmail(value: string): boolean {
   const parts = value.split('@')
   const [local = '', domain = ''] = parts
@@ -85,7 +85,7 @@ const emails = fc.oneof(
   fc.array(fc.oneof(word, odd)).map((all) => all.join('')),
 )
 
-test('e-mail: as the reference says', () => {
+test('e-mail: agrees with the reference', () => {
   compare(emails, acceptsEmail, isEmail)
 })
 
@@ -102,7 +102,7 @@ test.each([
 
 const acceptsPageUrl = (url: unknown) => check(object({ url: pageUrl }), { url }).ok
 
-/** The control characters, and what ECMAScript calls white space. */
+/** Control characters, and white space as ECMAScript defines it. */
 const blanks = [
   ...Array.from({ length: 0x20 }, (_, code) => String.fromCharCode(code)),
   ...Array.from({ length: 0x21 }, (_, code) => String.fromCharCode(0x7f + code)),
@@ -110,14 +110,14 @@ const blanks = [
   ...Array.from({ length: 11 }, (_, code) => String.fromCharCode(0x2000 + code)),
 ]
 
-/** docs/decisions.md, "URL": the WHATWG parser of the platform, then the rest by hand. */
+/** The reference of `url` (docs/decisions.md, "URL"): the URL parser of the platform, then the rest by hand. */
 function isUrl(value: string): boolean {
   if (blanks.some((blank) => value.startsWith(blank) || value.endsWith(blank))) return false
   const scheme = parse(value)?.protocol
   return scheme === 'http:' || scheme === 'https:'
 }
 
-/** Not by URL.canParse: called often, that of Node 20 takes Latin-1 for UTF-8. */
+/** Not URL.canParse: in Node 20, after many calls, it decodes UTF-8 as Latin-1. */
 function parse(value: string): URL | undefined {
   try {
     return new URL(value)
@@ -141,7 +141,7 @@ const urls = fc
   )
   .map((parts) => parts.join(''))
 
-test('url: as the reference says', () => {
+test('url: agrees with the reference', () => {
   compare(urls, acceptsUrl, isUrl)
   compare(urls, acceptsPageUrl, isUrl)
 })
@@ -159,7 +159,7 @@ test.each(blanks.map((blank) => [blank.codePointAt(0)?.toString(16), blank]))(
 
 const MAX_ID = 2n ** 53n - 1n
 
-/** docs/decisions.md, "Line product id", in whole numbers of any size. */
+/** The reference of `lineProductId` (docs/decisions.md, "Line product id"), with integers of any size. */
 function lineIdOf(value: unknown): number | undefined {
   const digits = typeof value === 'string' && value !== '' && [...value].every(isAsciiDigit)
   if (!digits && !(typeof value === 'number' && value % 1 === 0)) return undefined
@@ -182,7 +182,7 @@ const lineIds: fc.Arbitrary<unknown> = fc.oneof(
   fc.anything(),
 )
 
-test('product_id of a line: as the reference says, and converted to the same number', () => {
+test('product_id of a line: agrees with the reference, and converts to the same number', () => {
   compare(
     lineIds,
     (product_id) => {
@@ -194,7 +194,7 @@ test('product_id of a line: as the reference says, and converted to the same num
   )
 })
 
-test('quantity: numbers only, as product_id else', () => {
+test('quantity: like product_id, but only numbers', () => {
   compare(
     lineIds,
     (quantity) => accepts('addToCart', { quantity }),
@@ -202,7 +202,7 @@ test('quantity: numbers only, as product_id else', () => {
   )
 })
 
-test('whatever comes, validate answers and throws nothing', () => {
+test('validate never throws', () => {
   fc.assert(
     fc.property(fc.anything({ withNullPrototype: true, withBigInt: true }), (value) => {
       expect(acceptsEmail(value)).toBe(typeof value === 'string' && isEmail(value))
@@ -212,7 +212,7 @@ test('whatever comes, validate answers and throws nothing', () => {
   )
 })
 
-// An expression that backtracks without bound would not come back from these within a lifetime.
+// A regular expression that backtracks exponentially would not finish any of these.
 const LONG = 100_000
 test.each([
   ['letters', 'a'.repeat(LONG)],
@@ -232,7 +232,7 @@ test.each([
   ['control characters inside', `x${'\u0085'.repeat(LONG)}x`],
   ['half characters', '\ud800'.repeat(LONG)],
   ['line breaks', `https://${'\n'.repeat(LONG)}`],
-])('a long input of %s is refused everywhere, and soon', (_name, long) => {
+])('a long input of %s is refused in linear time', (_name, long) => {
   expect(acceptsEmail(long)).toBe(false)
   expect(acceptsUrl(long)).toBe(false)
   expect(accepts('addToCart', { product_id: long })).toBe(false)
@@ -284,7 +284,7 @@ test.each<[Operation, field: string, maxCharacters: number]>([
   }
 })
 
-test('digits of a product line are bounded too', () => {
+test('product_id of a line has at most 2048 digits', () => {
   expect(accepts('addToCart', { product_id: `${'0'.repeat(2047)}7` })).toBe(true)
   expect(accepts('addToCart', { product_id: `${'0'.repeat(2048)}7` })).toBe(false)
 })
@@ -295,7 +295,7 @@ test.each([
   ['😀', 1025],
   ['é', 1024],
   ['x😀', 100_000],
-])('a user agent of %s is cut, never refused (%i)', (piece, times) => {
+])('a user agent of %s is cut and not refused (%i)', (piece, times) => {
   const http_user_agent = piece.repeat(times)
   const checked = validate('viewHomepage', { ...completePayloads.viewHomepage, http_user_agent })
   const cut = [...http_user_agent].slice(0, 1024).join('')
@@ -303,11 +303,11 @@ test.each([
   expect(accepts('viewHomepage', { http_user_agent: cut })).toBe(true)
 })
 
-test('a user agent that would be blank when it is cut is blank', () => {
+test('a user agent whose first 1024 characters are blank is blank', () => {
   expect(accepts('viewHomepage', { http_user_agent: `${' '.repeat(1024)}x` })).toBe(false)
 })
 
-test.each(['a', 'é', '😀', '%20', '?', '#'])('an address of 8,192 characters, of %s', (piece) => {
+test.each(['a', 'é', '😀', '%20', '?', '#'])('a URL of 8,192 characters, of %s', (piece) => {
   const start = 'https://shop.example/'
   const path = [...piece.repeat(8192)].slice(0, 8192 - start.length).join('')
   for (const accepts of [acceptsUrl, acceptsPageUrl]) {
@@ -316,13 +316,13 @@ test.each(['a', 'é', '😀', '%20', '?', '#'])('an address of 8,192 characters,
   }
 })
 
-/** An address whose host has so many characters, in labels, all different letters: the dearest. */
+/** A host of different ideographs, in labels: the slowest to convert to ASCII. */
 const hostOf = (characters: number, first = 0x4e00) =>
   Array.from({ length: characters }, (_, at) =>
     at % 50 === 49 ? '.' : String.fromCodePoint(first + at),
   ).join('')
 
-/** Ways to write a host in an address, each accepted by the URL parser. */
+/** Ways to write a host in a URL, each accepted by the URL parser. */
 const spellings: Record<string, (host: string) => string> = {
   plain: (host) => `https://${host}/`,
   'in capitals': (host) => `HTTPS://${host}`,
@@ -345,7 +345,7 @@ const spellings: Record<string, (host: string) => string> = {
 
 const spelled = Object.entries(spellings)
 
-test.each(spelled)('a host that is too long is never parsed: %s', (_name, spell) => {
+test.each(spelled)('a host that is too long never reaches the parser: %s', (_name, spell) => {
   const parsed = vi.fn()
   vi.stubGlobal(
     'URL',
@@ -373,8 +373,8 @@ test.each(spelled)('a host of 253 characters, %s', (_name, spell) => {
   expect(acceptsUrl(spell(`${host}d`))).toBe(false)
 })
 
-test.each(spelled)('a host is measured in its ASCII form too: %s', (_name, spell) => {
-  // 100 ideographs, of which each takes three of ASCII or so.
+test.each(spelled)('the limit applies to the ASCII form of the host too: %s', (_name, spell) => {
+  // An ideograph takes about three ASCII characters.
   const [short, long] = [hostOf(40), hostOf(160)]
   expect(new URL(spell(long)).hostname.length).toBeGreaterThan(253)
   expect(acceptsUrl(spell(long))).toBe(false)
@@ -420,10 +420,10 @@ const spelledUrls = fc
     ].join(''),
   )
 
-test('whatever the spelling, what the parser accepts with a host of 253 is accepted', () => {
+test('every spelling of a host of at most 253 characters that the parser accepts is valid', () => {
   compare(spelledUrls, acceptsUrl, (url) => isUrl(url) && (parse(url)?.hostname.length ?? 0) <= 253)
 })
 
-test('whatever the spelling, what the script accepts the gateway accepts', () => {
+test('every URL that the script accepts is valid for the gateway', () => {
   compare(spelledUrls, (url) => acceptsPageUrl(url) && acceptsUrl(url), acceptsPageUrl)
 })

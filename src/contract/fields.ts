@@ -1,32 +1,31 @@
 import { type GenericSchema, type NullishSchema, unknown } from 'valibot'
 import { isLongerThan } from './characters.ts'
 
-/**
- * The leaves of every schema: one rule a name, written once for tracker, client and gateway. Each bounds
- * the length of a text before it looks at it otherwise, since strangers send to the gateway.
+/*
+ * The rules of single fields, for script, client and gateway. Each checks the length of a text first, because anybody
+ * can send long ones to the gateway.
  */
 
-/** The longest address, characters. */
+/** The longest URL, characters. */
 export const MAX_URL_CHARACTERS = 8192
-/** The longest host of an address, characters, as it is written and in its ASCII form: that of DNS. */
+/** The longest host of a URL, characters, as written and in its ASCII form: the limit of DNS (RFC 1035, 2.3.4). */
 export const MAX_HOST_CHARACTERS = 253
-/** The longest text of every other field, characters. */
+/** The longest text of most other fields, characters. */
 export const MAX_TEXT_CHARACTERS = 2048
-/** The longest name of an event, and id of a device, characters. */
+/** The longest event name and device id, characters. */
 export const MAX_SHORT_CHARACTERS = 128
 
-/** What kind of value came, without showing it: `Array`, `Null`, `String`. */
+/** The built-in type of a value: `Object`, `Array`, `Null`, `String`. */
 export const tagOf = (value: unknown): string => ({}).toString.call(value).slice(8, -1)
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 
 /**
- * A rule of our own as a schema: valibot's `unknown`, narrowed. valibot's `custom`, `pipe` and
- * `transform` do the same and cost the script 500 bytes more, mostly for messages that no rule uses,
- * since each has its own words.
+ * A schema of one rule. valibot's `custom`, `pipe` and `transform` do the same, but would add 500 bytes to the
+ * script, mostly for default messages.
  *
- * @param what The short name of what is expected; `words.ts` has it in full.
- * @param convert What becomes of a value that passes. Default: it stays as it is.
+ * @param what The short name of the rule, the issue's message. `describeIssue.ts` has the full text.
+ * @param convert Converts a value that passes. Default: the value stays as it is.
  */
 /* @__NO_SIDE_EFFECTS__ */
 export const rule = <I, O = I>(
@@ -46,7 +45,7 @@ export const rule = <I, O = I>(
     },
   }) as unknown as GenericSchema<I, O>
 
-/** Whether a value is a text of at most so many characters. */
+/** Whether a value is a text of at most `maxCharacters` characters. Default 2048. */
 export const isBounded = (value: unknown, maxCharacters = MAX_TEXT_CHARACTERS): value is string =>
   isText(value) && !isLongerThan(value, maxCharacters)
 
@@ -57,44 +56,44 @@ const textOf = (maxCharacters: number) =>
     `text 1-${maxCharacters}`,
   )
 
-/** Present, a string, and not only white space. */
+/** A string of at most 2048 characters that is not blank. */
 export const text = textOf(MAX_TEXT_CHARACTERS)
 
-/** The same for what events are counted by: their name, and the id of the device. */
+/** A string of at most 128 characters that is not blank: an event name or a device id. Reports group by them. */
 export const shortText = textOf(MAX_SHORT_CHARACTERS)
 
-/** A string that may be empty: the names and the phone of setEmail. */
+/** A string that may be empty: the names and the phone number of setEmail. */
 export const anyText = rule<string>((value) => isBounded(value), 'text')
 
-/** To types it is valibot's `nullish`; one check does the same for the script at 80 bytes less. */
+/** Typed as valibot's `nullish`, which would add 80 bytes to the script. */
 type OptionalText = NullishSchema<typeof anyText, undefined>
 
-/** A string, `null` or absent. `null` is left off by `check`, so neither reaches the wire. */
+/** A string, `null` or absent. `check` drops `null`, so it is never sent. */
 export const optionalText = rule(
   (value) => isBounded(value ?? ''),
   'text',
 ) as GenericSchema as OptionalText
 
-/** What is kept of a user agent, characters. */
+/** The longest user agent that is stored, characters. */
 export const MAX_AGENT_CHARACTERS = 1024
-/** So many of its first characters; no half of a surrogate pair ends them. */
+/** Its first 1024 characters. With the flag `u` no surrogate pair is cut in half. */
 const cutAgent = (agent: string) => agent.match(/^.{0,1024}/su)?.[0] as string
 
-/** The user agent. Never refused for its length but cut, since nobody chooses it. */
+/** The user agent. A long one is cut, not refused, because nobody chooses it. */
 export const agent = rule<string>(
   (value) => isText(value) && !!cutAgent(value).trim(),
   'text that is not blank',
   cutAgent,
 )
 
-/** The same, or `null`, or absent, where a browser keeps it from its pages. The gateway cuts it. */
+/** The user agent as a page sends it: some browsers hide it from pages. The gateway cuts it. */
 export const optionalAgent = rule(
   (value) => isText(value ?? ''),
   'text',
 ) as GenericSchema as OptionalText
 
-/** Whether the platform's parser takes an address (https://url.spec.whatwg.org). */
-const isParsed = (value: string) => {
+/** Whether the URL parser accepts a URL (https://url.spec.whatwg.org), with a host of bounded length. */
+const canParse = (value: string) => {
   try {
     return new URL(value).hostname.length <= MAX_HOST_CHARACTERS
   } catch {
@@ -102,23 +101,22 @@ const isParsed = (value: string) => {
   }
 }
 
-/** An address of http or https, no white space or control character at its ends. */
+/** An http or https URL without white space or control characters at its ends. */
 export const pageUrl = rule<string>(
   (value) =>
     isBounded(value, MAX_URL_CHARACTERS) &&
-    // Two patterns: one that knows both every script and no case is slow to make.
+    // Two patterns: one with both the flags `i` and `u` takes longer to compile.
     /^https?:/i.test(value) &&
     /[^\s\p{Cc}]$/u.test(value) &&
-    isParsed(value),
+    canParse(value),
   'url',
 )
 
 /**
- * The same where strangers send it: the host is measured before the parser sees it, since its ASCII form
- * (punycode, RFC 3492) takes the square of its length. It is found as the parser finds it: behind any
- * number of slashes and the last @, without tabs and line breaks, which may stand in the scheme too;
- * percent-encoded characters and those that are invisible, such as the soft hyphen, are counted as the
- * parser takes them.
+ * The same rule for the gateway, where anybody can send URLs: it measures the host before it calls the parser, which
+ * needs quadratic time to convert a long host to ASCII (punycode, RFC 3492). It finds the host as the parser does:
+ * after any number of slashes and the last @, without tabs and line breaks, percent-decoded, and without invisible
+ * characters such as the soft hyphen.
  */
 export const url = rule<string>((value) => {
   if (!isBounded(value, MAX_URL_CHARACTERS) || /^[\s\p{Cc}]|[\s\p{Cc}]$/u.test(value)) return false
@@ -127,7 +125,7 @@ export const url = rule<string>((value) => {
   try {
     return (
       isBounded(host && decodeURIComponent(host).replace(/\p{DI}/gu, ''), MAX_HOST_CHARACTERS) &&
-      isParsed(value)
+      canParse(value)
     )
   } catch {
     return false
@@ -135,14 +133,14 @@ export const url = rule<string>((value) => {
 }, 'url')
 
 /**
- * The one e-mail rule of the project: a dot-atom local part of at most 64 characters, one @, a domain
- * of two labels or more, 254 characters in all, letters of any script. The look-aheads bound the
- * length first; after them a text can be read in one way only, so that none is slow.
+ * An e-mail address: a dot-atom (RFC 5322, 3.2.3) of at most 64 characters, an @, and a domain of at least two labels,
+ * at most 254 characters in all, letters of any script. The look-aheads check the lengths first. The rest matches a
+ * text in one way only, so it takes linear time.
  */
 const EMAIL =
   "^(?=.{1,254}$)(?=[^@]{1,64}@)(?!\\.)(\\.?[\\p{L}\\p{M}\\p{N}!#$%&'*+/=?^_`{|}~-])+@([\\p{L}\\p{N}](-*[\\p{L}\\p{M}\\p{N}])*(\\.(?!$)|$)){2,}$"
 
-/** Its pattern is made when it is first asked: the letters of all scripts take a slow phone 20 ms. */
+/** The pattern is compiled only when it is used: `\p{L}` takes 20 ms on a slow phone. */
 export const email = rule<string>(
   (value) => isText(value) && new RegExp(EMAIL, 'u').test(value),
   'email',
@@ -151,12 +149,12 @@ export const email = rule<string>(
 const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && Number(value) > 0
 
-/** An integer from 1 to 2^53-1, as a number. */
+/** A number: an integer from 1 to 2^53-1. */
 export const count = rule<number>(isCount, 'whole number')
 
 /**
- * product_id of a product line: an integer from 1 to 2^53-1; a string of ASCII digits is converted
- * ("007" is 7). Whatever would change the id on its way ("12.0", "1e3", past 2^53-1) is invalid.
+ * product_id of a product line: an integer from 1 to 2^53-1. A string of ASCII digits is converted ("007" becomes 7).
+ * Strings that a conversion would change ("12.0", "1e3", more than 2^53-1) are invalid.
  */
 export const lineProductId = rule<number | `${number}`, number>(
   (value) => isCount(isBounded(value) && /^\d+$/.test(value) ? +value : value),

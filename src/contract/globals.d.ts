@@ -1,4 +1,4 @@
-/** The one web-standard class the contract uses; every runtime it runs in has it. */
+/** The only global beyond ECMAScript that the contract uses. Browsers and Node.js have it. */
 declare class URL {
   constructor(url: string)
   readonly hostname: string

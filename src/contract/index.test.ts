@@ -14,10 +14,10 @@ type Input = { readonly operation: Operation; readonly payload: unknown }
 
 type Expected = {
   readonly valid: boolean
-  /** The one fault, or all of them. */
+  /** The path of the only issue, or the paths of all. */
   readonly path?: string
   readonly paths?: readonly string[]
-  /** As right as `path`, where a list stands for an object. */
+  /** Also correct instead of `path`, if the payload has a list in place of an object. */
   readonly orPaths?: readonly string[]
   /** Some fields after conversion. */
   readonly converted?: object
@@ -35,7 +35,7 @@ test.each(vectors.map((vector) => [vector.id, vector.kind, vector] as const))(
     if (checked.ok) {
       const given = input.payload as { [field: string]: unknown }
       for (const [field, value] of Object.entries(checked.payload)) {
-        // The one conversion of the contract: the digits of a product line's id.
+        // The only conversion of the contract: the digits in the product_id of a line.
         const digits = field === 'product_id' && typeof value === 'number'
         expect(value).toEqual(digits ? Number(given[field]) : given[field])
       }
@@ -49,16 +49,16 @@ test.each(vectors.map((vector) => [vector.id, vector.kind, vector] as const))(
   },
 )
 
-test('the vectors are all there', () => {
+test('no vector is missing', () => {
   expect(vectors).toHaveLength(244)
 })
 
-test.each(operations)('%s: a complete payload comes back as it is', (operation) => {
+test.each(operations)('%s: a complete payload is returned unchanged', (operation) => {
   const payload = completePayloads[operation]
   expect(validate(operation, payload)).toEqual({ ok: true, payload })
 })
 
-test.each(operations)('%s: keys the contract does not name are dropped', (operation) => {
+test.each(operations)('%s: unknown keys are dropped', (operation) => {
   const payload = completePayloads[operation]
   const more = JSON.parse('{"__proto__":{"a":1},"constructor":1,"restKey":"REST-KEY-1"}')
   const checked = validate(operation, Object.assign(Object.create(null), more, payload))
@@ -66,13 +66,13 @@ test.each(operations)('%s: keys the contract does not name are dropped', (operat
   expect(JSON.stringify(checked)).not.toContain('REST-KEY-1')
 })
 
-test('keys that a nested object does not name are dropped', () => {
+test('unknown keys of a nested object are dropped', () => {
   const payload = completePayloads.addToCart
   const variation = { ...payload.variation, price: 5 }
   expect(validate('addToCart', { ...payload, variation })).toEqual({ ok: true, payload })
 })
 
-test('what is optional and null is left off', () => {
+test('an optional field that is null is dropped', () => {
   const { source: _, ...page } = completePayloads.viewHomepage
   for (const source of [null, undefined]) {
     const checked = validate('viewHomepage', { ...page, source })
@@ -80,19 +80,24 @@ test('what is optional and null is left off', () => {
   }
 })
 
-const noObjects: readonly unknown[] = [null, undefined, [], 'SECRET-KEY', 5, true, () => 1, 5n]
+const notObjects: readonly unknown[] = [null, undefined, [], 'SECRET-KEY', 5, true, () => 1, 5n]
 
-test.each(operations)('%s: a payload that is no object is one fault of the whole', (operation) => {
-  for (const payload of noObjects) {
-    const checked = validate(operation, payload)
-    expect(checked).toMatchObject({
-      ok: false,
-      error: { issues: [{ path: '', message: expect.stringMatching(/^Expected an object, rec/) }] },
-    })
-  }
-})
+test.each(operations)(
+  '%s: a payload that is not an object is one issue without a path',
+  (operation) => {
+    for (const payload of notObjects) {
+      const checked = validate(operation, payload)
+      expect(checked).toMatchObject({
+        ok: false,
+        error: {
+          issues: [{ path: '', message: expect.stringMatching(/^Expected an object, rec/) }],
+        },
+      })
+    }
+  },
+)
 
-test.each(operations)('%s: an empty payload names what is missing', (operation) => {
+test.each(operations)('%s: an empty payload has an issue for each required field', (operation) => {
   const checked = validate(operation, {})
   const allOptional = operation === 'list' || operation === 'getLatestCampaign'
   expect(checked.ok).toBe(allOptional)
@@ -112,7 +117,7 @@ test.each(['nonsense', 'constructor', '__proto__', 'toString', 'hasOwnProperty',
   },
 )
 
-test('a payload is not changed', () => {
+test('validate does not change the payload', () => {
   const payload = { ...completePayloads.addToCart, product_id: '007', source: null, more: 1 }
   const before = structuredClone(payload)
   Object.freeze(payload)
@@ -135,10 +140,13 @@ test.each<[fields: object, operation: TrackingOperation]>([
   [{ product_id: 1 }, 'viewProduct'],
   [{}, 'viewHomepage'],
   [{ quantity: 1 }, 'viewHomepage'],
-])('findOperation: an unknown name is told by its fields %j', (fields, operation) => {
-  expect(findOperation({ ...fields, event: 'own_name' })).toBe(operation)
-  expect(findOperation(fields)).toBe(operation)
-})
+])(
+  'findOperation: an event with an unknown name is recognized by its fields %j',
+  (fields, operation) => {
+    expect(findOperation({ ...fields, event: 'own_name' })).toBe(operation)
+    expect(findOperation(fields)).toBe(operation)
+  },
+)
 
 test.each([
   'constructor',
@@ -154,12 +162,12 @@ test.each([
   null,
   ['add_to_cart'],
   { toString: 'add_to_cart' },
-])('findOperation: %j is no name of an operation', (event) => {
+])('findOperation: %j is not the name of an operation', (event) => {
   expect(findOperation({ event })).toBe('viewHomepage')
   expect(findOperation({ event }, new Map(), 'shop_')).toBe('viewHomepage')
 })
 
-test('findOperation: a prefix of the customer is removed, a name without it still counts', () => {
+test('findOperation: a name with or without the prefix of the customer is recognized', () => {
   expect(findOperation({ event: 'shop_search' }, new Map(), 'shop_')).toBe('search')
   expect(findOperation({ event: 'search' }, new Map(), 'shop_')).toBe('search')
   expect(findOperation({ event: 'shop_search' })).toBe('viewHomepage')
@@ -174,12 +182,12 @@ test.each<[event: string, fields: object, operation: TrackingOperation]>([
   ['de_initiate_checkout', {}, 'initiateCheckout'],
   ['de_search', { search_term: '' }, 'search'],
   ['wish_add_to_cart', { variation: {} }, 'addToCart'],
-  // No separator, another shape: told by the fields alone.
+  // Without a separator, or with other fields: only the fields decide.
   ['deinitiate_checkout', {}, 'viewHomepage'],
   ['quick_search', { email: '' }, 'sendCustom'],
   ['after_search', {}, 'viewHomepage'],
   ['_'.repeat(100_000), {}, 'viewHomepage'],
-])('findOperation: a prefix that nobody told, %.40s', (event, fields, operation) => {
+])('findOperation: an unknown prefix, %.40s', (event, fields, operation) => {
   expect(findOperation({ ...fields, event })).toBe(operation)
 })
 
@@ -198,10 +206,10 @@ test.each<[event: string, operation: TrackingOperation]>([
   ['basket', 'addToCart'],
   ['', 'addToCart'],
   [`${'x'.repeat(100_000)}remove`, 'removeFromCart'],
-])('findOperation: the words in an unknown name of a line, %.40s', (event, operation) => {
+])('findOperation: words in the unknown name of a product line, %.40s', (event, operation) => {
   expect(findOperation({ event, variation: {} })).toBe(operation)
   expect(findOperation({ event: `x_${event}`, variation: {} }, new Map(), 'x_')).toBe(operation)
-  // Of what is no line they say nothing.
+  // Only for product lines.
   expect(findOperation({ event, product_id: '1' })).toBe('viewProduct')
 })
 
@@ -216,21 +224,21 @@ test.each<[event: string, fields: object, operation: TrackingOperation]>([
   ['x_add_to_wishlist', { email }, 'sendCustom'],
   ['search', { email, search_term: null }, 'sendCustom'],
   ['initiate_checkout', { email: 'no address' }, 'sendCustom'],
-  // It has something of the operation's own, so a fault in it is told.
+  // With a field of the named operation it is that operation, so that its issues are reported.
   ['add_to_cart', { email, quantity: 1 }, 'addToCart'],
   ['search', { email, search_term: '' }, 'search'],
   ['set_email', { email, firstname: 'Ana' }, 'setEmail'],
   ['set_email', { email, email_address: email }, 'setEmail'],
-  // There is no address in it.
+  // Without an e-mail address.
   ['search', {}, 'search'],
   ['initiate_checkout', { email: null }, 'initiateCheckout'],
   ['initiate_checkout', { email: ' ' }, 'initiateCheckout'],
   ['initiate_checkout', { email: 7 }, 'initiateCheckout'],
-])('findOperation: a usual name beside an e-mail address, %s %j', (event, fields, operation) => {
+])('findOperation: a usual name with an e-mail address, %s %j', (event, fields, operation) => {
   expect(findOperation({ ...fields, event }, new Map(), 'x_')).toBe(operation)
 })
 
-test('findOperation: a name of the customer’s own beside an e-mail address', () => {
+test('findOperation: the customer’s own name with an e-mail address', () => {
   const names = new Map<string, TrackingOperation>([
     ['basket', 'addToCart'],
     ['quiz', 'sendCustom'],
@@ -241,7 +249,7 @@ test('findOperation: a name of the customer’s own beside an e-mail address', (
   expect(findOperation({ event: 'quiz', product_id: '1' }, names)).toBe('sendCustom')
 })
 
-test('findOperation: own names go before the usual ones', () => {
+test('findOperation: the customer’s own names take precedence', () => {
   const names = new Map<string, TrackingOperation>([
     ['basket', 'removeFromCart'],
     ['search', 'viewProduct'],
@@ -252,17 +260,20 @@ test('findOperation: own names go before the usual ones', () => {
   expect(findOperation({ event: 'set_email' }, names)).toBe('setEmail')
 })
 
-test('findOperation: only fields of the payload itself count', () => {
+test('findOperation: only own fields count', () => {
   expect(findOperation(Object.create({ event: 'search', variation: {} }))).toBe('viewHomepage')
   expect(findOperation(JSON.parse('{"__proto__":{"email":"a"}}'))).toBe('viewHomepage')
   expect(findOperation(Object.assign(Object.create(null), { event: 'search' }))).toBe('search')
 })
 
-test.each(noObjects)('findOperation: %s is a page event, which validate refuses', (payload) => {
-  expect(findOperation(payload)).toBe('viewHomepage')
-})
+test.each(notObjects)(
+  'findOperation: %s is taken for a page event, which validate refuses',
+  (payload) => {
+    expect(findOperation(payload)).toBe('viewHomepage')
+  },
+)
 
-test('a fault is a ValidationException', () => {
+test('an invalid payload is a ValidationException', () => {
   const checked = validate('viewHomepage', null)
   expect(!checked.ok && checked.error).toBeInstanceOf(ValidationException)
 })

@@ -7,11 +7,11 @@ import {
   sendCustomApiSchema,
 } from './campaigns.ts'
 import { type Checked, check } from './check.ts'
+import { describeIssue } from './describeIssue.ts'
 import { type Issue, ValidationException } from './errors.ts'
 import { createEventSchemas } from './events.ts'
 import { agent, text, url } from './fields.ts'
-import { serveJavascriptSchema } from './keys.ts'
-import { inFull } from './words.ts'
+import { serveJavascriptSchema } from './trackingKey.ts'
 
 export type * from './answers.ts'
 export type * from './campaigns.ts'
@@ -30,7 +30,7 @@ export { UUID } from './uuid.ts'
 
 const eventSchemas = createEventSchemas(url, agent, text, object)
 
-/** The schema of each of the sixteen operations of the specification, in the full form. */
+/** The schemas of the sixteen operations, in the full form. */
 const schemas = {
   list: listSchema,
   create: createSchema,
@@ -41,20 +41,18 @@ const schemas = {
   serveJavascript: serveJavascriptSchema,
 } satisfies Record<string, GenericSchema>
 
-/** An operation by its name in the specification. */
+/** The name of an operation. */
 export type Operation = keyof typeof schemas
 
-/** The clean payload of an operation: converted, only the keys the contract names. */
+/** The clean payload of an operation: converted, with only the keys that its schema names. */
 export type Payload<O extends Operation> = InferOutput<(typeof schemas)[O]>
 
 /**
- * Checks the payload of an operation (specification, "Resources and fields" and "Events"). Only what
- * the payload has itself counts: nothing inherited, nothing from a polluted prototype.
+ * Checks the payload of an operation. Only own fields of the payload count, no inherited ones. Never throws.
  *
- * @param operation One of the sixteen names, such as `addToCart` or `getLatestCampaign`. Operations
- * whose one argument is no object take it under its name: `{ trackingKey }`, `{ limit }`, `{ id }`.
- * Any other name is a fault of the payload as a whole.
- * @returns The clean payload, or a ValidationException with every fault. Never throws.
+ * @param operation One of the sixteen names, such as `addToCart`. An unknown name is an issue with an empty path.
+ * @param payload The arguments of the operation as an object: also `{ trackingKey }`, `{ limit }` and `{ id }`.
+ * @returns The clean payload, or a ValidationException with every issue.
  */
 export function validate<O extends Operation>(operation: O, payload: unknown): Checked<Payload<O>> {
   if (!Object.hasOwn(schemas, operation))
@@ -64,9 +62,9 @@ export function validate<O extends Operation>(operation: O, payload: unknown): C
     const checked = check(schema, payload)
     return checked.ok
       ? checked
-      : refuse(checked.error.issues.map((issue) => hideAddress(inFull(issue, payload))))
+      : refuse(checked.error.issues.map((issue) => hideUrl(describeIssue(issue, payload))))
   } catch {
-    // A proxy that throws, a class whose name is no text.
+    // A proxy or a getter that throws.
     return refuse([{ path: '', message: 'Expected a payload that can be read, received an error' }])
   }
 }
@@ -74,11 +72,8 @@ export function validate<O extends Operation>(operation: O, payload: unknown): C
 const refuse = (issues: readonly Issue[]) =>
   ({ ok: false, error: new ValidationException(issues) }) as const
 
-/**
- * An address may carry a password or a token, so of one that is refused only the start is told. (A
- * page masks its addresses before it checks them.)
- */
-const hideAddress = ({ path, message }: Issue): Issue => ({
+/** Shows only the start of a refused URL, since it may contain a password or a token. */
+const hideUrl = ({ path, message }: Issue): Issue => ({
   path,
   message: path === 'url' ? message.replace(/(received "[^:?#@]*)[:?#@].*/s, '$1…"') : message,
 })

@@ -20,26 +20,29 @@ function replaceEach(payload: Fields, value: unknown): readonly [path: string, c
   })
 }
 
-test.each(operations)('%s: each field tells what was expected and what came', (operation) => {
-  for (const value of [Symbol('s'), 0.5, [[]], () => 1]) {
-    for (const [path, payload] of replaceEach(completePayloads[operation], value)) {
-      const checked = validate(operation, payload)
-      expect(checked.ok, path).toBe(false)
-      if (checked.ok) continue
-      expect(checked.error.issues.map((issue) => issue.path)).toEqual([path])
-      expect(checked.error.issues[0]?.message).toMatch(/^Expected [^"]+, received [\w. ]+$/)
+test.each(operations)(
+  '%s: the issue of each field says what was expected and what was received',
+  (operation) => {
+    for (const value of [Symbol('s'), 0.5, [[]], () => 1]) {
+      for (const [path, payload] of replaceEach(completePayloads[operation], value)) {
+        const checked = validate(operation, payload)
+        expect(checked.ok, path).toBe(false)
+        if (checked.ok) continue
+        expect(checked.error.issues.map((issue) => issue.path)).toEqual([path])
+        expect(checked.error.issues[0]?.message).toMatch(/^Expected [^"]+, received [\w. ]+$/)
+      }
     }
-  }
-})
+  },
+)
 
 const page = completePayloads.viewHomepage
 const line = completePayloads.addToCart
 const campaign = completePayloads.create
 
 test.each<[Operation, unknown, string]>([
-  ['viewHomepage', null, 'Expected an object, received Null'],
-  ['viewHomepage', [], 'Expected an object, received Array'],
-  ['viewHomepage', 'words', 'Expected an object, received String'],
+  ['viewHomepage', null, 'Expected an object, received null'],
+  ['viewHomepage', [], 'Expected an object, received a list'],
+  ['viewHomepage', 'words', 'Expected an object, received text of 5 characters'],
   [
     'viewHomepage',
     { ...page, did: ' ' },
@@ -75,8 +78,12 @@ test.each<[Operation, unknown, string]>([
     { ...line, product_id: '12.0' },
     'product_id: Expected a whole number from 1, of at most 2048 digits, received "12.0"',
   ],
-  ['addToCart', { ...line, variation: 'TEE-S' }, 'variation: Expected an object, received String'],
-  ['addToCart', { ...line, variation: [] }, 'variation: Expected an object, received Array'],
+  [
+    'addToCart',
+    { ...line, variation: 'TEE-S' },
+    'variation: Expected an object, received text of 5 characters',
+  ],
+  ['addToCart', { ...line, variation: [] }, 'variation: Expected an object, received a list'],
   [
     'addToCart',
     { ...line, variation: { id: '1' } },
@@ -104,12 +111,12 @@ test.each<[Operation, unknown, string]>([
       ...campaign,
       scheduling: { send_at: '2026-02-30 10:00', use_optimal_time: true, optimize_for: 'x' },
     },
-    'scheduling.send_at: Expected a moment of the calendar as YYYY-MM-DD HH:MM, received "2026-02-30 10:00"; scheduling.use_optimal_time: Expected 0 or 1, received true; scheduling.optimize_for: Expected opening or buying, received "x"',
+    'scheduling.send_at: Expected a date and time as YYYY-MM-DD HH:MM, received "2026-02-30 10:00"; scheduling.use_optimal_time: Expected 0 or 1, received true; scheduling.optimize_for: Expected opening or buying, received "x"',
   ],
   [
     'getEmailReport',
     { id: '..' },
-    'id: Expected a campaign id of 1 to 2048 characters that can be one segment of a path, received ".."',
+    'id: Expected a campaign id of 1 to 2048 characters that can be a segment of a path, received ".."',
   ],
   ['getLatestCampaign', { limit: 0 }, 'limit: Expected a whole number from 1, received 0'],
   ['list', { page: 1 }, 'page: Expected text of at most 2048 characters, received 1'],
@@ -123,7 +130,7 @@ test.each<[Operation, unknown, string]>([
   expect(!checked.ok && checked.error.message).toBe(message)
 })
 
-test.each(operations)('%s: no fault shows a secret that stands in the wrong place', (operation) => {
+test.each(operations)('%s: no issue shows a secret in the place of a payload', (operation) => {
   const values = [SECRET, [SECRET], { [SECRET]: SECRET }, { restKey: SECRET }]
   for (const payload of values) {
     const checked = validate(operation, payload)
@@ -133,7 +140,7 @@ test.each(operations)('%s: no fault shows a secret that stands in the wrong plac
 })
 
 test.each([`${SECRET}-and-much-more`, [SECRET], { [SECRET]: 1 }])(
-  'a tracking key that is refused is never shown: %j',
+  'an invalid tracking key is never shown: %j',
   (trackingKey) => {
     const checked = validate('serveJavascript', { trackingKey })
     expect(checked.ok).toBe(false)
@@ -148,7 +155,7 @@ test.each([
   [`account#token=${SECRET}`, '"account…"'],
   [`\n https://shop.example/?token=${SECRET}`, '"\n https…"'],
   [`a\n?token=${SECRET}`, '"a\n…"'],
-])('an address that is refused shows only its start: %j', (url, shown) => {
+])('an invalid URL is shown only up to its scheme or path: %j', (url, shown) => {
   const checked = validate('viewHomepage', { ...page, url })
   expect(checked.ok).toBe(false)
   if (checked.ok) return
@@ -158,7 +165,7 @@ test.each([
   )
 })
 
-test('a long value is cut', () => {
+test('a long value is shown in part', () => {
   const checked = validate('addToCart', { ...line, quantity: 'x'.repeat(100_000) })
   expect(!checked.ok && checked.error.message.length).toBeLessThan(200)
 })

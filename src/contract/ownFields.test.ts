@@ -15,7 +15,7 @@ const pollute = (fields: object) => Object.assign(prototype, fields)
 const { source: _, ...page } = completePayloads.viewHomepage
 const line = completePayloads.addToCart
 
-/** The paths of the faults; null when the payload is valid. */
+/** The paths of the issues, or null if the payload is valid. */
 function pathsOf(checked: ReturnType<typeof validate>): readonly string[] | null {
   return checked.ok ? null : checked.error.issues.map(({ path }) => path)
 }
@@ -26,7 +26,7 @@ test.each(operations)('%s: a page that extends Object.prototype changes nothing'
   expect(validate(operation, payload)).toEqual({ ok: true, payload })
 })
 
-test('a polluted prototype adds no optional field', () => {
+test('an extended prototype adds no optional field', () => {
   pollute({ source: 'POLLUTED', limit: 9, search: 'POLLUTED' })
   for (const checked of [
     validate('viewHomepage', { ...page }),
@@ -40,14 +40,14 @@ test('a polluted prototype adds no optional field', () => {
   }
 })
 
-test.each(operations)('%s: a polluted prototype completes no payload', (operation) => {
+test.each(operations)('%s: an extended prototype completes no payload', (operation) => {
   const complete = completePayloads[operation]
   const missing = pathsOf(validate(operation, {}))
   pollute(complete)
   expect(pathsOf(validate(operation, {}))).toEqual(missing)
 })
 
-test('a polluted prototype completes no nested object', () => {
+test('an extended prototype completes no nested object', () => {
   pollute({ id: 'POLLUTED', sku: 'POLLUTED', html: 'POLLUTED', 0: 'POLLUTED' })
   const whole = ['variation.id', 'variation.sku']
   expect(pathsOf(validate('addToCart', { ...line, variation: {} }))).toEqual(whole)
@@ -56,18 +56,18 @@ test('a polluted prototype completes no nested object', () => {
   expect(pathsOf(validate('create', campaign))).toEqual(['content.html'])
 })
 
-test('a polluted prototype changes no operation', () => {
+test('an extended prototype does not change the operation', () => {
   pollute({ event: 'search', variation: {}, email: 'a@b.example' })
   expect(findOperation({})).toBe('viewHomepage')
   expect(findOperation({ product_id: '1' })).toBe('viewProduct')
 })
 
-test('a prototype that refuses a field is not asked', () => {
+test('a read-only field of the prototype does not matter', () => {
   Object.defineProperty(prototype, 'source', { get: () => 'POLLUTED', configurable: true })
   expect(pathsOf(validate('viewHomepage', { ...page, source: 'blog' }))).toBeNull()
 })
 
-test('only enumerable fields of the payload itself count', () => {
+test('only own, enumerable fields count', () => {
   expect(pathsOf(validate('viewHomepage', Object.create(page)))).toHaveLength(5)
   const hidden = Object.defineProperty({ ...page }, 'did', { enumerable: false })
   expect(pathsOf(validate('viewHomepage', hidden))).toEqual(['did'])
@@ -92,7 +92,7 @@ test.each<[path: string, payload: object]>([
       variation: Object.defineProperties({ id: '42-1' }, descriptorsOf(throwing('sku'))),
     },
   ],
-])('a getter that throws (%s) is a fault of the payload, no exception', (_, payload) => {
+])('a getter that throws (%s) is an issue, not an exception', (_, payload) => {
   expect(validate('addToCart', payload)).toMatchObject({
     ok: false,
     error: {
@@ -101,7 +101,7 @@ test.each<[path: string, payload: object]>([
   })
 })
 
-test('a key the contract does not name is not read', () => {
+test('an unknown key is not read', () => {
   const payload = Object.defineProperties({ ...line }, descriptorsOf(throwing('price')))
   expect(validate('addToCart', payload)).toEqual({ ok: true, payload: line })
 })
@@ -127,7 +127,7 @@ test.each<[name: string, payload: unknown]>([
   ['refuses its descriptors', new Proxy({}, { getOwnPropertyDescriptor: fail })],
   ['refuses all', new Proxy({}, { get: fail, has: fail, ownKeys: fail, getPrototypeOf: fail })],
   ['is revoked', revoked()],
-])('a proxy that %s makes faults, no exception', (_name, payload) => {
+])('a proxy that %s causes issues, not an exception', (_name, payload) => {
   for (const operation of ['addToCart', 'create', 'getEmailReport'] as const) {
     const checked = validate(operation, payload)
     expect(checked.ok).toBe(false)
@@ -137,21 +137,21 @@ test.each<[name: string, payload: unknown]>([
   expect(checked.ok).toBe(false)
 })
 
-test('a class with an odd name makes a fault, no exception', () => {
+test('an object with an odd constructor causes an issue, not an exception', () => {
   for (const name of [5, Symbol('s'), { toString: null }]) {
     const did = Object.create({ constructor: { name } })
     expect(validate('viewHomepage', { ...page, did }).ok).toBe(false)
   }
 })
 
-test('a payload that holds itself is read no deeper than the contract', () => {
+test('a payload that contains itself is read only as deep as the schema', () => {
   const variation: { [field: string]: unknown } = {}
   variation.id = variation.sku = variation
   const payload = { ...line, variation }
   expect(pathsOf(validate('addToCart', payload))).toEqual(['variation.id', 'variation.sku'])
 })
 
-test('the clean payload shares no object with the given one', () => {
+test('the clean payload shares no object with the original', () => {
   const checked = validate('addToCart', line)
   expect(checked.ok && checked.payload.variation).not.toBe(line.variation)
 })

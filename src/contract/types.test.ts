@@ -12,8 +12,8 @@ import type {
 import { validate } from './index.ts'
 
 /*
- * For the compiler: each schema's type is what the specification says, and what it forbids does not
- * compile. `tsc -b` checks this file; a needless `@ts-expect-error` is an error of its own.
+ * Checked by `tsc -b`: the types of the schemas, and code that must not compile. An unused `@ts-expect-error` is an
+ * error too.
  */
 
 type Optional = string | null | undefined
@@ -45,7 +45,7 @@ const page = {
 }
 const line = { ...page, product_id: 1, quantity: 1, variation: { id: '1', sku: 's' } }
 
-/** Nothing at run time: its argument is what the compiler looks at. */
+/** These do nothing at run time; the compiler checks their arguments. */
 const input = <O extends TrackingOperation>(_payload: EventInput<O>) => {}
 const clean = <O extends Operation>(_payload: Payload<O>) => {}
 
@@ -75,12 +75,12 @@ test('the sixteen operations', () => {
   validate('viewCategory', {})
 })
 
-test('what is stored is what validate answers', () => {
+test('the stored payload is what validate returns', () => {
   expectTypeOf<Payload<'search'>>().toEqualTypeOf<EventPayload<'search'>>()
   const checked = validate('addToCart', line)
   if (checked.ok) expectTypeOf(checked.payload.product_id).toEqualTypeOf<number>()
   else expectTypeOf(checked.error.issues[0]?.path).toEqualTypeOf<string | undefined>()
-  // @ts-expect-error the payload is there only when all is well
+  // @ts-expect-error only a valid check has a payload
   checked.payload
 })
 
@@ -154,9 +154,9 @@ test('addToCart, removeFromCart, addToWishlist, removeFromWishlist', () => {
   expectTypeOf<Flat<Payload<'removeFromWishlist'>>>().toEqualTypeOf<Flat<Line>>()
   input<'addToCart'>(line)
   input<'addToCart'>({ ...line, product_id: '42' })
-  // @ts-expect-error product_id is no text but digits
+  // @ts-expect-error product_id may be digits, but not other text
   input<'addToCart'>({ ...line, product_id: 'MUG-BL' })
-  // @ts-expect-error what is stored has the number
+  // @ts-expect-error the stored product_id is a number
   clean<'addToCart'>({ ...line, product_id: '42' })
   // @ts-expect-error quantity is a number
   input<'removeFromCart'>({ ...line, quantity: '1' })
@@ -199,7 +199,7 @@ test('create', () => {
   change({ type: 'push', mode: 'plaintext', scheduling })
   // @ts-expect-error there is no such channel
   change({ type: 'fax' })
-  // @ts-expect-error a boolean is no 0 or 1
+  // @ts-expect-error a boolean is not 0 or 1
   change({ scheduling: { ...scheduling, use_optimal_time: true } })
   // @ts-expect-error the only audience is all
   change({ audience: { audience_type: 'some', smart_sending: true } })

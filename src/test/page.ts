@@ -2,8 +2,8 @@ import { vi } from 'vitest'
 import type { Verdict } from '../contract/delivery.ts'
 import type { Config } from '../tracker/config.ts'
 import { createFlush } from '../tracker/flush.ts'
-import { createInTurn, type Locks } from '../tracker/lib/inTurn.ts'
 import { createStore } from '../tracker/lib/storage.ts'
+import { createTabLock, type Locks } from '../tracker/lib/tabLock.ts'
 import { uuid7 } from '../tracker/lib/uuid.ts'
 import { createNotices, type Notice } from '../tracker/notices.ts'
 import { createOutbox, type Entry, idOf } from '../tracker/outbox.ts'
@@ -92,7 +92,7 @@ export function openPage({
     notices.on(kind, (notice) => heard.push({ kind, ...notice }))
   const held: Notice[] = []
   notices.on('held', (notice) => held.push(notice))
-  const flush = createFlush(outbox, send, configs, notices, createInTurn(locks, store))
+  const flush = createFlush(outbox, send, configs, notices, createTabLock(locks, store))
 
   /** Accepts an event as the page does: kept, then told to flush. */
   const track = (bytes = 300, key = 'DEMOSHOP') => {

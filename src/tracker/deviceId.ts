@@ -1,5 +1,5 @@
 import { UUID } from '../contract/uuid.ts'
-import { attempt } from './lib/attempt.ts'
+import { guard } from './lib/guard.ts'
 import type { Store } from './lib/storage.ts'
 import { uuid4 } from './lib/uuid.ts'
 
@@ -27,11 +27,11 @@ export function createDeviceId(store: Store, page: { cookie: string }): DeviceId
   const find = (kept: readonly unknown[]) =>
     kept.find((text) => UUID.test(`${text}`)) as string | undefined
   const make = (isReset?: boolean) => {
-    const kept = attempt(() => find(page.cookie.split(/track\.did=|;/)))
+    const kept = guard(() => find(page.cookie.split(/track\.did=|;/)))
     did = (!isReset && kept) || uuid4()
     // A cookie that is there follows: an id that was reset would come back from it.
     if (!(store.set(NAME, did) && !kept))
-      attempt(() => {
+      guard(() => {
         page.cookie = `${NAME}=${did};path=/;max-age=${COOKIE_SECONDS};samesite=lax`
       })
     return did

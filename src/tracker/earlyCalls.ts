@@ -1,5 +1,5 @@
 import { UUID } from '../contract/uuid.ts'
-import { landing } from './lib/landing.ts'
+import { landingUrl } from './lib/landingUrl.ts'
 import { schemas } from './schemas.ts'
 import type { Sighting } from './track.ts'
 
@@ -60,6 +60,6 @@ export function takeEarlyCalls(
   if (Array.isArray(q)) q.push = (...later) => replay(later) as never
   return (only) => {
     replay(kept, only)
-    replay(early, only, landing)
+    replay(early, only, landingUrl)
   }
 }

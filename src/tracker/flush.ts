@@ -71,14 +71,14 @@ export type Flush = {
 
 /**
  * @param configs The configuration of each key on this page; one may join later.
- * @param inTurn Runs when no other page of the origin is at it; `false` where it is not its turn.
+ * @param withTabLock Runs when no other page of the origin is at it; `false` where it is not its turn.
  */
 export function createFlush(
   outbox: Outbox,
   send: Send,
   configs: ReadonlyMap<string, Config>,
   notices: Notices,
-  inTurn: (run: () => Promise<unknown>) => Promise<boolean>,
+  withTabLock: (run: () => Promise<unknown>) => Promise<boolean>,
 ): Flush {
   const requests = new Set<Promise<unknown>>()
   /**
@@ -136,7 +136,7 @@ export function createFlush(
    * belongs to fresh events: what is sent again is kept anyway. What is not fresh the gateway may have: it is
    * asked first.
    */
-  const attempt = (entries: readonly Entry[], isFresh: boolean): Promise<boolean> | undefined => {
+  const deliver = (entries: readonly Entry[], isFresh: boolean): Promise<boolean> | undefined => {
     const [first] = entries
     const config = configs.get(first?.key as string)
     if (!first || !config) return
@@ -195,7 +195,7 @@ export function createFlush(
   const pump = () => {
     while (
       (leaving || requests.size < MAX_REQUESTS) &&
-      attempt(
+      deliver(
         outbox
           .own()
           .filter((entry) => !triedAt(entry) || (leaving && now() - triedAt(entry) > JUST_NOW_MS)),
@@ -222,7 +222,7 @@ export function createFlush(
       .sort((a, b) => triedAt(a) ** 2 - triedAt(b) ** 2)
 
   const drain = async () => {
-    while (!isWaiting() && (await attempt(leftovers(), false)));
+    while (!isWaiting() && (await deliver(leftovers(), false)));
   }
 
   /** What to do now: fresh events first, what is sent again when nothing is on its way. */
@@ -230,7 +230,7 @@ export function createFlush(
     if (isWaiting()) return
     pump()
     if (requests.size || !leftovers()[0]) return
-    turn = inTurn(drain)
+    turn = withTabLock(drain)
     if (!(await turn) && !isWaiting()) wait(HAND_OFF_MS * (1 + Math.random()))
   }
 

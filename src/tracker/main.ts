@@ -6,11 +6,11 @@ import { takeEarlyCalls } from './earlyCalls.ts'
 import { createFlush } from './flush.ts'
 import type { TrackApi } from './global.d.ts'
 import { createHelpers } from './helpers.ts'
-import { attempt } from './lib/attempt.ts'
-import { createInTurn, type Locks } from './lib/inTurn.ts'
+import { guard } from './lib/guard.ts'
 import { listen } from './lib/listen.ts'
 import { readSwitch } from './lib/readSwitch.ts'
 import { createStore } from './lib/storage.ts'
+import { createTabLock, type Locks } from './lib/tabLock.ts'
 import { uuid7 } from './lib/uuid.ts'
 import { whenShown } from './lib/whenShown.ts'
 import { createNotices } from './notices.ts'
@@ -42,7 +42,7 @@ function start(config: Config, parts: Parts) {
   let stub = window[name]
   if (
     // A `const` or `class` of the page's scripts is no property of the window, and hides one.
-    (!config.global && attempt(() => track) !== stub) ||
+    (!config.global && guard(() => track) !== stub) ||
     // An element by its id is no property of the window's own. Our stub is an object with a queue; a function
     // of the page's may have one too.
     (stub &&
@@ -66,8 +66,8 @@ function start(config: Config, parts: Parts) {
   const outbox = createOutbox(store)
   // Asked for only when a turn is: the page's first sight of it takes time.
   const locks: Locks = { request: (...all) => (navigator.locks as Locks).request(...all) }
-  const inTurn = createInTurn(locks, store)
-  const flush = createFlush(outbox, createSend(fetch), configs, notices, inTurn)
+  const withTabLock = createTabLock(locks, store)
+  const flush = createFlush(outbox, createSend(fetch), configs, notices, withTabLock)
 
   const isDuplicate = createIsDuplicate(reports)
   const add = createTrack(configs, deviceId, outbox, flush, notices, isDuplicate)

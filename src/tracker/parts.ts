@@ -1,6 +1,6 @@
 import type { Config } from './config.ts'
 import type { Reports } from './duplicates.ts'
-import { attempt } from './lib/attempt.ts'
+import { guard } from './lib/guard.ts'
 import type { Notices } from './notices.ts'
 import type { Track } from './track.ts'
 
@@ -45,7 +45,7 @@ export function createParts(...state: Parameters<Part>): (parts: Parts, config: 
   return (parts, config) => {
     // The page may lack what a part stands on; the others go on.
     for (const name in parts)
-      if (!(name in started)) started[name] = attempt(() => parts[name]?.(...state))
-    for (const name in started) attempt(() => started[name]?.(config))
+      if (!(name in started)) started[name] = guard(() => parts[name]?.(...state))
+    for (const name in started) guard(() => started[name]?.(config))
   }
 }

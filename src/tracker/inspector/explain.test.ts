@@ -4,8 +4,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { GenericSchema } from 'valibot'
 import { describe, expect, test } from 'vitest'
 import { check } from '../../contract/check.ts'
+import { describeIssue } from '../../contract/describeIssue.ts'
 import { ValidationException } from '../../contract/errors.ts'
-import { inFull } from '../../contract/words.ts'
 import type { TrackDropReason } from '../global.d.ts'
 import { schemas } from '../schemas.ts'
 import { explain } from './explain.ts'
@@ -36,7 +36,7 @@ test('every fault of a payload', () => {
   const payload = { quantity: 0, variation: null }
   const said = explain({ operation: 'addToCart', reason: 'invalid', error, payload })
   expect(said).toContain('quantity: Expected a whole number from 1, received 0')
-  expect(said).toContain('variation: Expected an object, received Null')
+  expect(said).toContain('variation: Expected an object, received null')
   expect(said).toContain(
     'sku: Expected text of 1 to 2048 characters, not blank (a string), received u',
   )
@@ -138,7 +138,7 @@ test('every fault that the script finds has its words here', () => {
     for (const value of [7, [], {}, { variation: {} }]) {
       const checked = check(schema as GenericSchema, value)
       for (const issue of checked.ok ? [] : checked.error.issues)
-        expect(inFull(issue, value).message).toMatch(/^Expected (an?|text of) .+, received /)
+        expect(describeIssue(issue, value).message).toMatch(/^Expected (an?|text of) .+, received /)
     }
 })
 

@@ -1,6 +1,6 @@
+import { describeIssue } from '../../contract/describeIssue.ts'
 import type { Issue } from '../../contract/errors.ts'
 import { EVENT_NAMES } from '../../contract/events.ts'
-import { inFull } from '../../contract/words.ts'
 import type { TrackDropReason, TrackNotice } from '../global.d.ts'
 import { nearest } from './nearest.ts'
 
@@ -168,7 +168,7 @@ const inShort = (payload: unknown) =>
 
 /** A fault in full. "Text" may look like a number: where the value is no string, it says that one is expected. */
 const tell = (issue: Issue, payload: unknown) =>
-  inFull(issue, payload).message.replace(
+  describeIssue(issue, payload).message.replace(
     /^Expected text\b(.*), received (?!")/,
     'Expected text$1 (a string), received ',
   )

@@ -1,4 +1,4 @@
-import { around, UNREAD } from '../lib/marks.ts'
+import { around, UNREAD } from '../lib/trackedElements.ts'
 
 /**
  * The attributes `data-track-…-from`, of an element and those around it, that name no form field and

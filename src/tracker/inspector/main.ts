@@ -4,7 +4,7 @@ import { explain } from './explain.ts'
 import { findHelpers } from './findHelpers.ts'
 import { startConsole } from './startConsole.ts'
 import { watchGa4 } from './watchGa4.ts'
-import { watchMarks } from './watchMarks.ts'
+import { watchTrackedElements } from './watchTrackedElements.ts'
 
 // The second bundle, which the script loads in debug mode only: it says in the console what was seen
 // on the page and not sent.
@@ -13,7 +13,7 @@ const local = createStore(() => localStorage)
 if (readSwitch('track.ignore', local)) say(explain({ reason: 'ignored' }))
 else {
   findHelpers(window, say).then((helpers) => {
-    if (helpers) startConsole(helpers.on, console, (tell) => watchMarks(window, tell))
+    if (helpers) startConsole(helpers.on, console, (tell) => watchTrackedElements(window, tell))
   })
   watchGa4(window, say)
 }

@@ -1,4 +1,4 @@
-import { PRESENT } from '../lib/marks.ts'
+import { PRESENT } from '../lib/trackedElements.ts'
 import { tagOf } from './readSettings.ts'
 
 /**

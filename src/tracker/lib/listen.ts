@@ -1,4 +1,4 @@
-import { attempt } from './attempt.ts'
+import { guard } from './guard.ts'
 
 /** Adds a listener, for the life of the page, whose failure stays ours. */
 export function listen(
@@ -11,7 +11,7 @@ export function listen(
     target.addEventListener(
       type,
       // The page goes on; what we could not read we do not report.
-      (event) => attempt(() => listener(event)),
+      (event) => guard(() => listener(event)),
       capture,
     )
 }

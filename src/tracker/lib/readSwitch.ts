@@ -1,4 +1,4 @@
-import { landing } from './landing.ts'
+import { landingUrl } from './landingUrl.ts'
 import type { Store } from './storage.ts'
 
 /**
@@ -11,7 +11,7 @@ import type { Store } from './storage.ts'
  * @returns 1 if it is on, else 0 or NaN.
  */
 export function readSwitch(name: string, store: Store): number {
-  const [, value = store.get(name)] = landing(location.href).split(RegExp(`[?&]${name}=(\\d)`))
+  const [, value = store.get(name)] = landingUrl(location.href).split(RegExp(`[?&]${name}=(\\d)`))
   if (value) store.set(name, value)
   return Number(value)
 }

@@ -1,4 +1,4 @@
-import { attempt } from './attempt.ts'
+import { guard } from './guard.ts'
 
 /** The part of Storage the script uses; what fails answers nothing. */
 export type Store = {
@@ -16,13 +16,13 @@ export type Store = {
  * @param open Answers the Storage; called for each access, its failure is a failed access.
  */
 export const createStore = (open: () => Storage): Store => ({
-  get: (name) => attempt(() => open().getItem(name)),
+  get: (name) => guard(() => open().getItem(name)),
   set: (name, value) =>
-    attempt(() => {
+    guard(() => {
       open().setItem(name, value)
       // A page may have put something in its place that does nothing.
       return open().getItem(name) === value
     }),
-  remove: (name) => attempt(() => open().removeItem(name)),
-  names: () => attempt(() => Object.keys(open()), []),
+  remove: (name) => guard(() => open().removeItem(name)),
+  names: () => guard(() => Object.keys(open()), []),
 })

@@ -1,6 +1,6 @@
 import type { TrackingOperation } from '../../contract/events.ts'
 import type { Config } from '../config.ts'
-import { attempt } from '../lib/attempt.ts'
+import { guard } from '../lib/guard.ts'
 import { listen } from '../lib/listen.ts'
 import {
   around,
@@ -11,7 +11,7 @@ import {
   readField,
   triggerOf,
   whenUsed,
-} from '../lib/marks.ts'
+} from '../lib/trackedElements.ts'
 import type { Part } from '../parts.ts'
 import { schemas } from '../schemas.ts'
 
@@ -47,7 +47,7 @@ export const attributes: Part = (track, configs) => {
   /** Whether what reports elements by their presence runs. */
   let isLoaded = false
   const settle = () => {
-    for (const submit of submits.splice(0)) attempt(submit)
+    for (const submit of submits.splice(0)) guard(submit)
   }
 
   whenUsed((element, event, path) => {

@@ -1,7 +1,7 @@
 import type { TrackingOperation } from '../../contract/events.ts'
 import type { Config } from '../config.ts'
-import { attempt } from '../lib/attempt.ts'
 import { decodeEntities } from '../lib/decodeEntities.ts'
+import { guard } from '../lib/guard.ts'
 import { listen } from '../lib/listen.ts'
 import type { Notices } from '../notices.ts'
 import type { Part, Reader } from '../parts.ts'
@@ -36,7 +36,7 @@ export const dataLayer: Part = (track, _configs, notices, readers) => {
   const read = (push: object, again?: boolean) => {
     // What is no object, or one whose getters throw, tells nothing.
     for (const [reader, known] of readers)
-      attempt(() => {
+      guard(() => {
         const before = known.get(push)
         if (!again || before === undefined) known.set(push, reader(push, before))
       })

@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts'
-import { attempt } from '../lib/attempt.ts'
-import { landing } from '../lib/landing.ts'
+import { guard } from '../lib/guard.ts'
+import { landingUrl } from '../lib/landingUrl.ts'
 import { listen } from '../lib/listen.ts'
 import { now } from '../lib/now.ts'
 import type { Part } from '../parts.ts'
@@ -30,7 +30,7 @@ export const pageViews: Part = (track, configs, _notices, _readers, _reports, ne
   let seen: (Sighting & { readonly url: string }) | undefined
   let timer = 0
   /** The address that a key's first view carries. */
-  let addressOf = landing
+  let addressOf = landingUrl
 
   const settle = () => {
     const { url, ...sighting } = seen ?? {}
@@ -74,7 +74,7 @@ export const pageViews: Part = (track, configs, _notices, _readers, _reports, ne
     addressOf = String
   })
   // The page may have frozen its history.
-  attempt(() => watchAddress(change))
+  guard(() => watchAddress(change))
   return () => change(true)
 }
 

@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts'
-import { attempt } from '../lib/attempt.ts'
+import { guard } from '../lib/guard.ts'
 import { listen } from '../lib/listen.ts'
-import { PRESENT } from '../lib/marks.ts'
+import { PRESENT } from '../lib/trackedElements.ts'
 import { createWatch } from './createWatch.ts'
 
 /** What has come to the page is looked for at most so often, ms. */
@@ -49,7 +49,7 @@ export function start(report: Report, readPayload: ReadPayload, configs: Configs
   }
 
   const tell = (element: HTMLElement) =>
-    attempt(() => {
+    guard(() => {
       turn()
       if (read.has(element)) return
       read.add(element)
@@ -88,7 +88,7 @@ export function start(report: Report, readPayload: ReadPayload, configs: Configs
 
   let timer = 0
   const look = () =>
-    attempt(() => {
+    guard(() => {
       timer = 0
       turn()
       lookInto(document)

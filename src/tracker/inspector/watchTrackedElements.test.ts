@@ -2,7 +2,7 @@
 
 import { beforeEach, expect, test } from 'vitest'
 import type { Notice } from '../notices.ts'
-import { watchMarks } from './watchMarks.ts'
+import { watchTrackedElements } from './watchTrackedElements.ts'
 
 const TAG = (attributes = '') =>
   `<script type="text/plain" src="https://gateway.example/t/j/ABC123"${attributes}></script>`
@@ -12,7 +12,7 @@ let told: Notice[] = []
 
 // Its listeners are for the life of the page.
 document.head.innerHTML = TAG()
-watchMarks(
+watchTrackedElements(
   window,
   (notice) => told.push(notice),
   async () => {
@@ -86,7 +86,7 @@ test.each([
   attributes = setting
   document.head.innerHTML = TAG(more)
   const said: Notice[] = []
-  watchMarks(
+  watchTrackedElements(
     window,
     (notice) => said.push(notice),
     async () => Response.json({ config: { attributes } }),

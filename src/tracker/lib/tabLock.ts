@@ -31,7 +31,7 @@ export type Locks = {
  *
  * @returns `false` where another page has the turn: nothing was run.
  */
-export const createInTurn = (locks: Locks | undefined, store: Store) => {
+export const createTabLock = (locks: Locks | undefined, store: Store) => {
   /** When a turn was first refused since the last one was given, by performance.now. */
   let refused: number | undefined
 

@@ -1,5 +1,5 @@
 import type { TrackNotice } from '../global.d.ts'
-import { around, DISABLED, find, readAround, whenUsed } from '../lib/marks.ts'
+import { around, DISABLED, find, readAround, whenUsed } from '../lib/trackedElements.ts'
 import { readSettings, tagOf } from './readSettings.ts'
 import { watchPresence } from './watchPresence.ts'
 
@@ -13,7 +13,7 @@ import { watchPresence } from './watchPresence.ts'
  * @param get The browser's `fetch`, for the settings: asked for once, and only where there is something to tell.
  * @param load The browser's `import`.
  */
-export function watchMarks(
+export function watchTrackedElements(
   page: Window,
   tell: (notice: TrackNotice) => void,
   get: typeof fetch = fetch,

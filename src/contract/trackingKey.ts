@@ -1,7 +1,7 @@
 import { custom, object } from 'valibot'
 import { isLongerThan, lengthOf } from './characters.ts'
 
-/** trackingKey: 6 to 20 characters, not blank. */
+/** A tracking key: 6 to 20 characters, not blank. */
 export const trackingKey = custom<string>(
   (value) =>
     typeof value === 'string' && !isLongerThan(value, 20) && lengthOf(value) >= 6 && !!value.trim(),

@@ -1,4 +1,4 @@
-import { attempt } from './attempt.ts'
+import { guard } from './guard.ts'
 
 /**
  * What an address says of the page: without its query, its fragment (unless a router keeps its page there,
@@ -13,8 +13,8 @@ const pageOf = (url: string) =>
  *
  * @param url An address of this page.
  */
-export const landing = (url: string): string =>
-  attempt(
+export const landingUrl = (url: string): string =>
+  guard(
     () =>
       (
         performance

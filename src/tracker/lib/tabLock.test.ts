@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createLocks } from '../../test/locks.ts'
 import { createMemoryStorage } from '../../test/storage.ts'
-import { createInTurn, type Locks } from './inTurn.ts'
 import { createStore } from './storage.ts'
+import { createTabLock, type Locks } from './tabLock.ts'
 
 const NAME = 'track.turn'
 const nowhere = createStore(() => null as never)
@@ -22,7 +22,7 @@ function openRun() {
 
 test('under a lock one tab has the turn, the other is told that it has not', async () => {
   const { openTab, isHeld } = createLocks()
-  const [a, b] = [createInTurn(openTab(), nowhere), createInTurn(openTab(), nowhere)]
+  const [a, b] = [createTabLock(openTab(), nowhere), createTabLock(openTab(), nowhere)]
   const { run, end } = openRun()
   const first = a(run)
   const other = vi.fn(async () => {})
@@ -39,13 +39,13 @@ test('a tab closed in its turn gives it back', async () => {
   const { openTab } = createLocks()
   const tab = openTab()
   const { run } = openRun()
-  void createInTurn(tab, nowhere)(run)
+  void createTabLock(tab, nowhere)(run)
   await vi.advanceTimersByTimeAsync(0)
   expect(run).toHaveBeenCalledOnce()
-  const inTurn = createInTurn(openTab(), nowhere)
-  expect(await inTurn(async () => {})).toBe(false)
+  const withTabLock = createTabLock(openTab(), nowhere)
+  expect(await withTabLock(async () => {})).toBe(false)
   tab.close()
-  expect(await inTurn(async () => {})).toBe(true)
+  expect(await withTabLock(async () => {})).toBe(true)
 })
 
 test.each<[string, unknown]>([
@@ -64,13 +64,13 @@ test.each<[string, unknown]>([
 ])('where the lock %s the page goes on under a lease', async (_, locks) => {
   const store = createStore(() => storage)
   const storage = createMemoryStorage()
-  const inTurn = createInTurn(locks as Locks | undefined, store)
+  const withTabLock = createTabLock(locks as Locks | undefined, store)
   const { run, end } = openRun()
-  const first = inTurn(run)
+  const first = withTabLock(run)
   await vi.advanceTimersByTimeAsync(0)
   expect(run).toHaveBeenCalledOnce()
   expect(Number(store.get(NAME)) - Date.now()).toBe(40_000)
-  expect(await createInTurn(undefined, store)(async () => {})).toBe(false)
+  expect(await createTabLock(undefined, store)(async () => {})).toBe(false)
   end()
   expect(await first).toBe(true)
   expect(store.names()).toEqual([])
@@ -78,7 +78,7 @@ test.each<[string, unknown]>([
 
 test('without locks and without storage there is no rival', async () => {
   const run = vi.fn(async () => {})
-  expect(await createInTurn(undefined, nowhere)(run)).toBe(true)
+  expect(await createTabLock(undefined, nowhere)(run)).toBe(true)
   expect(run).toHaveBeenCalledOnce()
 })
 
@@ -98,19 +98,19 @@ test.each([
   const store = createStore(() => storage)
   store.set(NAME, `${until()}`)
   const run = vi.fn(async () => {})
-  expect(await createInTurn(undefined, store)(run)).toBe(isFree)
+  expect(await createTabLock(undefined, store)(run)).toBe(isFree)
   expect(run).toHaveBeenCalledTimes(isFree ? 1 : 0)
 })
 
 test('the lease of a crashed tab ends by itself', async () => {
   const storage = createMemoryStorage()
   const store = createStore(() => storage)
-  void createInTurn(undefined, store)(openRun().run)
+  void createTabLock(undefined, store)(openRun().run)
   await vi.advanceTimersByTimeAsync(40_000)
   const run = vi.fn(async () => {
     expect(store.get(NAME)).toBe(`${Date.now() + 40_000}`)
   })
-  expect(await createInTurn(undefined, store)(run)).toBe(true)
+  expect(await createTabLock(undefined, store)(run)).toBe(true)
   expect(run).toHaveBeenCalledOnce()
 })
 
@@ -120,21 +120,21 @@ test.each(['locks', 'a lease'])(
     const { openTab } = createLocks()
     const storage = createMemoryStorage()
     const store = createStore(() => storage)
-    const open = () => createInTurn(kind === 'locks' ? openTab() : undefined, store)
+    const open = () => createTabLock(kind === 'locks' ? openTab() : undefined, store)
     void open()(openRun().run)
     await vi.advanceTimersByTimeAsync(0)
-    const inTurn = open()
+    const withTabLock = open()
     const run = vi.fn(async () => {})
-    expect(await inTurn(run)).toBe(false)
+    expect(await withTabLock(run)).toBe(false)
     await vi.advanceTimersByTimeAsync(6999)
-    expect(await inTurn(run)).toBe(false)
+    expect(await withTabLock(run)).toBe(false)
     await vi.advanceTimersByTimeAsync(1)
     const lease = store.get(NAME)
-    expect(await inTurn(run)).toBe(true)
+    expect(await withTabLock(run)).toBe(true)
     expect(run).toHaveBeenCalledOnce()
     // The other page's lease stays, and the next wait is a whole one again.
     expect(store.get(NAME)).toBe(lease)
-    expect(await inTurn(run)).toBe(false)
+    expect(await withTabLock(run)).toBe(false)
   },
 )
 
@@ -148,9 +148,9 @@ test('a lock manager that never answers is given up after 15 s, and its late ans
         grant = () => resolve(tab.request(...asked))
       }),
   }
-  const inTurn = createInTurn(silent, nowhere)
+  const withTabLock = createTabLock(silent, nowhere)
   const { run, end } = openRun()
-  const first = inTurn(run)
+  const first = withTabLock(run)
   await vi.advanceTimersByTimeAsync(14_999)
   expect(run).not.toHaveBeenCalled()
   await vi.advanceTimersByTimeAsync(1)

@@ -1,4 +1,4 @@
-import { attempt } from './attempt.ts'
+import { guard } from './guard.ts'
 import { listen } from './listen.ts'
 
 /*
@@ -62,7 +62,7 @@ export function readField(scopes: Path, selector: string): string | undefined {
     ((field.checkVisibility?.({ checkOpacity: true, checkVisibilityCSS: true }) ?? true) ? 2 : 0) +
     (field.value ? 1 : 0)
   // What is no selector, or selects no field, reads nothing.
-  return attempt(() => {
+  return guard(() => {
     for (const scope of scopes) {
       const fields = [...scope.querySelectorAll<HTMLInputElement>(selector)]
       // Of a single one nothing is asked: to see what is visible, the browser computes its style.

@@ -80,6 +80,18 @@ test.each([...pages.keys()])('every link of %s leads somewhere', (page) => {
   expect(findBrokenLinks(page, pages, (path) => existsSync(join(root, path)))).toEqual([])
 })
 
+/** Paths that a page names in code marks, from the top of the repository. */
+const pathsOf = (text: string): string[] =>
+  [...prose(text).matchAll(/`((?:src|public|e2e)(?:\/[\w.-]+)+)`/g)].map(([, path = '']) => path)
+
+test('every path that a page names exists', () => {
+  const paths = [...pages].flatMap(([page, text]) =>
+    page === 'CHANGELOG.md' ? [] : pathsOf(text).map((path) => [page, path] as const),
+  )
+  expect(paths.length).toBeGreaterThan(20)
+  expect(paths.filter(([, path]) => !existsSync(join(root, path)))).toEqual([])
+})
+
 test('every page that the code cites exists, with the heading', () => {
   const broken = [...code].flatMap(([path, source]) =>
     path === 'src/docs.test.ts'

@@ -99,14 +99,3 @@ export type EventLog = {
   /** Finishes what was begun, then lets go of the files. Appends fail from then on. */
   close(): Promise<void>
 }
-
-/** The log can not take events now. Whether an event was stored is unknown. */
-export class Unavailable extends Error {
-  override readonly name = 'Unavailable'
-  /** When to try again, seconds. */
-  readonly retryAfterSeconds: number
-  constructor(message: string, retryAfterSeconds = 1, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause })
-    this.retryAfterSeconds = retryAfterSeconds
-  }
-}

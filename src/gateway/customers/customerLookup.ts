@@ -1,4 +1,4 @@
-import { Unavailable } from '../collect/eventLog.ts'
+import { Unavailable } from '../lib/unavailable.ts'
 import type { Customer, Customers } from './customers.ts'
 
 /** The part of Customers that requests use. */

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import Database from 'better-sqlite3'
 import type { TrackingOperation } from '../../contract/index.ts'
-import { Unavailable } from '../collect/eventLog.ts'
+import { Unavailable } from '../lib/unavailable.ts'
 import { closeDatabase, explain, isDamaged, openDatabase, type Schema } from '../sqlite/database.ts'
 import { type CustomerFault, type CustomerRow, toCustomer } from './customerRow.ts'
 import { hashSecret, isSecret, makeCustomerId, makeRestKey, makeTrackingKey } from './keys.ts'

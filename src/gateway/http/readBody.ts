@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Unavailable } from '../collect/eventLog.ts'
+import { Unavailable } from '../lib/unavailable.ts'
 import { type BodyBudget, SMALL_BODY_BYTES } from './bodyBudget.ts'
 
 /**

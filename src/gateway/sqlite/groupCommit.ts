@@ -1,4 +1,5 @@
-import { type EventLog, type LogEvent, type Outcome, Unavailable } from '../collect/eventLog.ts'
+import type { EventLog, LogEvent, Outcome } from '../collect/eventLog.ts'
+import { Unavailable } from '../lib/unavailable.ts'
 
 /** What may wait in memory, and for how long. */
 export type QueueLimits = {

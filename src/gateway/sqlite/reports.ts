@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import type { ReportFigures, Reports } from '../campaigns/report.ts'
 import type { Utm } from '../campaigns/utm.ts'
-import { Unavailable } from '../collect/eventLog.ts'
+import { Unavailable } from '../lib/unavailable.ts'
 import type { ReportFiles } from './reportStore.ts'
 import { createRestart, type RestartOptions } from './restart.ts'
 

@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { Unavailable } from '../collect/eventLog.ts'
+import { Unavailable } from '../lib/unavailable.ts'
 import { fileIdOf } from './fileWatch.ts'
 import { createRestart, type RestartOptions } from './restart.ts'
 import { goneError, type SqliteThread, startSqliteThread, type ThreadOptions } from './thread.ts'

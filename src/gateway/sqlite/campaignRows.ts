@@ -24,17 +24,17 @@ export type CampaignRows = {
    *
    * @returns Whether it is new.
    */
-  create(row: CampaignRow): boolean
+  insertCampaign(row: CampaignRow): boolean
   /** Whole campaigns as JSON, UTF-8, with commas between them; those that are not there are left out. */
-  find(customer: string, ids: readonly string[]): Uint8Array
-  findHead(customer: string, id: string): string | undefined
+  findCampaigns(customer: string, ids: readonly string[]): Uint8Array
+  findCampaignHead(customer: string, id: string): string | undefined
   /** Newest first. */
-  list(
+  listCampaigns(
     customer: string,
     query: CampaignQuery,
   ): { readonly heads: readonly string[]; readonly total: number }
   /** The same campaigns, without reading them. */
-  listSizes(
+  listCampaignSizes(
     customer: string,
     query: CampaignQuery,
   ): { readonly sizes: readonly CampaignSize[]; readonly total: number }
@@ -125,7 +125,7 @@ export function createCampaignRows(database: Database): CampaignRows {
   }
 
   return {
-    create(row) {
+    insertCampaign(row) {
       const { changes } = insert.run({
         ...row,
         name: foldSearched(row.name),
@@ -133,7 +133,7 @@ export function createCampaignRows(database: Database): CampaignRows {
       })
       return changes > 0
     },
-    find(customer, ids) {
+    findCampaigns(customer, ids) {
       const rows = ids.flatMap((id) => select.get(customer, id) ?? [])
       return Buffer.concat(
         rows.flatMap(({ head, content }, i) => [
@@ -144,12 +144,12 @@ export function createCampaignRows(database: Database): CampaignRows {
         ]),
       )
     },
-    findHead: (customer, id) => selectHead.get(customer, id),
-    list: (customer, query) => {
+    findCampaignHead: (customer, id) => selectHead.get(customer, id),
+    listCampaigns: (customer, query) => {
       const { rows, total } = look(customer, query, page)
       return { heads: rows, total }
     },
-    listSizes: (customer, query) => {
+    listCampaignSizes: (customer, query) => {
       const { rows, total } = look(customer, query, sizes)
       return { sizes: rows, total }
     },

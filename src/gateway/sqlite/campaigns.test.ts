@@ -2,17 +2,15 @@ import { expect, test } from 'vitest'
 import { completePayloads } from '../../test/payloads.ts'
 import { TooMany } from '../http/semaphore.ts'
 import { createSqliteCampaigns } from './campaigns.ts'
-import type { Asked } from './thread.ts'
+import type { Call } from './remote.ts'
+import type { Store } from './store.ts'
 
 /** Campaigns over a thread that answers when it is told to. */
 function prepare() {
-  const asked: { question: Asked; answer: (value: unknown) => void }[] = []
-  const campaigns = createSqliteCampaigns({
-    ask: (question) => new Promise((answer) => asked.push({ question, answer })),
-    fault: () => undefined,
-    close: async () => {},
-  })
-  const kinds = () => asked.map(({ question }) => question.kind)
+  const asked: { name: string; answer: (value: never) => void }[] = []
+  const call: Call<Store> = (name, ..._) => new Promise((answer) => asked.push({ name, answer }))
+  const campaigns = createSqliteCampaigns(call)
+  const kinds = () => asked.map(({ name }) => name)
   return { campaigns, asked, kinds }
 }
 
@@ -34,15 +32,15 @@ test('the thread has two questions at a time, one a customer, for events wait be
     campaigns.findHead('c', '1'),
   ]
   await settled()
-  expect(kinds()).toEqual(['listCampaigns', 'listSizes'])
+  expect(kinds()).toEqual(['listCampaigns', 'listCampaignSizes'])
   const answerNext = async (at: number, value: unknown) => {
-    asked[at]?.answer(value)
+    asked[at]?.answer(value as never)
     await settled()
     return kinds().slice(at + 2)
   }
   expect(await answerNext(0, { heads: [], total: 0 })).toEqual(['createCampaign'])
   expect(await answerNext(1, { sizes: [], total: 0 })).toEqual(['findCampaigns'])
-  expect(await answerNext(2, undefined)).toEqual(['findHead'])
+  expect(await answerNext(2, undefined)).toEqual(['findCampaignHead'])
   expect(await answerNext(3, Buffer.from('{"id":"1"}'))).toEqual(['findCampaigns'])
   await answerNext(4, undefined)
   await answerNext(5, Buffer.from(''))
@@ -66,7 +64,7 @@ test('who asks faster than is answered is refused, another customer and answers 
   await settled()
   expect(asked).toHaveLength(2)
   for (let i = 0; i < 503; i++) {
-    asked[i]?.answer({ heads: [], total: 0 })
+    asked[i]?.answer({ heads: [], total: 0 } as never)
     await settled()
   }
   await Promise.all([...questions.slice(0, 501), begun, other])
@@ -74,11 +72,7 @@ test('who asks faster than is answered is refused, another customer and answers 
 })
 
 test('a question that fails gives its turn back', async () => {
-  const campaigns = createSqliteCampaigns({
-    ask: () => Promise.reject(new Error('The disk is full')),
-    fault: () => undefined,
-    close: async () => {},
-  })
+  const campaigns = createSqliteCampaigns(() => Promise.reject(new Error('The disk is full')))
   for (let i = 0; i < 3; i++)
     await expect(campaigns.create('a', RECORD)).rejects.toThrow('The disk is full')
 })

@@ -198,6 +198,6 @@ test('a process whose thread can not come back ends with 1 and the reason', asyn
   expect(await ended(own)).toBe(1)
   expect(lastLine(own)).toMatchObject({
     level: 60,
-    msg: expect.stringContaining('events.db can not be started again: It does not start'),
+    msg: expect.stringContaining('events.db can not be restarted: It does not start'),
   })
 })

@@ -1,6 +1,5 @@
-import type { EventLog, LogEvent, LogRecord, NewsListener, Tail } from '../collect/eventLog.ts'
+import type { EventLog, LogEvent, NewsListener } from '../collect/eventLog.ts'
 import { toCells } from './cells.ts'
-import type { Appended } from './store.ts'
 import type { SqliteThread } from './thread.ts'
 import { createUsageWatch } from './usageWatch.ts'
 
@@ -14,19 +13,18 @@ const LOOK_MS = 500
  *
  * @param thread Closed with the log.
  */
-export function createSqliteLog({ ask, fault, close }: SqliteThread): EventLog {
+export function createSqliteLog({ call, fault, close }: SqliteThread): EventLog {
   const listeners = new Set<NewsListener>()
 
   function tellListeners(customers?: ReadonlySet<string>): void {
     for (const listener of listeners) listener(customers)
   }
 
-  const usageWatch = createUsageWatch(ask)
+  const usageWatch = createUsageWatch(call)
 
   async function store(events: readonly LogEvent[]): Promise<readonly number[]> {
     try {
-      const appended = await ask({ kind: 'append', cells: toCells(events) })
-      const { positions, usage } = appended as Appended
+      const { positions, usage } = await call('append', toCells(events))
       usageWatch.tell(usage)
       return positions
     } catch (error) {
@@ -46,7 +44,7 @@ export function createSqliteLog({ ask, fault, close }: SqliteThread): EventLog {
   function look(): void {
     if (isLooking) return
     isLooking = true
-    ask({ kind: 'version' })
+    call('version')
       .then(
         (seen) => {
           const isNews = version !== undefined && seen !== version
@@ -71,10 +69,9 @@ export function createSqliteLog({ ask, fault, close }: SqliteThread): EventLog {
         tellListeners(new Set(events.map(({ customer }) => customer)))
       return positions.map((seq) => (seq > 0 ? 'stored' : 'duplicate'))
     },
-    has: (customer, ids) =>
-      ask({ kind: 'hasEvents', customer, ids }) as Promise<readonly boolean[]>,
-    read: (range) => ask({ kind: 'read', range }) as Promise<readonly LogRecord[]>,
-    findTail: (customer, max) => ask({ kind: 'findTail', customer, max }) as Promise<Tail>,
+    has: (customer, ids) => call('has', customer, ids),
+    read: (range) => call('read', range),
+    findTail: (customer, max) => call('findTail', customer, max),
     subscribe(listener) {
       listeners.add(listener)
       if (listeners.size === 1) {
@@ -87,7 +84,7 @@ export function createSqliteLog({ ask, fault, close }: SqliteThread): EventLog {
       }
     },
     watchUsage: usageWatch.start,
-    probe: () => ask({ kind: 'probe' }) as Promise<void>,
+    probe: () => call('probe'),
     health() {
       const reason = fault()
       return reason === undefined ? { writable: true } : { writable: false, reason }

@@ -67,7 +67,7 @@ function open(bounds: Partial<typeof DAILY_BOUNDS>) {
     },
     append: (events: readonly LogEvent[]) => log.append(toCells(events)),
     create(tracking: Utm, customer = 'demo', type = 'email') {
-      log.campaigns.create({
+      log.createCampaign({
         createdAt: 0,
         ...{ customer, id: randomUUID(), type, status: 'scheduled', sendAt: '2026-11-02 09:00' },
         ...{ name: 'Spring', subjectLine: 'Mugs', content: Buffer.from('{}') },

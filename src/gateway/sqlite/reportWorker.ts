@@ -1,6 +1,26 @@
-import { parentPort, workerData } from 'node:worker_threads'
-import { openReportStore, type ReportStore } from './reportStore.ts'
-import type { Question, Reply, Start } from './reports.ts'
+import { workerData } from 'node:worker_threads'
+import type { ReportFigures } from '../campaigns/report.ts'
+import type { Utm } from '../campaigns/utm.ts'
+import { serve } from './remote.ts'
+import { openReportStore, type ReportFiles, type ReportStore } from './reportStore.ts'
+
+/** What the thread is started with. */
+export type Start = ReportFiles & { readonly patienceMs: number }
+
+/** The functions of the thread. */
+export type Served = {
+  /** Resolves once the customer's events are counted, or after `patienceMs` with how far that is. */
+  read(customer: string, tracking: Utm): Promise<ReportFigures | Behind>
+  close(): void
+}
+
+/** Positions in the log. */
+export type Behind = {
+  /** Up to which the customer's events are counted. */
+  readonly seq: number
+  /** Up to which they must be. */
+  readonly end: number
+}
 
 /** Events a transaction: other questions, and other gateways over the same folder, wait for one. */
 const SLICE = 500
@@ -12,9 +32,13 @@ const TIDY_EVENTS = 300
 const PAUSE_MS = 5_000
 
 /** A question, and the position up to which the customer's events must be counted before it is answered. */
-type Waiting = Extract<Question, { kind: 'read' }> & {
+type Waiting = {
+  readonly customer: string
+  readonly tracking: Utm
   readonly end: number
   readonly until: number
+  readonly resolve: (read: ReportFigures | Behind) => void
+  readonly reject: (error: unknown) => void
 }
 
 /**
@@ -33,30 +57,26 @@ let untidied = 0
 /** When the last question came, by performance.now: who asks once often asks again. */
 let asked = 0
 
-const tell = (reply: Reply): void => parentPort?.postMessage(reply)
-
 const opened = (): ReportStore => {
   store ??= openReportStore(files)
   return store
 }
 
-function take(question: Question): void {
-  if (question.kind === 'close') {
-    clearInterval(looking)
-    clearImmediate(next)
-    clearTimeout(later)
-    store?.close()
-    tell({ number: question.number, value: undefined })
-    return
-  }
+async function read(customer: string, tracking: Utm): Promise<ReportFigures | Behind> {
   asked = performance.now()
-  try {
-    const end = opened().end(question.customer)
-    waiting.push({ ...question, end, until: asked + patienceMs })
+  const until = asked + patienceMs
+  const end = opened().end(customer)
+  return new Promise((resolve, reject) => {
+    waiting.push({ customer, tracking, end, until, resolve, reject })
     count()
-  } catch (error) {
-    tell({ number: question.number, error: textOf(error) })
-  }
+  })
+}
+
+function close(): void {
+  clearInterval(looking)
+  clearImmediate(next)
+  clearTimeout(later)
+  store?.close()
 }
 
 /** Counts on, soon. */
@@ -82,7 +102,7 @@ function countSlice(): void {
     }
   } catch (error) {
     pausedUntil = performance.now() + PAUSE_MS
-    for (const { number } of waiting.splice(0)) tell({ number, error: textOf(error) })
+    for (const { reject } of waiting.splice(0)) reject(error)
   }
 }
 
@@ -94,23 +114,22 @@ function answerWaiting(): void {
 }
 
 /** Whether there was an answer: reports that turn out to be damaged are counted again first. */
-function answer({ number, customer, tracking, end, until }: Waiting, now: number): boolean {
+function answer(question: Waiting, now: number): boolean {
+  const { customer, tracking, end, until, resolve, reject } = question
   try {
     const upTo = Math.min(end, opened().end(customer))
     const value = opened().read(customer, tracking, upTo)
-    if (value) tell({ number, value })
-    else if (until <= now) tell({ number, behind: { seq: opened().counted(customer), end: upTo } })
+    if (value) resolve(value)
+    else if (until <= now) resolve({ seq: opened().counted(customer), end: upTo })
     else return false
   } catch (error) {
-    tell({ number, error: textOf(error) })
+    reject(error)
   }
   return true
 }
 
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
-
-parentPort?.on('message', take)
 const looking = setInterval(() => {
   if (!later && performance.now() >= pausedUntil) count()
 }, LOOK_MS)
 count()
+serve<Served>({ read, close })

@@ -18,8 +18,11 @@ export type Appended = {
   readonly usage: readonly Usage[]
 }
 
-/** Rows of one SQLite file. Everything here is synchronous; the worker is where that hurts nobody. */
-export type Store = {
+/**
+ * The events and campaigns of one SQLite file. Every function is synchronous and may wait for the disk, so a worker
+ * calls it.
+ */
+export type Store = Omit<CampaignRows, 'insertCampaign'> & {
   /**
    * One transaction, durable when it returns.
    *
@@ -30,7 +33,6 @@ export type Store = {
   has(customer: string, ids: readonly string[]): boolean[]
   read(range: Range): LogRecord[]
   findTail(customer: string, max: number): Tail
-  readonly campaigns: CampaignRows
   /** Durable when it returns. Answers what its customer has stored today; nothing where it had the campaign. */
   createCampaign(row: CampaignRow): Usage[]
   /** What every customer has stored today and yesterday. */
@@ -114,10 +116,10 @@ export function openStore(file: string): Store {
     return { positions, usage: usageRows.write() }
   })
 
-  const campaigns = createCampaignRows(database)
+  const { insertCampaign, ...campaignRows } = createCampaignRows(database)
   const createCampaign = database.transaction((row: CampaignRow): Usage[] => {
     usageRows.reset()
-    if (campaigns.create(row)) {
+    if (insertCampaign(row)) {
       const bytes = Buffer.byteLength(row.head) + row.content.length
       usageRows.count(row.customer, row.createdAt, bytes, 0)
     }
@@ -137,7 +139,7 @@ export function openStore(file: string): Store {
       after: (fromNewest.get(customer, max - 1) ?? 1) - 1,
       newest: fromNewest.get(customer, 0) ?? 0,
     }),
-    campaigns,
+    ...campaignRows,
     usage: () => usageRows.all(),
     probe: () => void database.pragma('user_version = 0'),
     version: () => dataVersion.get() as number,

@@ -83,14 +83,14 @@ test.each([
     const lost = await Promise.allSettled([
       log.append([makeEvent(FAULT[fault])]),
       log.read({ max: 1 }),
-      thread.ask({ kind: 'hasEmail' }),
+      thread.call('hasEmail'),
     ])
     for (const { status, reason } of lost as PromiseRejectedResult[]) {
       expect(status).toBe('rejected')
       expect(reason).toBeInstanceOf(Unavailable)
     }
     expect(log.health()).toEqual({ writable: false, reason: expect.stringContaining(reason) })
-    await expect(log.append([makeEvent()])).rejects.toEqual(unavailable('away'))
+    await expect(log.append([makeEvent()])).rejects.toEqual(unavailable('restarted'))
 
     await expect.poll(() => log.health().writable, SOON).toBe(true)
     const after = makeEvent()
@@ -135,7 +135,7 @@ test.each(Object.entries(BROKEN))(
     await log.append([makeEvent(FAULT.throws)]).catch(() => {})
     await expect.poll(() => fatal, SOON).toHaveLength(1)
     expect(fatal[0]?.message).toMatch(
-      /^The thread of \d+\.db can not be started again: It (does not start|ends at once)/,
+      /^The thread of \d+\.db can not be restarted: It (does not start|ends at once)/,
     )
     expect(log.health()).toEqual({ writable: false, reason: fatal[0]?.message })
     await expect(log.append([makeEvent()])).rejects.toBeInstanceOf(Unavailable)
@@ -235,7 +235,7 @@ test('a thread that hangs is slow: it is not ready and not restarted, and nobody
   const log: EventLog = createGroupCommit(createSqliteLog(thread), { deadlineMs: 100 })
   const hanging = makeEvent(FAULT.hangs)
   const appended = log.append([hanging])
-  await expect(thread.ask({ kind: 'hasEmail' })).rejects.toEqual(unavailable('too slowly'))
+  await expect(thread.call('hasEmail')).rejects.toEqual(unavailable('too slowly'))
   await expect(appended).rejects.toEqual(unavailable('too slowly'))
   expect(log.health()).toEqual({ writable: false, reason: 'the event log answers too slowly' })
   await expect.poll(() => log.health().writable, SOON).toBe(true)

@@ -8,7 +8,7 @@ import { goneError, type SqliteThread, startSqliteThread, type ThreadOptions } f
 export type Supervision = Pick<ThreadOptions, 'deadlineMs'> & {
   /**
    * Called once, when the thread can not be restarted: it has ended too often, or its file was removed or replaced.
-   * Every question is rejected from then on. Only a new process may help.
+   * Every call is rejected from then on. Only a new process may help.
    */
   readonly onFatal?: (error: Error) => void
   /** Called when the thread has ended and when it has been restarted. */
@@ -22,11 +22,11 @@ const MAX_TRIES = 5
 const RETRY_SECONDS = 5
 
 /**
- * Starts a thread, and restarts it with backoff when it ends, such as after a bug or out of memory. Questions that
- * were being answered, and questions during the restart, are rejected with Unavailable.
+ * Starts a thread, and restarts it with backoff when it ends, such as after a bug or out of memory. Calls that
+ * it had not answered, and calls during the restart, are rejected with Unavailable.
  *
  * A thread that hangs is not terminated: it waits for the disk, and a commit that has begun may still become durable.
- * Its questions have a deadline, and the queue in front of the log reports that it is slow.
+ * Its calls have a deadline, and the queue in front of the log reports that it is slow.
  *
  * @throws Error if the file can not be opened as a durable store.
  */
@@ -40,17 +40,18 @@ export async function startSupervisedThread(
   let thread: SqliteThread | undefined
   let starting: Promise<void> | undefined
   let isClosed = false
-  let away = ''
+  /** Why there is no thread. */
+  let reason = ''
   let isFatal = false
 
   const restart = createRestart({
     maxTries: MAX_TRIES,
     ...supervision.backoff,
     start: () => {
-      starting = again()
+      starting = startAgain()
     },
     giveUp: (error) =>
-      fail(new Error(`The thread of ${name} can not be started again: ${messageOf(error)}`)),
+      fail(new Error(`The thread of ${name} can not be restarted: ${messageOf(error)}`)),
   })
 
   /** The message without the folder, since /readyz shows it to strangers. */
@@ -66,7 +67,7 @@ export async function startSupervisedThread(
   await start()
   const opened = fileIdOf(file)
 
-  async function again(): Promise<void> {
+  async function startAgain(): Promise<void> {
     try {
       // A missing file would be created, and would be empty.
       if (fileIdOf(file) !== opened) return fail(goneError(file))
@@ -80,7 +81,7 @@ export async function startSupervisedThread(
 
   function onEnd(error: Error): void {
     thread = undefined
-    away = `The thread of ${name} has ended and is started again (${messageOf(error)})`
+    reason = `The thread of ${name} has ended and is being restarted (${messageOf(error)})`
     onChange()
     if (!isFatal) restart.ended(error)
   }
@@ -88,18 +89,18 @@ export async function startSupervisedThread(
   function fail(error: Error): void {
     if (isFatal || isClosed) return
     isFatal = true
-    away = error.message
+    reason = error.message
     // Now, not when the server has closed: this writes the rest of the -wal to a file that was moved away.
     void thread?.close()
     onFatal(error)
   }
 
   return {
-    ask: (question) =>
+    call: (name, ...args) =>
       thread
-        ? thread.ask(question)
-        : Promise.reject(new Unavailable('The event log is away', RETRY_SECONDS)),
-    fault: () => (isFatal ? away : thread ? thread.fault() : away),
+        ? thread.call(name, ...args)
+        : Promise.reject(new Unavailable('The event log is being restarted', RETRY_SECONDS)),
+    fault: () => (thread && !isFatal ? thread.fault() : reason),
     async close() {
       isClosed = true
       restart.stop()

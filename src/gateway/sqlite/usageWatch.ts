@@ -1,5 +1,6 @@
 import type { Usage } from '../customers/usage.ts'
-import type { SqliteThread } from './thread.ts'
+import type { Call } from './remote.ts'
+import type { Store } from './store.ts'
 
 /** How often it is looked what other processes have stored, ms. */
 const LOOK_MS = 1_000
@@ -15,7 +16,7 @@ export type UsageWatch = {
   stop(): void
 }
 
-export function createUsageWatch(ask: SqliteThread['ask']): UsageWatch {
+export function createUsageWatch(call: Call<Store>): UsageWatch {
   let listener: (usages: readonly Usage[]) => void = () => {}
   let timer: NodeJS.Timeout | undefined
   /** Of the file when all sums were read; undefined where they have to be read again. */
@@ -24,9 +25,9 @@ export function createUsageWatch(ask: SqliteThread['ask']): UsageWatch {
 
   async function look(): Promise<void> {
     // The version first: what is stored between the two questions is read by this look, and by the next again.
-    const seen = await ask({ kind: 'version' })
+    const seen = await call('version')
     if (seen === version) return
-    listener((await ask({ kind: 'usage' })) as readonly Usage[])
+    listener(await call('usage'))
     version = seen
   }
 

@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     dir: '.',
     include: ['{src,public}/**/*.test.{ts,mjs,js}'],
+    globalSetup: 'src/test/buildGateway.ts',
     // Every core: by default one is left free, which of two is half.
     maxWorkers: '100%',
     // Some start a whole gateway, on continuous integration's two slow cores. Nothing waits this

@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { bundleGateway, COMMAND, type GatewayProcess, send, startProcess } from '../test/gateway.ts'
+import { type GatewayProcess, layOutGateway, send, startProcess } from '../test/gateway.ts'
 import { createCustomers, hasRestKey } from './customers/customers.ts'
 import { openDatabase } from './sqlite/database.ts'
 
@@ -13,7 +13,7 @@ let folder: string
 let running: GatewayProcess
 
 beforeAll(async () => {
-  folder = await bundleGateway(COMMAND)
+  folder = layOutGateway()
   running = await startProcess(folder)
 })
 afterAll(async () => {

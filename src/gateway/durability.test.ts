@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { bundleGateway, COMMAND, type GatewayProcess, startProcess } from '../test/gateway.ts'
+import { type GatewayProcess, layOutGateway, startProcess } from '../test/gateway.ts'
 import { completePayloads } from '../test/payloads.ts'
 import { openDatabase } from './sqlite/database.ts'
 
@@ -13,7 +13,7 @@ let folder: string
 let restKey = ''
 
 beforeAll(async () => {
-  folder = await bundleGateway(COMMAND)
+  folder = layOutGateway()
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 

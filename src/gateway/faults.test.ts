@@ -2,14 +2,7 @@ import { rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import {
-  bundleGateway,
-  COMMAND,
-  prepareGateway,
-  recordsOf,
-  send,
-  startProcess,
-} from '../test/gateway.ts'
+import { layOutGateway, prepareGateway, recordsOf, send, startProcess } from '../test/gateway.ts'
 import type { Gateway } from './index.ts'
 
 const ORIGIN = 'https://shop.example'
@@ -238,7 +231,7 @@ test('a stop answers what was begun and stores it', async () => {
 
 test('a body of 50 MB is cut off while memory stays flat', async () => {
   // In a process of its own, whose memory is not the sender's.
-  const folder = await bundleGateway(COMMAND)
+  const folder = layOutGateway()
   const headersOfMetrics = { authorization: `Bearer ${'m'.repeat(16)}` }
   const own = await startProcess(folder, { METRICS_TOKEN: 'm'.repeat(16) })
   try {

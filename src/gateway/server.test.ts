@@ -1,12 +1,12 @@
 import { rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { bundleGateway, COMMAND, send, startProcess } from '../test/gateway.ts'
+import { layOutGateway, send, startProcess } from '../test/gateway.ts'
 import { completePayloads } from '../test/payloads.ts'
 
 let folder: string
 beforeAll(async () => {
-  folder = await bundleGateway(COMMAND)
+  folder = layOutGateway()
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 

@@ -1,5 +1,6 @@
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 
 /**
  * What the faulty thread does when a text of these reaches it, in a payload or a customer: it ends by an error,
@@ -34,17 +35,17 @@ if (existsSync(workerData + '${BROKEN.run}')) throw new Error('It ends at once')
 `
 
 /**
- * Writes a bundle of the thread that has these faults and else is the real one.
+ * Writes a worker that has these faults and otherwise is the real one.
  *
- * @param workerFile The bundle of sqlite/worker.ts.
+ * @param folder Of `layOutGateway()`.
  */
-export function writeFaultyWorker(workerFile: URL): URL {
-  const file = new URL('./faulty-worker.js', workerFile)
+export function writeFaultyWorker(folder: string): URL {
+  const file = join(folder, 'dist/faulty-worker.js')
   writeFileSync(file, SOURCE)
-  return file
+  return pathToFileURL(file)
 }
 
-/** The same in the place of the one that the command starts, in a folder of `bundleGateway(COMMAND)`. */
+/** Replaces the worker that the command starts with the same faulty one, in a folder of `layOutGateway()`. */
 export function putFaultyWorker(folder: string): void {
   const dist = join(folder, 'dist')
   const file = join(dist, 'sqlite-worker.js')

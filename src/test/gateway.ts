@@ -1,52 +1,34 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
-import { build } from 'esbuild'
+import { pathToFileURL } from 'node:url'
+import { inject } from 'vitest'
 import { PART_SETS, scriptFile } from '../build/partSets.mjs'
 import type { LogRecord } from '../gateway/collect/eventLog.ts'
 import { type Gateway, type GatewayOptions, startGateway } from '../gateway/index.ts'
-
-const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /** A folder that only this test has. */
 export const makeFolder = (): string => mkdtempSync(join(tmpdir(), 'shoptrail-'))
 
 /**
- * Bundles entries of the gateway as the build does, for what must run as a file of its own: Node 20 reads
- * no TypeScript, in a thread or in a process. Below dist, so that the packages are found.
+ * Lays the product out in a folder of its own: `dist` with the bundles of buildGateway.ts and stand-ins for the
+ * scripts, `public` with stand-ins for the pages. Delete the folder after.
  *
- * @returns A folder laid out as the product is, with the script's stand-in and pages: `dist` with one
- * `.js` an entry, `public`. Delete it after.
+ * @returns The folder's absolute path.
  */
-export async function bundleGateway(entries: Record<string, string>): Promise<string> {
-  mkdirSync(join(root, 'dist'), { recursive: true })
-  const folder = mkdtempSync(join(root, 'dist/test-'))
-  const outdir = join(folder, 'dist')
-  await build({
-    absWorkingDir: root,
-    entryPoints: entries,
-    outdir,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
-    packages: 'external',
-    logLevel: 'error',
-    define: { __version__: '"1.2.3"' },
-  })
-  writeScript(outdir)
+export function layOutGateway(): string {
+  const bundles = inject('gatewayBundles')
+  // Below dist, so that Node finds the packages.
+  const folder = mkdtempSync(`${bundles}-`)
+  cpSync(bundles, join(folder, 'dist'), { recursive: true })
+  writeScript(join(folder, 'dist'))
   writePages(join(folder, 'public'))
   return folder
 }
 
-const WORKER = {
-  'sqlite-worker': 'src/gateway/sqlite/worker.ts',
-  'report-worker': 'src/gateway/sqlite/reportWorker.ts',
-}
-export const COMMAND = { ...WORKER, shoptrail: 'src/gateway/cli.ts' }
+const WORKER = 'sqlite-worker.js'
 
 /** Stand-ins for the scripts: real code, of which the gateway knows only that it is an expression. */
 function writeScript(folder: string): void {
@@ -71,18 +53,12 @@ function writePages(folder: string): void {
   writeFileSync(join(folder, 'secret.txt'), 'outside')
 }
 
-/** A bundle of the worker, for what opens a log in this process. */
-export async function bundleWorker(): Promise<{ workerFile: URL; end: () => void }> {
-  const folder = await bundleGateway(WORKER)
-  return {
-    workerFile: pathToFileURL(join(folder, 'dist/sqlite-worker.js')),
-    end: () => rmSync(folder, { recursive: true, force: true }),
-  }
-}
+/** A bundle of the log's worker, for tests that open a log in this process. */
+export const workerFile = (): URL => pathToFileURL(join(inject('gatewayBundles'), WORKER))
 
 /** Everything a gateway in this process needs; `start` may be called again over the same data. */
 export async function prepareGateway() {
-  const folder = await bundleGateway(WORKER)
+  const folder = layOutGateway()
   const running = new Set<Gateway>()
   return {
     folder,
@@ -91,7 +67,7 @@ export async function prepareGateway() {
         dataDir: join(folder, 'data'),
         scriptFolder: join(folder, 'dist'),
         publicFolder: join(folder, 'public'),
-        workerFile: pathToFileURL(join(folder, 'dist/sqlite-worker.js')),
+        workerFile: pathToFileURL(join(folder, 'dist', WORKER)),
         ...options,
       })
       running.add(gateway)
@@ -115,7 +91,7 @@ export type GatewayProcess = {
 }
 
 /**
- * @param folder Of `bundleGateway(COMMAND)`.
+ * @param folder Of `layOutGateway`.
  * @param env Beside PORT 0 and DATA_DIR, a folder in `folder`.
  */
 export async function startProcess(

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { bundleWorker, makeFolder, recordsOf } from '../../test/gateway.ts'
+import { makeFolder, recordsOf, workerFile } from '../../test/gateway.ts'
 import { readBodyOf } from '../../test/readBody.ts'
 import { type Customers, createCustomers } from '../customers/customers.ts'
 import { createThrottle } from '../customers/keyThrottle.ts'
@@ -26,15 +26,13 @@ const PAYLOAD = {
 }
 
 const folder = makeFolder()
-let worker: Awaited<ReturnType<typeof bundleWorker>>
 let log: EventLog
 let customers: Customers
 let restKey: string
 let collect: ReturnType<typeof createCollect>
 
 beforeAll(async () => {
-  worker = await bundleWorker()
-  log = createSqliteLog(await startSqliteThread(join(folder, 'events.db'), worker.workerFile))
+  log = createSqliteLog(await startSqliteThread(join(folder, 'events.db'), workerFile()))
   customers = createCustomers(join(folder, 'customers.db'))
   restKey = customers.add({
     customerId: 'shop',
@@ -51,7 +49,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await log.close()
   customers.close()
-  worker.end()
   rmSync(folder, { recursive: true })
 })
 

@@ -3,11 +3,11 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, expect, test, vi } from 'vitest'
-import { bundleGateway, COMMAND, send, startProcess } from '../../test/gateway.ts'
+import { layOutGateway, send, startProcess } from '../../test/gateway.ts'
 
 const MAX_MEMORY_MB = 300
 
-const folder = await bundleGateway(COMMAND)
+const folder = layOutGateway()
 const attackers: Socket[] = []
 afterAll(() => {
   for (const socket of attackers) socket.destroy()

@@ -4,7 +4,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { bundleGateway, COMMAND, send, startProcess } from '../../test/gateway.ts'
+import { layOutGateway, send, startProcess } from '../../test/gateway.ts'
 import { createCustomers } from '../customers/customers.ts'
 import { toCells } from '../sqlite/cells.ts'
 import { openStore } from '../sqlite/store.ts'
@@ -13,7 +13,7 @@ import { openStore } from '../sqlite/store.ts'
 let folder: string
 
 beforeAll(async () => {
-  folder = await bundleGateway(COMMAND)
+  folder = layOutGateway()
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { bundleWorker, makeFolder } from '../../test/gateway.ts'
+import { afterAll, expect, test } from 'vitest'
+import { makeFolder, workerFile } from '../../test/gateway.ts'
 import type { EventLog } from '../collect/eventLog.ts'
 import { createSqliteLog } from '../sqlite/eventLog.ts'
 import { startSqliteThread } from '../sqlite/thread.ts'
@@ -10,23 +10,18 @@ import { createLivePages } from './livePages.ts'
 import { streamEvents, type Watch } from './liveStream.ts'
 
 /** What live views read, over a real log: how much, how often, in whose turn. */
-let worker: Awaited<ReturnType<typeof bundleWorker>>
 const folder = makeFolder()
 const logs: EventLog[] = []
 
-beforeAll(async () => {
-  worker = await bundleWorker()
-})
 afterAll(async () => {
   await Promise.all(logs.map((log) => log.close()))
-  worker.end()
   rmSync(folder, { recursive: true })
 })
 
 /** A log that tells whose records were read, and how many reads it was asked for at the same time. */
 async function openLog() {
   const file = join(folder, `${logs.length}.db`)
-  const log = createSqliteLog(await startSqliteThread(file, worker.workerFile))
+  const log = createSqliteLog(await startSqliteThread(file, workerFile()))
   logs.push(log)
   const reads: string[] = []
   let running = 0

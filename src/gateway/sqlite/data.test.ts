@@ -9,13 +9,11 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { BROKEN, FAULT, putFaultyWorker, writeFaultyWorker } from '../../test/faultyWorker.ts'
 import {
-  bundleGateway,
-  COMMAND,
   type GatewayProcess,
+  layOutGateway,
   prepareGateway,
   send,
   startProcess,
@@ -30,8 +28,8 @@ let folders = 0
 
 beforeAll(async () => {
   prepared = await prepareGateway()
-  faulty = writeFaultyWorker(pathToFileURL(join(prepared.folder, 'dist/sqlite-worker.js')))
-  folder = await bundleGateway(COMMAND)
+  faulty = writeFaultyWorker(prepared.folder)
+  folder = layOutGateway()
   putFaultyWorker(folder)
 })
 afterAll(async () => {

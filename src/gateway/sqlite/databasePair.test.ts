@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { bundleGateway, COMMAND, prepareGateway, recordsOf, send } from '../../test/gateway.ts'
+import { layOutGateway, prepareGateway, recordsOf, send } from '../../test/gateway.ts'
 import { createCustomers } from '../customers/customers.ts'
 import type { Gateway } from '../index.ts'
 import { openDatabase } from './database.ts'
@@ -22,7 +22,7 @@ let folders = 0
 
 beforeAll(async () => {
   prepared = await prepareGateway()
-  folder = await bundleGateway(COMMAND)
+  folder = layOutGateway()
 })
 afterAll(async () => {
   await prepared.end()

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { bundleWorker, makeFolder } from '../../test/gateway.ts'
+import { afterAll, expect, test } from 'vitest'
+import { makeFolder, workerFile } from '../../test/gateway.ts'
 import type { EventLog, LogEvent } from '../collect/eventLog.ts'
 import { Unavailable } from '../lib/unavailable.ts'
 import { createSqliteLog } from './eventLog.ts'
@@ -10,21 +10,16 @@ import { createGroupCommit } from './groupCommit.ts'
 import { startSqliteThread } from './thread.ts'
 
 /** The promise of eventLog.ts, kept by the engine alone and behind the queue that shares commits. */
-let worker: Awaited<ReturnType<typeof bundleWorker>>
 const folder = makeFolder()
 let files = 0
 
-beforeAll(async () => {
-  worker = await bundleWorker()
-})
 afterAll(() => {
-  worker.end()
   rmSync(folder, { recursive: true })
 })
 
 const nextFile = () => join(folder, `${++files}.db`)
 const engine = async (file = nextFile()) =>
-  createSqliteLog(await startSqliteThread(file, worker.workerFile))
+  createSqliteLog(await startSqliteThread(file, workerFile()))
 const open: [string, (file?: string) => Promise<EventLog>][] = [
   ['SQLite', engine],
   ['SQLite behind the queue', async (file) => createGroupCommit(await engine(file))],
@@ -202,5 +197,5 @@ test('a commit that fails is Unavailable, stores no part, and the next one works
 })
 
 test('a file that is no database is refused at the start', async () => {
-  await expect(startSqliteThread(folder, worker.workerFile)).rejects.toThrow()
+  await expect(startSqliteThread(folder, workerFile())).rejects.toThrow()
 })

@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, openSync, rmSync, statSync, writeFileSync, writeS
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { bundleGateway, makeFolder } from '../../test/gateway.ts'
+import { layOutGateway, makeFolder } from '../../test/gateway.ts'
 import type { Reports } from '../campaigns/report.ts'
 import { Unavailable } from '../lib/unavailable.ts'
 import { toCells } from './cells.ts'
@@ -18,8 +18,8 @@ let bundles: string
 let workerFile: URL
 let files = 0
 
-beforeAll(async () => {
-  bundles = await bundleGateway({ 'report-worker': 'src/gateway/sqlite/reportWorker.ts' })
+beforeAll(() => {
+  bundles = layOutGateway()
   workerFile = pathToFileURL(join(bundles, 'dist/report-worker.js'))
 })
 afterAll(() => {

@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { BROKEN, FAULT, writeFaultyWorker } from '../../test/faultyWorker.ts'
-import { bundleWorker, makeFolder } from '../../test/gateway.ts'
+import { layOutGateway, makeFolder } from '../../test/gateway.ts'
 import type { EventLog, LogEvent } from '../collect/eventLog.ts'
 import { Unavailable } from '../lib/unavailable.ts'
 import { openDatabase } from './database.ts'
@@ -22,17 +22,17 @@ import { createSqliteLog } from './eventLog.ts'
 import { createGroupCommit } from './groupCommit.ts'
 import { type Supervision, startSupervisedThread } from './supervisedThread.ts'
 
-let worker: Awaited<ReturnType<typeof bundleWorker>>
+let product: string
 let faulty: URL
 const folder = makeFolder()
 let files = 0
 
-beforeAll(async () => {
-  worker = await bundleWorker()
-  faulty = writeFaultyWorker(worker.workerFile)
+beforeAll(() => {
+  product = layOutGateway()
+  faulty = writeFaultyWorker(product)
 })
 afterAll(() => {
-  worker.end()
+  rmSync(product, { recursive: true })
   rmSync(folder, { recursive: true })
 })
 

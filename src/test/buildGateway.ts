@@ -1,0 +1,47 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import type { TestProject } from 'vitest/node'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Absolute path of the folder with the gateway's bundles. */
+    gatewayBundles: string
+  }
+}
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Version that the bundles of the tests report. */
+const VERSION = '1.2.3'
+
+/**
+ * Bundles the gateway's command and workers once for all test files. They have to be files, since Node 20
+ * runs no TypeScript in a thread or a process. The folder is below dist, so that Node finds the packages.
+ */
+export default async function setup(project: TestProject) {
+  mkdirSync(join(root, 'dist'), { recursive: true })
+  const folder = mkdtempSync(join(root, 'dist/test-'))
+  const bundle = () =>
+    build({
+      absWorkingDir: root,
+      entryPoints: {
+        shoptrail: 'src/gateway/cli.ts',
+        'sqlite-worker': 'src/gateway/sqlite/worker.ts',
+        'report-worker': 'src/gateway/sqlite/reportWorker.ts',
+      },
+      outdir: folder,
+      bundle: true,
+      format: 'esm',
+      platform: 'node',
+      target: 'node20',
+      packages: 'external',
+      logLevel: 'error',
+      define: { __version__: JSON.stringify(VERSION) },
+    })
+  await bundle()
+  project.onTestsRerun(async () => void (await bundle()))
+  project.provide('gatewayBundles', folder)
+  return () => rmSync(folder, { recursive: true, force: true })
+}

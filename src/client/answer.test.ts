@@ -53,8 +53,7 @@ test.each(['text/html', 'application/json'])('HTML with status 200 and %s', asyn
     mayHaveArrived: true,
     body: '<html>maintenance</html>',
   })
-  expect(error?.message).toContain(`200 ${contentType}`)
-  expect(error?.message).toContain('<html>maintenance')
+  expect(error?.message).toBe(`getLatestCampaign: answered 200 ${contentType}, which is not JSON`)
 })
 
 test.each([

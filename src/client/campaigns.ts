@@ -5,26 +5,26 @@ import type {
   CampaignRecord,
   EmailReport,
 } from '../contract/index.ts'
-import type { CallOptions } from './callOptions.ts'
 import type { Operate } from './operate.ts'
-import type { Settings } from './settings.ts'
+import type { CallOptions, Settings } from './options.ts'
+import type { ApiRequest } from './request.ts'
 
 /**
  * The campaign operations. Each rejects with a ValidationException before any request, or with an
- * ApiException; each resolves with the decoded JSON of the answer, and with `[]` where that is empty.
+ * ApiException; each resolves with the decoded JSON of the answer, and with `[]` if that is empty.
  */
 export type Campaigns = {
   /**
-   * Lists campaigns, newest first. Repeated where a try fails.
+   * Lists campaigns, newest first. Repeated if a request fails.
    *
-   * @param filter Every key optional, and text; what is empty is not sent. Default `{}`.
+   * @param filter Every key is optional and text; an empty one is not sent. Default `{}`.
    * @example
    * const { data, total } = await client.campaigns.list({ type: 'email', limit: '50' })
    */
   list(filter?: CampaignFilter, options?: CallOptions): Promise<CampaignList>
   /**
-   * Creates a campaign. Never repeated where the first try may have been taken: then the error says
-   * `mayHaveArrived`, and `list` tells whether it was.
+   * Creates a campaign. Not repeated if the request may have been carried out: then the error has
+   * `mayHaveArrived: true`, and `list` shows whether the campaign exists.
    *
    * @example
    * const { id } = await client.campaigns.create({
@@ -40,16 +40,16 @@ export type Campaigns = {
    */
   create(campaign: Campaign, options?: CallOptions): Promise<CampaignRecord>
   /**
-   * What the visits of an e-mail campaign did on the shop. Repeated where a try fails. A campaign that
-   * is not there, or is on another channel, is a CustomerNotFoundException.
+   * The report of an e-mail campaign: what its visitors did in the shop. Repeated if a request fails. An
+   * unknown campaign, or one on another channel, is a CustomerNotFoundException.
    *
-   * @param id Of the campaign, as create and list tell it.
+   * @param id The campaign's id, from create or list.
    * @example
    * const { visitors, funnel } = await client.campaigns.getEmailReport(id)
    */
   getEmailReport(id: string, options?: CallOptions): Promise<EmailReport>
   /**
-   * The newest campaigns. Repeated where a try fails.
+   * The newest campaigns. Repeated if a request fails.
    *
    * @param limit How many, from 1. Default: the gateway's, 1.
    * @example
@@ -66,52 +66,27 @@ export function createCampaigns(
   { apiUrl, restKey, customerId }: Settings,
 ): Campaigns {
   const keys = `k=${encodeURIComponent(restKey)}&u=${encodeURIComponent(customerId)}`
+  const post = (path: string, payload: object): ApiRequest => ({
+    method: 'POST',
+    url: `${apiUrl}/campaigns/${path}?${keys}`,
+    body: JSON.stringify(payload),
+  })
+  const get = (path: string, query = ''): ApiRequest => ({
+    method: 'GET',
+    url: `${apiUrl}/${path}?${keys}${query}`,
+  })
   return {
     list: (filter = {}, options) =>
-      operate({
-        operation: 'list',
-        payload: filter,
-        options,
-        repeat: 'always',
-        toRequest: (payload) => ({
-          method: 'POST',
-          url: `${apiUrl}/campaigns/list?${keys}`,
-          body: JSON.stringify(payload),
-        }),
-      }),
+      operate('list', filter, options, (payload) => post('list', payload)),
     create: (campaign, options) =>
-      operate({
-        operation: 'create',
-        payload: campaign,
-        options,
-        repeat: 'ifNotTaken',
-        toRequest: (payload) => ({
-          method: 'POST',
-          url: `${apiUrl}/campaigns/create?${keys}`,
-          body: JSON.stringify(payload),
-        }),
-      }),
+      operate('create', campaign, options, (payload) => post('create', payload)),
     getEmailReport: (id, options) =>
-      operate({
-        operation: 'getEmailReport',
-        payload: { id },
-        options,
-        repeat: 'always',
-        toRequest: (payload) => ({
-          method: 'GET',
-          url: `${apiUrl}/campaigns/${encodeURIComponent(payload.id)}/email/get-report?${keys}`,
-        }),
-      }),
+      operate('getEmailReport', { id }, options, ({ id }) =>
+        get(`campaigns/${encodeURIComponent(id)}/email/get-report`),
+      ),
     getLatestCampaign: (limit, options) =>
-      operate({
-        operation: 'getLatestCampaign',
-        payload: { limit },
-        options,
-        repeat: 'always',
-        toRequest: (payload) => ({
-          method: 'GET',
-          url: `${apiUrl}/get-latest-campaign?${keys}${payload.limit ? `&limit=${payload.limit}` : ''}`,
-        }),
-      }),
+      operate('getLatestCampaign', { limit }, options, ({ limit }) =>
+        get('get-latest-campaign', limit ? `&limit=${limit}` : ''),
+      ),
   }
 }

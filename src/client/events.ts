@@ -1,17 +1,16 @@
 import { tagOf } from '../contract/fields.ts'
-import {
-  type CustomApiEvent,
-  type EventInput,
-  type Issue,
-  type ServedScript,
-  type StoredEvent,
-  type TrackingOperation,
-  ValidationException,
+import type {
+  CustomApiEvent,
+  EventInput,
+  Issue,
+  ServedScript,
+  StoredEvent,
+  TrackingOperation,
 } from '../contract/index.ts'
-import type { CallOptions } from './callOptions.ts'
 import { createEventId } from './eventId.ts'
-import type { Operate, Plan } from './operate.ts'
-import { isWellFormed, NOT_WELL_FORMED, type Settings } from './settings.ts'
+import type { Operate } from './operate.ts'
+import { type CallOptions, isWellFormed, type Settings } from './options.ts'
+import type { ApiRequest } from './request.ts'
 
 /** A payload whose event name may be left out: then it is the client's setting, else the usual one. */
 export type Named<O extends TrackingOperation> = Omit<EventInput<O>, 'event'> & {
@@ -127,65 +126,50 @@ export type Events = {
   serveJavascript(trackingKey?: string | null, options?: CallOptions): Promise<ServedScript>
 }
 
-/** Of a tracking key, UTF-16 units: what is longer is refused, and never shown. */
+/** The longest tracking key, UTF-16 units. A longer text is refused, and no error shows it. */
 const MAX_KEY_LENGTH = 2 * 20
 
 const NO_TRACKING_KEY: Issue = {
   path: 'trackingKey',
   message: 'Expected createClient to be given a tracking key, received none',
 }
-
-const NO_RANDOMNESS: Issue = {
-  path: 'getRandomValues',
-  message:
-    'Expected crypto.getRandomValues, or one given to createClient that fills the list it gets, received nothing random',
+const NOT_WELL_FORMED: Issue = {
+  path: 'trackingKey',
+  message: 'Expected well-formed text, received half a surrogate pair',
 }
 
 export function createEvents(operate: Operate, settings: Settings): Events {
   const { apiUrl, trackingUrl, customerId, restKey, trackingKey, events, now } = settings
-  const makeId = createEventId(settings.getRandomValues)
-  const nextId = (at: number): string => {
-    try {
-      return makeId(at)
-    } catch {
-      throw new ValidationException([NO_RANDOMNESS])
-    }
-  }
+  const nextId = createEventId()
   const rest = encodeURIComponent(restKey)
+
+  const post = (url: string, payload: object): ApiRequest => ({
+    method: 'POST',
+    url,
+    body: JSON.stringify(payload),
+  })
+  const issues = trackingKey === undefined ? [NO_TRACKING_KEY] : []
+  const trackingKeys = `k=${encodeURIComponent(trackingKey ?? '')}&api_key=${rest}`
 
   const track =
     <O extends TrackingOperation>(operation: O) =>
     (event: unknown, options?: CallOptions): Promise<StoredEvent> =>
-      operate({
+      operate(
         operation,
-        payload: withName(event, events[operation]),
+        withName(event, events[operation]),
         options,
-        issues: trackingKey === undefined ? [NO_TRACKING_KEY] : [],
-        repeat: 'always',
-        toRequest: (payload) => {
+        (payload) => {
           const at = Math.floor(now())
-          const keys = `k=${encodeURIComponent(trackingKey ?? '')}&api_key=${rest}`
-          return {
-            method: 'POST',
-            url: `${trackingUrl}/r?${keys}&id=${nextId(at)}&at=${at}`,
-            body: JSON.stringify(payload),
-          }
+          return post(`${trackingUrl}/r?${trackingKeys}&id=${nextId(at)}&at=${at}`, payload)
         },
-      } satisfies Plan<O>)
+        { issues },
+      )
 
   return {
     sendCustomApi: (event, options) =>
-      operate({
-        operation: 'sendCustomApi',
-        payload: event,
-        options,
-        repeat: 'ifNotTaken',
-        toRequest: (payload) => ({
-          method: 'POST',
-          url: `${apiUrl}/custom_events?k=${rest}&u=${encodeURIComponent(customerId)}`,
-          body: JSON.stringify(payload),
-        }),
-      }),
+      operate('sendCustomApi', event, options, (payload) =>
+        post(`${apiUrl}/custom_events?k=${rest}&u=${encodeURIComponent(customerId)}`, payload),
+      ),
     sendCustom: track('sendCustom'),
     viewHomepage: track('viewHomepage'),
     setEmail: track('setEmail'),
@@ -200,23 +184,24 @@ export function createEvents(operate: Operate, settings: Settings): Events {
       const key = given ?? trackingKey
       const isText = typeof key === 'string'
       const isSendable = isText && isWellFormed(key)
-      return operate({
-        operation: 'serveJavascript',
-        payload: { trackingKey: key },
+      return operate(
+        'serveJavascript',
+        { trackingKey: key },
         options,
-        issues: isText && !isSendable ? [NOT_WELL_FORMED] : [],
-        names: isSendable && key.length <= MAX_KEY_LENGTH ? [key] : [],
-        repeat: 'always',
-        toRequest: (payload) => {
+        (payload) => {
           const segment = encodeURIComponent(payload.trackingKey)
           return { method: 'GET', url: `${trackingUrl}/j/${segment}?k=${segment}` }
         },
-      })
+        {
+          issues: isText && !isSendable ? [NOT_WELL_FORMED] : [],
+          key: isSendable && key.length <= MAX_KEY_LENGTH ? key : '',
+        },
+      )
     },
   }
 }
 
-/** The payload, with an event name where it has none. What can not be read is left to the contract. */
+/** The payload, with an event name if it has none. A payload that can not be read is left to the contract. */
 function withName(payload: unknown, event: string): unknown {
   try {
     if (!event || tagOf(payload) !== 'Object') return payload

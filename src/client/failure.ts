@@ -6,15 +6,14 @@ import {
   MethodNotAllowedException,
   UnauthorizedException,
 } from '../contract/index.ts'
-import { type Answer, isSuccess, MAX_ANSWER_BYTES } from './answer.ts'
-import type { Outcome } from './attempt.ts'
-import type { Mask } from './secrets.ts'
-import type { Call } from './send.ts'
+import { type Answer, MAX_ANSWER_BYTES } from './answer.ts'
+import type { Redact } from './redact.ts'
+import type { ApiRequest, Outcome } from './request.ts'
 
-/** Of what others say at one place of a message, UTF-16 units: at most three times as many bytes. */
+/** The most that a message contains of one text of an answer, UTF-16 units. */
 const MAX_PIECE_LENGTH = 200
 const MAX_CONTENT_TYPE_LENGTH = 60
-/** Of a body that is no JSON, or not whole, UTF-16 units. */
+/** The most that is kept of a body that is not JSON, UTF-16 units. */
 const MAX_BODY_LENGTH = 65_536
 const MAX_ISSUES = 100
 
@@ -24,116 +23,104 @@ const CLASSES = new Map<number, typeof ApiException>([
   [405, MethodNotAllowedException],
 ])
 
-/** What a call came to: the decoded answer, or the error of its last try. */
-export type Verdict =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly error: ApiException }
+/** A call that is sent, as its errors need it. */
+export type Call = {
+  readonly operation: string
+  readonly request: ApiRequest
+  readonly redact: Redact
+}
 
 /**
- * Reads what a try came to.
+ * Turns the outcome of a request into the decoded answer or an error.
  *
- * @param hadArrived Whether an earlier try of the call may have been carried out.
+ * @param hadArrived Whether an earlier request of the call may have been carried out.
  */
 export function judge(
-  { operation, request, mask }: Pick<Call, 'operation' | 'request' | 'mask'>,
+  { operation, request, redact }: Call,
   outcome: Outcome,
   hadArrived: boolean,
-): Verdict {
-  const refuse = (words: readonly string[], failure: ApiFailure): Verdict => {
+): { readonly value: unknown } | { readonly error: ApiException } {
+  const fail = (words: readonly string[], failure: ApiFailure) => {
     const Exception = CLASSES.get(failure.status ?? 0) ?? ApiException
     const message = [operation, ...words].filter(Boolean).join(': ')
-    return { ok: false, error: new Exception(message, failure) }
+    return { error: new Exception(message, failure) }
   }
-  // Masked again, since a key whose words were on two lines is one again.
-  const piece = (text: string, length = MAX_PIECE_LENGTH) =>
-    cut(mask.text(clean(mask.text(text))), length)
+  const piece = (text: string, length = MAX_PIECE_LENGTH) => cut(redact(clean(text)), length)
 
   if (outcome.kind === 'none') {
-    const { why } = outcome
-    const mayHaveArrived = hadArrived || outcome.wasSent
-    const cause = mask.cause(outcome.cause)
-    return refuse(
-      [
-        mayHaveArrived ? 'sent, result unknown' : 'not sent',
-        why === 'aborted' ? 'aborted by the caller' : piece(tellCause(outcome.cause)),
-      ],
-      { mayHaveArrived, cause },
-    )
+    const { why, cause, wasSent } = outcome
+    const mayHaveArrived = hadArrived || wasSent
+    const sent = mayHaveArrived ? 'sent, result unknown' : 'not sent'
+    return fail([sent, why], { mayHaveArrived, cause })
   }
 
   if (outcome.kind === 'redirect') {
     const { status, target, why } = outcome
-    return refuse(
-      [
-        `redirected${status ? ` (${status})` : ''} to ${piece(target) || 'somewhere'}`,
-        `not followed, since ${why}. If the gateway has moved, change baseUrl`,
-      ],
-      // Some answer a POST that they have carried out with a redirect.
-      { status, mayHaveArrived: true },
-    )
+    const from = `redirected${status ? ` (${status})` : ''} to ${piece(target) || 'no address'}`
+    const advice = `not followed, since ${why}. If the gateway has moved, change baseUrl`
+    // A POST may have been carried out before the redirect.
+    return fail([from, advice], { status, mayHaveArrived: true })
   }
 
   const { answer } = outcome
-  const { status } = answer
-  const told = `answered ${status} ${piece(answer.contentType, MAX_CONTENT_TYPE_LENGTH)}`.trim()
-  const decoded = answer.isWhole ? decode(answer) : undefined
-  if (isSuccess(answer) && decoded) return { ok: true, value: decoded.value }
-
-  const body = decoded ? mask.body(decoded.value) : maskText(answer, mask)
-  if (isSuccess(answer)) {
-    const words = answer.isWhole
-      ? [told, 'that is no JSON', piece(body as string)]
-      : [told, `more than ${MAX_ANSWER_BYTES} bytes, the most that is read: ask for less at once`]
-    return refuse(words, { status, mayHaveArrived: true, body })
+  const { status, isSuccess, isWhole } = answer
+  const { json, body } = decode(answer, redact)
+  if (isSuccess && json) return json
+  const mayHaveArrived = hadArrived || status < 400 || status === 408 || status >= 500
+  const contentType = piece(answer.contentType, MAX_CONTENT_TYPE_LENGTH)
+  const answered = `answered ${status} ${contentType}`.trim()
+  if (isSuccess) {
+    const why = isWhole
+      ? 'which is not JSON'
+      : `which has more than ${MAX_ANSWER_BYTES} bytes: ask for less at once`
+    return fail([`${answered}, ${why}`], { status, mayHaveArrived, body })
   }
   const { message, issues: given }: { readonly message?: unknown; readonly issues?: unknown } =
     Object(body)
   const issues = readIssues(given)
-  const text = decoded ? answer.text : `${body ?? ''}`
-  // Our gateway's message ends with the first fault.
   const faults = issues
     .map(({ path, message }) => (path ? `${path}: ${message}` : message))
+    // The message of the gateway ends with the first fault.
     .filter((fault) => typeof message !== 'string' || !message.endsWith(fault))
-  const mayHaveArrived = hadArrived || status < 400 || status === 408 || status >= 500
-  return refuse(
-    [
-      typeof message === 'string' ? `answered ${status}` : told,
-      piece(typeof message === 'string' ? message : text),
-      piece(faults.join('; ')),
-      mayHaveArrived && request.method === 'POST' ? 'it may have been carried out' : '',
-    ],
-    { status, mayHaveArrived, issues, body },
-  )
+  const said = typeof message === 'string' ? [`answered ${status}`, piece(message)] : [answered]
+  const warning = mayHaveArrived && request.method === 'POST' ? 'it may have been carried out' : ''
+  return fail([...said, piece(faults.join('; ')), warning], {
+    status,
+    mayHaveArrived,
+    issues,
+    body,
+  })
 }
 
-/** A cause's own words, and those of its cause, which say more: fetch's are "fetch failed". */
-function tellCause(cause: unknown): string {
-  if (typeof cause === 'string') return cause
-  type Known = { readonly [Field in 'message' | 'code' | 'cause']?: unknown }
+/**
+ * @returns The JSON of an answer, `[]` if it is empty, undefined if it is none; and the body for an error: the
+ * same without keys, or the beginning of the text, undefined if it is empty.
+ */
+function decode(
+  { text, isWhole, isSuccess }: Answer,
+  redact: Redact,
+): { readonly json?: { readonly value: unknown }; readonly body?: unknown } {
+  if (isWhole && !text.trim()) return { json: { value: [] }, body: [] }
   try {
-    const { message, cause: inner }: Known = Object(cause)
-    const { message: deeper, code }: Known = Object(inner)
-    return [message, deeper || code].filter((text) => text && typeof text === 'string').join(': ')
+    const value = isWhole && JSON.parse(text)
+    if (isWhole && isSuccess) return { json: { value } }
+    if (isWhole) return { body: redactJson(value, redact) }
   } catch {
-    return ''
+    // No JSON, or JSON of more levels than the stack: the error has the text.
   }
-}
-
-/** The JSON of an answer; `[]` where there is none. Nothing where it is no JSON. */
-function decode({ text }: Answer): { readonly value: unknown } | undefined {
-  if (!text.trim()) return { value: [] }
-  try {
-    return { value: JSON.parse(text) }
-  } catch {
-    return undefined
-  }
-}
-
-/** The text of an answer without keys; undefined where there is none. */
-function maskText({ text, isWhole }: Answer, mask: Mask): string | undefined {
-  const shown = text.slice(0, MAX_BODY_LENGTH)
   const isCut = !isWhole || text.length > MAX_BODY_LENGTH
-  return (isCut ? mask.cutText(shown) : mask.text(shown)) || undefined
+  return { body: redact(text.slice(0, MAX_BODY_LENGTH), isCut) || undefined }
+}
+
+/** A copy without keys in texts, names and numbers. */
+function redactJson(value: unknown, redact: Redact): unknown {
+  if (typeof value === 'string') return redact(value)
+  if (Array.isArray(value)) return value.map((inner) => redactJson(inner, redact))
+  if (typeof value === 'object' && value !== null)
+    return Object.fromEntries(
+      Object.entries(value).map(([name, inner]) => [redact(name), redactJson(inner, redact)]),
+    )
+  return redact(`${value}`) === `${value}` ? value : '***'
 }
 
 function readIssues(given: unknown): readonly Issue[] {
@@ -144,7 +131,7 @@ function readIssues(given: unknown): readonly Issue[] {
   })
 }
 
-/** On one line, and without what a terminal would obey. */
+/** On one line, and without characters that a terminal obeys. */
 const clean = (text: string): string =>
   text
     .replace(/\p{Cf}/gu, '')

@@ -71,7 +71,6 @@ test('an event whose answer is lost is stored once, and at the moment of the cal
   const losing = connect({
     now: () => at,
     retries: 2,
-    random: () => 0,
     fetch: async (url: string, init: RequestInit) => {
       ids.push(new URL(url).searchParams.get('id') ?? '')
       const response = await fetch(url, init)

@@ -1,8 +1,5 @@
-import { ValidationException } from '../contract/index.ts'
-import { type Campaigns, createCampaigns } from './campaigns.ts'
-import { createEvents, type Events } from './events.ts'
-import { createOperate } from './operate.ts'
-import { type ClientOptions, readSettings } from './settings.ts'
+import { type Client, createClientOf } from './client.ts'
+import { type ClientOptions, readClientOptions } from './options.ts'
 
 export {
   ApiException,
@@ -26,34 +23,21 @@ export {
   UnauthorizedException,
   ValidationException,
 } from '../contract/index.ts'
-export type { CallOptions } from './callOptions.ts'
 export type { Campaigns } from './campaigns.ts'
+export type { Client } from './client.ts'
 export type { Events, Named } from './events.ts'
-export type {
-  ByteStream,
-  ClientOptions,
-  Clock,
-  Fetch,
-  FetchedAnswer,
-  FetchInit,
-  Signal,
-} from './settings.ts'
-
-/** The sixteen operations of the service. */
-export type Client = {
-  readonly campaigns: Campaigns
-  readonly events: Events
-}
+export type { ByteStream, Fetch, FetchedAnswer, FetchInit } from './fetch.ts'
+export type { CallOptions, ClientOptions } from './options.ts'
+export type { Signal } from './signal.ts'
 
 /**
  * A client of the service, for a shop's own server: it holds the restKey, which must never be in a page.
  *
- * It runs wherever there is fetch, and holds nothing open between calls. A call that fails is tried again
- * after a random wait of up to 500 ms, then up to 1 s and so on, up to 10 s; where `Retry-After` asks for
- * patience, after that (up to 60 s) and the random wait.
+ * It runs wherever there are fetch and AbortSignal.any, and holds nothing open between calls. A call that fails
+ * is repeated if that is safe, after a random wait of up to 500 ms, then up to 1 s and so on, up to 10 s. If the
+ * answer has `Retry-After`, the wait is that time (up to 60 s) and the random one.
  *
- * @throws ValidationException with every fault of the options, a missing or blank credential and an option
- * that there is not among them.
+ * @throws ValidationException with every issue of the options: a missing or blank credential, an unknown option.
  * @example
  * import { createClient } from 'shoptrail/client'
  *
@@ -65,12 +49,5 @@ export type Client = {
  * })
  */
 export function createClient(options: ClientOptions): Client {
-  const read = readSettings(options)
-  if (!read.ok) throw new ValidationException(read.issues)
-  const { settings } = read
-  const operate = createOperate(settings)
-  return {
-    campaigns: createCampaigns(operate, settings),
-    events: createEvents(operate, settings),
-  }
+  return createClientOf(readClientOptions(options))
 }

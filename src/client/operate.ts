@@ -1,63 +1,59 @@
-import type { Issue } from '../contract/index.ts'
-import { type Operation, type Payload, ValidationException, validate } from '../contract/index.ts'
-import type { ApiRequest } from './attempt.ts'
-import { type CallOptions, readCallOptions } from './callOptions.ts'
-import type { Repeat } from './retry.ts'
-import { createMask } from './secrets.ts'
+import {
+  type Issue,
+  type Operation,
+  type Payload,
+  ValidationException,
+  validate,
+} from '../contract/index.ts'
+import { type CallOptions, readCallOptions, type Settings } from './options.ts'
+import { createRedact } from './redact.ts'
+import type { ApiRequest } from './request.ts'
 import { send } from './send.ts'
-import type { Settings } from './settings.ts'
-
-/** How an operation's payload becomes a request. */
-export type Plan<O extends Operation> = {
-  readonly operation: O
-  /** As the caller gave it. */
-  readonly payload: unknown
-  readonly options: CallOptions | undefined
-  /** Faults beside those of the payload and the options. Default none. */
-  readonly issues?: readonly Issue[]
-  /** Names to keep out of errors, beside the client's own. Default none. */
-  readonly names?: readonly string[]
-  readonly repeat: Repeat
-  /** Called once a call; every try sends the same. */
-  toRequest(payload: Payload<O>): ApiRequest
-}
 
 /**
  * Carries out an operation: everything is checked before anything is sent.
  *
- * @throws ValidationException with every fault; ApiException, or one of its three kinds.
+ * @param payload As the caller gave it, like the options.
+ * @param toRequest Called once per call; every retry sends the same.
+ * @param extra Issues besides those of payload and options, and a key to redact besides the client's own.
+ * @throws ValidationException with every issue; ApiException, or one of its three subclasses.
  */
-export type Operate = <O extends Operation, Answer>(plan: Plan<O>) => Promise<Answer>
+export type Operate = <O extends Operation, Answer>(
+  operation: O,
+  payload: unknown,
+  options: CallOptions | undefined,
+  toRequest: (payload: Payload<O>) => ApiRequest,
+  extra?: { readonly issues?: readonly Issue[]; readonly key?: string },
+) => Promise<Answer>
+
+/** A shorter customer ID is part of too many words and numbers to be redacted, characters. It is no secret. */
+const MIN_ID_CHARACTERS = 4
 
 export function createOperate(settings: Settings): Operate {
-  const { customerId, restKey, trackingKey } = settings
-  const ownNames = [customerId, ...(trackingKey === undefined ? [] : [trackingKey])]
-  const ownMask = createMask([restKey], ownNames)
+  const { customerId, restKey, trackingKey = '' } = settings
+  const keys = [restKey, trackingKey, customerId.length < MIN_ID_CHARACTERS ? '' : customerId]
 
-  return async <O extends Operation, Answer>(plan: Plan<O>): Promise<Answer> => {
-    const { operation, names = [], repeat } = plan
-    const mask = names.length ? createMask([restKey], [...ownNames, ...names]) : ownMask
-    const checked = validate(operation, plan.payload)
-    const { issues, call } = readCallOptions(plan.options, settings)
-    if (!checked.ok || issues.length || plan.issues?.length) {
-      const all = [...(plan.issues ?? []), ...(checked.ok ? [] : checked.error.issues), ...issues]
-      // A key in the wrong place would be shown as what came there.
+  return async (operation, payload, options, toRequest, { issues = [], key = '' } = {}) => {
+    const redact = createRedact([...keys, key])
+    const checked = validate(operation, payload)
+    const read = readCallOptions(options, settings)
+    const all = [...issues, ...(checked.ok ? [] : checked.error.issues), ...read.issues]
+    if (!checked.ok || all.length)
       throw new ValidationException(
-        all.map(({ path, message }) => ({ path, message: mask.text(withoutCut(message)) })),
+        all.map(({ path, message }) => ({ path, message: redact(withoutCut(message)) })),
       )
-    }
-    const request = plan.toRequest(checked.payload)
-    // What the gateway answers is what its operation promises; the client does not check it again.
-    return (await send({ operation, request, repeat, mask, options: call }, settings)) as Answer
+    const call = { operation, request: toRequest(checked.payload), redact, options: read.call }
+    // The types of the answers are what the gateway promises. The client does not check them.
+    return (await send(call, settings)) as never
   }
 }
 
-/** Of what came the contract shows this many characters at most, the quotation mark at its start included. */
+/** The most that a message of the contract shows of a value, with its first quotation mark. */
 const MAX_SHOWN_LENGTH = 80
 
 /**
- * A message without what came, where that was cut: by its length, or as the address that it should have
- * been. A key may be cut there too, and the mask would not know what is left of it.
+ * A message without the value that it shows, if that is cut, by its length or as an address: a key in the wrong
+ * field may be cut too, and then it would not be found.
  */
 const withoutCut = (message: string): string =>
   message.replace(/ received (".*)/s, (all, shown: string) =>

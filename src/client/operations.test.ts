@@ -178,35 +178,6 @@ test('without a tracking key its events are refused, with the faults of the payl
   expect(custom.value).toEqual({ id: 'x' })
 })
 
-test('without randomness no event is sent, and all else works', async () => {
-  const { search } = completePayloads
-  const withoutCrypto = async <T>(run: () => Promise<T>): Promise<T> => {
-    const crypto = Object.getOwnPropertyDescriptor(globalThis, 'crypto') as PropertyDescriptor
-    Object.defineProperty(globalThis, 'crypto', { value: undefined, configurable: true })
-    return run().finally(() => Object.defineProperty(globalThis, 'crypto', crypto))
-  }
-  const none = await withoutCrypto(() => withApi(({ events }) => events.search(search)))
-  expect(none.error).toMatchObject({ issues: [{ path: 'getRandomValues' }] })
-  expect(none.error).toBeInstanceOf(ValidationException)
-  expect(none.received).toHaveLength(0)
-  const list = await withoutCrypto(() => withApi(({ campaigns }) => campaigns.list()))
-  expect(list.received).toHaveLength(1)
-  for (const getRandomValues of [
-    () => {},
-    (bytes: Uint8Array) => new Uint8Array(bytes.length).fill(7),
-    () => {
-      throw new Error(`no ${KEYS.restKey}`)
-    },
-  ]) {
-    const { error, received } = await withApi(({ events }) => events.search(search), {
-      getRandomValues,
-    })
-    expect(error).toMatchObject({ issues: [{ path: 'getRandomValues' }] })
-    expect(`${error}`).not.toContain(KEYS.restKey)
-    expect(received).toHaveLength(0)
-  }
-})
-
 test.each([
   ['ABC 23/ü', '/t/j/ABC%2023%2F%C3%BC?k=ABC%2023%2F%C3%BC'],
   ['../../x', '/t/j/..%2F..%2Fx?k=..%2F..%2Fx'],

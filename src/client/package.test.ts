@@ -149,11 +149,9 @@ export async function consume(restKey: string | undefined): Promise<string> {
 `
 const RUNTIME = `
 export const controller = new AbortController()
-export const settings: ClientOptions = { customerId: 'c', restKey: 'r', baseUrl: 'u', fetch, clock: globalThis }
-export const bound: ClientOptions = { ...settings, getRandomValues: crypto.getRandomValues.bind(crypto) }
-export const wrapped: ClientOptions = { ...settings, getRandomValues: (bytes) => crypto.getRandomValues(bytes) }
-// @ts-expect-error a number is no randomness
-export const dull: ClientOptions = { ...settings, getRandomValues: 4 }
+export const settings: ClientOptions = { customerId: 'c', restKey: 'r', baseUrl: 'u', fetch, now: Date.now }
+// @ts-expect-error a number is no clock
+export const dull: ClientOptions = { ...settings, now: 4 }
 export const call = (client: Client) => client.campaigns.list({}, { signal: controller.signal })
 // @ts-expect-error a text is no signal
 export const wrong = (client: Client) => client.campaigns.list({}, { signal: 'x' })

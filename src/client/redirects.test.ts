@@ -26,7 +26,7 @@ async function errorOf(call: Promise<unknown>): Promise<ApiException> {
 }
 
 const connect = (baseUrl: string, options: Partial<ClientOptions> = {}) =>
-  createClient({ ...KEYS, baseUrl, random: () => 0, ...options })
+  createClient({ ...KEYS, baseUrl, ...options })
 
 for (const status of [301, 302, 303, 307, 308]) {
   test.each(posts)(`a POST does not follow a ${status}: %s`, async (_name, call) => {
@@ -97,7 +97,7 @@ const answers: readonly [what: string, base: string, answer: () => Response, wor
     'to an address with a user',
     'https://gateway.example',
     () => new Response('', { status: 302, headers: { location: 'https://a:b@gateway.example/' } }),
-    'to https://gateway.example/: not followed, since it names a user',
+    'to https://gateway.example/: not followed, since it contains a user',
   ],
   [
     'with a query and a fragment, which are not shown',
@@ -109,13 +109,13 @@ const answers: readonly [what: string, base: string, answer: () => Response, wor
     'to no address with a query',
     'https://gateway.example',
     () => new Response('', { status: 302, headers: { location: 'http://[?from=aHR0' } }),
-    'to http://[: ',
+    'to no address: not followed, since it has no valid address',
   ],
   [
     'to no address',
     'https://gateway.example',
     () => new Response('', { status: 302, headers: { location: 'http://[' } }),
-    'that is no address',
+    'to no address: ',
   ],
   [
     'to a script',
@@ -127,7 +127,7 @@ const answers: readonly [what: string, base: string, answer: () => Response, wor
     'that the runtime hides',
     'https://gateway.example',
     () => Object.defineProperty(Response.error(), 'type', { value: 'opaqueredirect' }),
-    'does not tell where',
+    'to no address: ',
   ],
   [
     'that fetch has followed by itself',

@@ -1,57 +1,29 @@
-import { type ApiRequest, attempt, type Outcome } from './attempt.ts'
-import type { CallSettings } from './callOptions.ts'
-import { judge } from './failure.ts'
-import { onAbort } from './onAbort.ts'
-import { isWorthRetry, type Repeat, waitBefore } from './retry.ts'
-import type { Mask } from './secrets.ts'
-import type { Settings, Signal } from './settings.ts'
-
-/** One call of an operation, checked and ready to leave. */
-export type Call = {
-  readonly operation: string
-  readonly request: ApiRequest
-  readonly repeat: Repeat
-  readonly mask: Mask
-  readonly options: CallSettings
-}
+import { type Call, judge } from './failure.ts'
+import type { CallSettings, Settings } from './options.ts'
+import { abortedBy, sendRequest } from './request.ts'
+import { isWorthRetry, waitBefore } from './retry.ts'
 
 /**
- * Sends a call, again where that is safe and worth it.
+ * Sends a call, with retries if they are safe and worth it.
  *
- * @returns The decoded answer; `[]` of an empty one.
- * @throws ApiException, or one of its three kinds.
+ * @returns The decoded answer; `[]` if it is empty.
+ * @throws ApiException, or one of its three subclasses.
  */
-export async function send(call: Call, settings: Settings): Promise<unknown> {
+export async function send(
+  call: Call & { readonly options: CallSettings },
+  { fetch, now, wait }: Settings,
+): Promise<unknown> {
   const { signal, timeoutMs, retries } = call.options
   let hadArrived = false
   for (let failed = 1; ; failed++) {
-    const outcome: Outcome = signal?.aborted
-      ? { kind: 'none', why: 'aborted', cause: signal.reason, wasSent: false }
-      : await attempt(call.request, settings, timeoutMs, signal)
+    const outcome = signal?.aborted
+      ? abortedBy(signal, false)
+      : await sendRequest(call.request, fetch, timeoutMs, signal)
     const verdict = judge(call, outcome, hadArrived)
-    if (verdict.ok) return verdict.value
-    if (failed > retries || !isWorthRetry(outcome, call.repeat)) throw verdict.error
+    if ('value' in verdict) return verdict.value
+    if (failed > retries || !isWorthRetry(outcome, call.operation)) throw verdict.error
     hadArrived = verdict.error.mayHaveArrived
     const retryAfter = outcome.kind === 'answer' ? outcome.answer.retryAfter : null
-    await wait(
-      waitBefore(failed, retryAfter, settings.random, settings.now),
-      signal,
-      settings.clock,
-    )
+    await wait(waitBefore(failed, retryAfter, now(), Math.random()), signal)
   }
-}
-
-/** Resolves after a time, and at once when the signal aborts or already has. */
-function wait(ms: number, signal: Signal | undefined, clock: Settings['clock']): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal?.aborted) return resolve()
-    const timer = clock.setTimeout(() => {
-      undo()
-      resolve()
-    }, ms)
-    const undo = onAbort(signal, () => {
-      clock.clearTimeout(timer)
-      resolve()
-    })
-  })
 }

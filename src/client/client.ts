@@ -1,0 +1,19 @@
+import { type Campaigns, createCampaigns } from './campaigns.ts'
+import { createEvents, type Events } from './events.ts'
+import { createOperate } from './operate.ts'
+import type { Settings } from './options.ts'
+
+/** The sixteen operations of the service. */
+export type Client = {
+  readonly campaigns: Campaigns
+  readonly events: Events
+}
+
+/** A client of settings that were checked. */
+export function createClientOf(settings: Settings): Client {
+  const operate = createOperate(settings)
+  return {
+    campaigns: createCampaigns(operate, settings),
+    events: createEvents(operate, settings),
+  }
+}

@@ -1,0 +1,62 @@
+/** Codes of errors before a connection was there, by Node (fetch and sockets) and Bun. */
+const NEVER_CONNECTED = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'ConnectionRefused',
+])
+/** Codes of a refused certificate: no request has left then either. */
+const BAD_CERTIFICATE = /^(CERT_|ERR_TLS_CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/
+/** Deno's errors have no code, but these words. */
+const DENO_WORDS = 'client error (Connect)'
+/** Names and codes of platforms. A longer or another text may be an address. */
+const NAME = /^\w{1,40}$/
+/** Causes of causes that are read. */
+const MAX_DEPTH = 8
+
+type Fields = {
+  readonly [Field in 'name' | 'code' | 'syscall' | 'message' | 'cause' | 'errors']?: unknown
+}
+
+/**
+ * Whether a fetch failed before a connection was made, so that nothing can have been sent. Decided by the
+ * error, its causes, and, if several addresses were tried, by the errors of all of them.
+ */
+export function wasNeverConnected(error: unknown, depth = 0): boolean {
+  if (depth > MAX_DEPTH) return false
+  const { code, syscall, message, cause, errors } = fieldsOf(error)
+  if (Array.isArray(errors) && errors.length)
+    return errors.every((each) => wasNeverConnected(each, depth + 1))
+  return (
+    (typeof code === 'string' && (NEVER_CONNECTED.has(code) || BAD_CERTIFICATE.test(code))) ||
+    syscall === 'connect' ||
+    syscall === 'getaddrinfo' ||
+    (typeof message === 'string' && message.includes(DENO_WORDS)) ||
+    (cause !== undefined && wasNeverConnected(cause, depth + 1))
+  )
+}
+
+/**
+ * A copy of what a fetch threw, with names and codes as its words. Messages, stacks and other fields are left
+ * out, since they may contain the address of the request, and with it the keys.
+ */
+export function toCause(error: unknown, depth = 0): Error {
+  const { name, code, cause } = fieldsOf(error)
+  const inner = cause !== undefined && depth < MAX_DEPTH ? toCause(cause, depth + 1) : undefined
+  const own = isName(code) ? { code } : {}
+  const copy = new Error(own.code ?? inner?.message, inner && { cause: inner })
+  return Object.assign(copy, own, isName(name) && { name })
+}
+
+const isName = (text: unknown): text is string => typeof text === 'string' && NAME.test(text)
+
+function fieldsOf(error: unknown): Fields {
+  try {
+    const { name, code, syscall, message, cause, errors }: Fields = Object(error)
+    return { name, code, syscall, message, cause, errors }
+  } catch {
+    // A proxy or a getter that throws.
+    return {}
+  }
+}

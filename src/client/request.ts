@@ -1,0 +1,128 @@
+import { type Answer, readAnswer } from './answer.ts'
+import type { Fetch, FetchInit } from './fetch.ts'
+import { toCause, wasNeverConnected } from './networkError.ts'
+import { orAborted, type Signal } from './signal.ts'
+
+/** Redirects that a GET follows. */
+const MAX_REDIRECTS = 5
+const REDIRECTS = [301, 302, 303, 307, 308]
+
+/** The HTTP request of an operation. */
+export type ApiRequest = {
+  readonly method: 'GET' | 'POST'
+  readonly url: string
+  /** JSON. */
+  readonly body?: string
+}
+
+/** The result of one request. */
+export type Outcome =
+  | { readonly kind: 'answer'; readonly answer: Answer }
+  /** A redirect that is not followed: its target without query, and why not. */
+  | {
+      readonly kind: 'redirect'
+      readonly status: number
+      readonly target: string
+      readonly why: string
+    }
+  /** No answer. `wasSent` is false only if the request can not have left; no retry follows a final one. */
+  | {
+      readonly kind: 'none'
+      /** In words, for the message of an error. */
+      readonly why: string
+      readonly cause: unknown
+      readonly wasSent: boolean
+      readonly isFinal: boolean
+    }
+
+/**
+ * Sends a request, follows the redirects that it may and reads the answer. Never rejects, and has ended after
+ * `timeoutMs`, whatever the fetch does.
+ */
+export async function sendRequest(
+  request: ApiRequest,
+  fetch: Fetch,
+  timeoutMs: number,
+  signal: Signal | undefined,
+): Promise<Outcome> {
+  const timeout = AbortSignal.timeout(timeoutMs) as Signal
+  const either = signal ? (AbortSignal.any([signal, timeout]) as Signal) : timeout
+  try {
+    return await follow(request, fetch, either)
+  } catch (error) {
+    if (signal?.aborted) return abortedBy(signal, true)
+    if (timeout.aborted) return noAnswer(`No answer within ${timeoutMs} ms`, timeout.reason, true)
+    const cause = toCause(error)
+    return noAnswer(cause.message || cause.name, cause, !wasNeverConnected(error))
+  }
+}
+
+/** The outcome of a call whose signal has aborted. Its reason is the caller's own, so it is passed on as it is. */
+export const abortedBy = (signal: Signal, wasSent: boolean): Outcome => ({
+  ...noAnswer('aborted by the caller', signal.reason, wasSent),
+  isFinal: true,
+})
+
+const noAnswer = (why: string, cause: unknown, wasSent: boolean) =>
+  ({ kind: 'none', why, cause, wasSent, isFinal: false }) as const
+
+async function follow(
+  { method, url, body }: ApiRequest,
+  fetch: Fetch,
+  signal: Signal,
+): Promise<Outcome> {
+  const json = 'application/json'
+  const sent = { method, redirect: 'manual', signal } as const
+  const init: FetchInit =
+    body === undefined
+      ? { ...sent, headers: { accept: json } }
+      : { ...sent, headers: { accept: json, 'content-type': json }, body }
+  let from = url
+  for (let redirects = 0; ; redirects++) {
+    // A fetch that was given to createClient may ignore the signal.
+    if (signal.aborted) throw signal.reason
+    const response = await orAborted(fetch(from, init), signal)
+    // Read in any case: an unread body keeps its socket.
+    const answer = await readAnswer(response, signal)
+    const { status, location } = answer
+    const { type, redirected } = response
+    if (!redirected && type !== 'opaqueredirect' && !(location && REDIRECTS.includes(status)))
+      return { kind: 'answer', answer }
+
+    const next = resolve(redirected ? response.url : location, from)
+    const isHere = method === 'GET' && next?.origin === new URL(from).origin
+    if (redirected && isHere) return { kind: 'answer', answer }
+    const why = redirected
+      ? 'fetch followed it by itself'
+      : whyNotFollowed(method, next, isHere, redirects)
+    if (!next || why) return { kind: 'redirect', status, target: next ? show(next) : '', why }
+    from = next.href
+  }
+}
+
+/** Empty if the redirect may be followed. */
+function whyNotFollowed(
+  method: string,
+  next: URL | undefined,
+  isHere: boolean,
+  redirects: number,
+): string {
+  if (method !== 'GET') return 'a POST is not sent twice'
+  if (!next) return 'it has no valid address'
+  // The origin contains the scheme: http is another one than https.
+  if (!isHere) return 'keys do not go to another origin'
+  if (next.username || next.password) return 'it contains a user'
+  return redirects < MAX_REDIRECTS ? '' : `there were more than ${MAX_REDIRECTS} redirects`
+}
+
+/** Origin and path: the query may contain the address of the request, encoded in some way. */
+const show = ({ protocol, origin, pathname }: URL): string =>
+  /^https?:$/.test(protocol) ? origin + pathname : `${protocol}…`
+
+function resolve(location: string | null | undefined, from: string): URL | undefined {
+  try {
+    return location ? new URL(location, from) : undefined
+  } catch {
+    return undefined
+  }
+}

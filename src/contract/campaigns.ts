@@ -6,10 +6,18 @@ import {
   nullish,
   object,
   optional,
-  picklist,
 } from 'valibot'
 import { lengthOf } from './characters.ts'
-import { count, email, isBounded, MAX_TEXT_CHARACTERS, rule, shortText, text } from './fields.ts'
+import {
+  count,
+  email,
+  isBounded,
+  MAX_TEXT_CHARACTERS,
+  oneOf,
+  rule,
+  shortText,
+  text,
+} from './fields.ts'
 
 /** The longest `content.html`, characters (code points). */
 export const MAX_HTML_CHARACTERS = 512_000
@@ -24,9 +32,6 @@ const isDateTime = (value: unknown): boolean => {
   const at = new Date(`${match[1]}-${match[2]}-${match[3]}T${match[4]}:${match[5]}:00Z`)
   return !Number.isNaN(+at) && at.toISOString().slice(0, 16).replace('T', ' ') === value
 }
-
-const oneOf = <const T extends readonly (string | number)[]>(options: T) =>
-  picklist(options, options.join(' or '))
 
 /** Converts a filter that is empty, blank or null to undefined, so `check` leaves it out. */
 const filter = rule<string | null | undefined, string | undefined>(

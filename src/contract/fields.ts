@@ -1,4 +1,4 @@
-import { type GenericSchema, type NullishSchema, unknown } from 'valibot'
+import { type GenericSchema, type NullishSchema, picklist, unknown } from 'valibot'
 import { isLongerThan } from './characters.ts'
 
 /*
@@ -145,6 +145,10 @@ export const email = rule<string>(
   (value) => isText(value) && new RegExp(EMAIL, 'u').test(value),
   'email',
 )
+
+/* @__NO_SIDE_EFFECTS__ */
+export const oneOf = <const T extends readonly (string | number)[]>(options: T) =>
+  picklist(options, options.join(' or '))
 
 const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && Number(value) > 0

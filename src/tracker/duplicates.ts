@@ -1,3 +1,4 @@
+import { DUPLICATE_WINDOW_MS } from '../contract/settings.ts'
 import type { Config } from './config.ts'
 import { now } from './lib/now.ts'
 
@@ -12,8 +13,6 @@ export type Origin =
   | 'ga4.ua'
   | 'schemaOrg'
 
-/** The same thing reported in two ways within this time is one event, unless the key says otherwise, ms. */
-const WINDOW_MS = 5000
 /** So many subjects are remembered. */
 const MAX_REPORTS = 500
 /** One action of a visitor, as it was first reported. */
@@ -59,7 +58,7 @@ export type IsDuplicate = (
  */
 export const createIsDuplicate =
   (reports: Reports): IsDuplicate =>
-  ({ key, duplicateWindowMs = WINDOW_MS }, payload, from = 'call') => {
+  ({ key, duplicateWindowMs = DUPLICATE_WINDOW_MS }, payload, from = 'call') => {
     // Without what belongs to visitor and page; without a prototype, whose toJSON would be the page's.
     const rest = { __proto__: null, ...payload, did: 0, url: 0, http_user_agent: 0, source: 0 }
     // The contract has put the fields in order: quantity, variation.id and at last the SKU.

@@ -1,4 +1,5 @@
 import { MAX_KEEPALIVE_BYTES } from '../contract/delivery.ts'
+import { MAX_AGE_DAYS } from '../contract/settings.ts'
 import type { Config } from './config.ts'
 import { now } from './lib/now.ts'
 import type { Kind, Notice, Notices } from './notices.ts'
@@ -33,8 +34,6 @@ const RETRY_MAX_MS = 120_000
 const JUST_NOW_MS = 1000
 /** flush() answers after this at the latest, ms. */
 const MAX_FLUSH_MS = 34_000
-/** An event older than this is dropped, unless the key says otherwise, days. */
-const MAX_AGE_DAYS = 30
 const DAY_MS = 86_400_000
 /** An age above this is no age but a clock that was wrong and was set right, days. */
 const BROKEN_DAYS = 400
@@ -215,7 +214,7 @@ export function createFlush(
         const config = configs.get(entry.key)
         if (!config || triedAt(entry) === Infinity) return false
         const age = now() - entry.at
-        return age / DAY_MS > (config.maxAgeDays ?? MAX_AGE_DAYS) && age / DAY_MS < BROKEN_DAYS
+        return age / DAY_MS > +(config.maxAgeDays ?? MAX_AGE_DAYS) && age / DAY_MS < BROKEN_DAYS
           ? settle('dropped', entry, { reason: 'too_old' })
           : triedAt(entry) || age > HAND_OFF_MS || age < 0 || wait(HAND_OFF_MS)
       })

@@ -1,3 +1,4 @@
+import { GLOBAL } from '../contract/settings.ts'
 import { type Config, readConfig } from './config.ts'
 import { createDebug } from './debug.ts'
 import { createDeviceId } from './deviceId.ts'
@@ -38,7 +39,7 @@ declare const window: Window & { [name: string]: Global }
 declare const track: unknown
 
 function start(config: Config, parts: Parts) {
-  let name = config.global ?? 'track'
+  let name = config.global ?? GLOBAL
   let stub = window[name]
   if (
     // A `const` or `class` of the page's scripts is no property of the window, and hides one.

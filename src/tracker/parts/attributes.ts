@@ -1,4 +1,5 @@
 import type { TrackingOperation } from '../../contract/events.ts'
+import { ATTRIBUTES } from '../../contract/settings.ts'
 import type { Config } from '../config.ts'
 import { guard } from '../lib/guard.ts'
 import { listen } from '../lib/listen.ts'
@@ -34,7 +35,7 @@ const LOOK_MS = 300
  * sees it by itself.
  */
 export const attributes: Part = (track, configs) => {
-  const only = ({ attributes = true }: Config) => attributes
+  const only = ({ attributes = ATTRIBUTES }: Config) => attributes
   /** The last action that became an event, and what it was about: its helper and its elements. */
   let last: Event | undefined
   let about: readonly unknown[] = []

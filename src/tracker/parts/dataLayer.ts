@@ -1,4 +1,5 @@
 import type { TrackingOperation } from '../../contract/events.ts'
+import { DATA_LAYER, DATA_LAYER_NAME, DATA_LAYER_PREFIX } from '../../contract/settings.ts'
 import type { Config } from '../config.ts'
 import { decodeEntities } from '../lib/decodeEntities.ts'
 import { guard } from '../lib/guard.ts'
@@ -9,7 +10,7 @@ import { schemas } from '../schemas.ts'
 import type { Track } from '../track.ts'
 
 /** Whether a key wants what plugins push. */
-const wantsPlugins = ({ dataLayer = true }: Config) => dataLayer
+const wantsPlugins = ({ dataLayer = DATA_LAYER }: Config) => dataLayer
 
 /**
  * The bridge to what is pushed into `dataLayer`: by shop plugins, and for other readers by anybody.
@@ -69,7 +70,7 @@ export const dataLayer: Part = (track, _configs, notices, readers) => {
 
   return (config) => {
     if (!name && (wantsPlugins(config) || config.ga4)) {
-      name = config.dataLayerName ?? 'dataLayer'
+      name = config.dataLayerName ?? DATA_LAYER_NAME
       readers.set(createPluginReader(track, notices, config), new WeakMap())
       listen(window, 'load click pagehide', follow, true)
     }
@@ -99,7 +100,7 @@ const clean = (value: unknown): unknown =>
 function createPluginReader(
   track: Track,
   notices: Notices,
-  { dataLayerPrefix = '__sm__', eventPrefix = '' }: Config,
+  { dataLayerPrefix = DATA_LAYER_PREFIX, eventPrefix = '' }: Config,
 ): Reader {
   /** The page's last set_email, and a phone number that waits for the next. */
   let email: Fields | undefined

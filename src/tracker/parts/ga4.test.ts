@@ -1,9 +1,10 @@
 // @vitest-environment happy-dom
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Ga4Settings } from '../../contract/settings.ts'
 import { watchTrack } from '../../test/watchTrack.ts'
 import type { Config } from '../config.ts'
-import { type Ga4Options, ga4 } from './ga4.ts'
+import { ga4 } from './ga4.ts'
 
 const page = window as unknown as { [name: string]: unknown[] }
 let name = ''
@@ -24,7 +25,7 @@ const gtag = (...given: unknown[]) => {
 const argumentsOf = new Function('return arguments') as (...given: unknown[]) => unknown
 
 /** A page with the reader on. */
-function open(options: Ga4Options | boolean | string = true, config: Partial<Config> = {}) {
+function open(options: Ga4Settings | boolean | string = true, config: Partial<Config> = {}) {
   const watched = watchTrack({ dataLayerName: name, ga4: options, ...config })
   ga4(...watched.state)
   watched.follow()
@@ -242,7 +243,7 @@ describe('lines', () => {
 })
 
 describe('options', () => {
-  test.each<[string, Ga4Options, object, object]>([
+  test.each<[string, Ga4Settings, object, object]>([
     [
       'a parameter',
       { productId: { from: 'shop_id' } },
@@ -264,7 +265,7 @@ describe('options', () => {
     expect(events()).toEqual([{ ...added, variation: { id: '42', sku: '42', ...variation } }])
   })
 
-  test.each<[string, Ga4Options]>([
+  test.each<[string, Ga4Settings]>([
     ['a table without the id', { productId: { table: { other: 1 } } }],
     ['a table asked for a name of Object.prototype', { productId: { table: {} } }],
     ['a pattern that does not match', { productId: { pattern: '^x' } }],

@@ -1,4 +1,5 @@
 import type { TrackingOperation } from '../../contract/events.ts'
+import type { Ga4Settings } from '../../contract/settings.ts'
 import type { Config } from '../config.ts'
 import type { Origin, Report } from '../duplicates.ts'
 import { listen } from '../lib/listen.ts'
@@ -6,35 +7,6 @@ import { now } from '../lib/now.ts'
 import { createStore } from '../lib/storage.ts'
 import type { Notice } from '../notices.ts'
 import type { Part, Reader } from '../parts.ts'
-
-/**
- * How the reader maps a shop's own habits; every field may be left out. Options are facts of the page:
- * those of the first key that switches the reader on hold for all.
- */
-export type Ga4Options = {
-  /**
-   * Where an item holds the shop's product id: the parameter's name (default `item_id`, else `id`), a
-   * regular expression whose first group, else whole match, is the id, a table from what was found to
-   * the id; each is applied to what the one before gave.
-   */
-  readonly productId?: {
-    readonly from?: string
-    readonly pattern?: string
-    readonly table?: { readonly [found: string]: string | number }
-  }
-  /** Parameter of an item that holds the variation's id. Default: `item_variant` where it is a number. */
-  readonly variationId?: string
-  /** Parameter of an item that holds the SKU. Default `item_id`. */
-  readonly sku?: string
-  /** `up` rounds the quantity 0.5 to 1. Default: a fraction is refused. */
-  readonly quantity?: 'up'
-  /** Paths that are the home page: a load of them, or a page_view there, is a view_homepage. Default none. */
-  readonly homepage?: readonly string[]
-  /** Whether view_search_results is a search, where a shop pushes no `search`. Default false. */
-  readonly searchResults?: boolean
-  /** Whether the e-mail address in user_data is a set_email; the shop has asked its visitor. Default false. */
-  readonly userData?: boolean
-}
 
 /** Lines taken from one push. */
 const MAX_LINES = 20
@@ -81,7 +53,7 @@ const first = (value: unknown): unknown => (Array.isArray(value) ? value[0] : va
 /** Reads what shops push for GA4 and Universal Analytics, and their gtag calls. */
 export const ga4: Part = (track, configs, notices, readers, reports) => {
   const only = ({ ga4: setting }: Config) => setting
-  const options = ([...configs.values()].find(only)?.ga4 ?? {}) as Ga4Options
+  const options = ([...configs.values()].find(only)?.ga4 ?? {}) as Ga4Settings
   const { productId = {}, homepage = [] } = options
 
   let events: [TrackingOperation, object][]

@@ -1,3 +1,4 @@
+import { PAGE_VIEW_EVENT } from '../../contract/settings.ts'
 import type { Config } from '../config.ts'
 import { guard } from '../lib/guard.ts'
 import { landingUrl } from '../lib/landingUrl.ts'
@@ -37,7 +38,7 @@ export const pageViews: Part = (track, configs, _notices, _readers, _reports, ne
     seen = undefined
     if (!url) return
     for (const config of configs.values()) {
-      const { pageViews, pageViewEvent = 'view_page', eventPrefix = '' } = config
+      const { pageViews, pageViewEvent, eventPrefix = '' } = config
       const page = url
         .replace(config.pageViewQuery ? '' : /\?[^#]*/g, '')
         .replace(config.pageViewHash ? /#!?\/?$/ : /#.*/, '')
@@ -46,7 +47,7 @@ export const pageViews: Part = (track, configs, _notices, _readers, _reports, ne
       if (pageViews !== 'off' && page !== before && (pageViews !== 'load' || !before))
         track(
           'viewHomepage',
-          { event: eventPrefix + pageViewEvent },
+          { event: eventPrefix + (pageViewEvent ?? PAGE_VIEW_EVENT) },
           {
             ...sighting,
             from: 'pageView',

@@ -198,8 +198,8 @@ describe('a router', () => {
   })
 })
 
-test.each([false, undefined])('schemaOrg %o: nothing', async (setting) => {
-  const { wait, events } = open(jsonLd(product({ sku: 'TEE' })), { schemaOrg: setting })
+test.each([false, undefined])('nothing is reported if schemaOrg is %s', async (schemaOrg) => {
+  const { wait, events } = open(jsonLd(product({ sku: 'TEE' })), { schemaOrg } as Partial<Config>)
   await wait()
   expect(events()).toEqual([])
 })

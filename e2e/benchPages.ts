@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { type CDPSession, chromium, type Page } from '@playwright/test'
-import type { PublicConfig } from '../src/gateway/index.ts'
+import type { KeySettings } from '../src/gateway/index.ts'
 import { findBrowsers } from './browsers.mjs'
 import { type FaultProxy, startFaultProxy } from './faultProxy.ts'
 import { addCustomer, loadGateway, makeFolder, UNLIMITED } from './gateway.ts'
@@ -21,7 +21,7 @@ export type BenchPages = {
 }
 
 /** @param config Of the customer; automatic page views are off unless it says otherwise. */
-export async function startBenchPages(config: PublicConfig = {}): Promise<BenchPages> {
+export async function startBenchPages(config: KeySettings = {}): Promise<BenchPages> {
   const folder = makeFolder('bench')
   const { startGateway } = await loadGateway()
   const gateway = await startGateway({

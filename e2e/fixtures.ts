@@ -6,7 +6,7 @@ import {
   test as playwright,
   type Request,
 } from '@playwright/test'
-import type { Gateway, LogRecord, PublicConfig } from '../src/gateway/index.ts'
+import type { Gateway, KeySettings, LogRecord } from '../src/gateway/index.ts'
 import type {} from '../src/tracker/global.d.ts'
 import { type FaultProxy, startFaultProxy } from './faultProxy.ts'
 import { addCustomer, loadGateway, makeFolder } from './gateway.ts'
@@ -22,7 +22,7 @@ export type TestCustomer = {
   readonly customerId: string
   readonly trackingKey: string
   /** Another one, with a key of its own. */
-  another(config?: PublicConfig): TestCustomer
+  another(config?: KeySettings): TestCustomer
 }
 
 /** What a test says of events: what it names is compared, the rest may be anything. */
@@ -52,7 +52,7 @@ const DAY_MS = 86_400_000
 type WorkerFixtures = { gateway: Gateway }
 type TestFixtures = {
   /** Public configuration of the test's customer. Automatic page views are off unless it says otherwise. */
-  config: PublicConfig
+  config: KeySettings
   customer: TestCustomer
   wire: FaultProxy
   shop: Shop
@@ -131,7 +131,7 @@ export const test = playwright.extend<TestFixtures, WorkerFixtures>({
 
 export { expect }
 
-function makeCustomer(gateway: Gateway, config: PublicConfig): TestCustomer {
+function makeCustomer(gateway: Gateway, config: KeySettings): TestCustomer {
   const { customerId, trackingKey } = addCustomer(gateway, config)
   return { customerId, trackingKey, another: (other = {}) => makeCustomer(gateway, other) }
 }

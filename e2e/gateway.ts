@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import type { Gateway, GatewayOptions, PublicConfig, startGateway } from '../src/gateway/index.ts'
+import type { Gateway, GatewayOptions, KeySettings, startGateway } from '../src/gateway/index.ts'
 
 const DIST = fileURLToPath(new URL('../dist', import.meta.url))
 
@@ -28,7 +28,7 @@ export function makeFolder(name: string): string {
 /** Adds a customer whose pages may be anywhere on this machine. Automatic page views are off by default. */
 export function addCustomer(
   { customers }: Gateway,
-  config: PublicConfig = {},
+  config: KeySettings = {},
 ): { readonly customerId: string; readonly trackingKey: string } {
   const { customer } = customers.add({
     origins: ['loopback'],

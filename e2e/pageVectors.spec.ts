@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from '@playwright/test'
-import type { PublicConfig } from '../src/gateway/index.ts'
+import type { KeySettings } from '../src/gateway/index.ts'
 import type { FaultProxy } from './faultProxy.ts'
 import { expect, keptIn, type Row, search, test } from './fixtures.ts'
 
@@ -30,7 +30,7 @@ const vectors: Vector[] = JSON.parse(
   readFileSync(new URL('../src/tracker/fixtures/tracker.json', import.meta.url), 'utf8'),
 )
 
-const OPTIONS: { readonly [option: string]: PublicConfig } = {
+const OPTIONS: { readonly [option: string]: KeySettings } = {
   'ga4 on': { ga4: true },
   'automatic page events on': { pageViews: 'all' },
 }

@@ -27,7 +27,7 @@ export type Setting = {
   readonly fields?: { readonly [name: string]: Setting }
   /** Undefined if there is none. */
   readonly default?: unknown
-  /** One line of Markdown. */
+  /** One line. Code is in backticks. */
   readonly doc: string
 }
 
@@ -68,7 +68,8 @@ function createSettings() {
       fields: {
         from: {
           schema: name,
-          doc: 'the parameter of an item that holds the product id; by default `item_id`, else `id`',
+          default: 'item_id',
+          doc: 'the parameter of an item that holds the product id; without `item_id` it is `id`',
         },
         pattern: {
           schema: pattern,
@@ -83,9 +84,10 @@ function createSettings() {
     },
     variationId: {
       schema: name,
-      doc: 'the parameter of an item that holds the id of the variation; by default `item_variant` if it is a number',
+      default: 'item_variant',
+      doc: 'the parameter of an item that holds the id of the variation; `item_variant` only if it is a number',
     },
-    sku: { schema: name, doc: 'the parameter of an item that holds the SKU; by default `item_id`' },
+    sku: { schema: name, default: 'item_id', doc: 'the parameter of an item that holds the SKU' },
     quantity: {
       schema: oneOf(['up']),
       doc: '`"up"` rounds fractions up; by default a line with a fraction is not sent',
@@ -139,7 +141,7 @@ function createSettings() {
     dataLayer: {
       schema: onOrOff,
       default: DATA_LAYER,
-      doc: 'reads what shop plugins push into the data layer',
+      doc: 'reads what shop plugins push',
     },
     dataLayerName: {
       schema: name,
@@ -165,7 +167,7 @@ function createSettings() {
     duplicateWindowMs: {
       schema: whole(0, 60_000),
       default: DUPLICATE_WINDOW_MS,
-      doc: 'time in which the same thing reported in two ways is one event, ms, 0 to 60000',
+      doc: 'time in which the same thing reported in two ways is one event, ms, 0 to 60,000',
     },
     global: {
       schema: name,
@@ -180,7 +182,7 @@ function createSettings() {
     source: { schema: text, doc: '`source` of every event' },
     remoteAddr: {
       schema: text,
-      doc: "the visitor's IP address, if the page knows it and the events go to another service",
+      doc: "the visitor's IP address, if the page knows it; this gateway replaces it",
     },
     mask: {
       schema: array(name, 'a list of names'),

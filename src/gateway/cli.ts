@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { runCustomer, VERBS } from './customers/customerCommand.ts'
+import { settingsHelp } from './customers/settingsHelp.ts'
 import { print, printError } from './lib/printable.ts'
 import { suggest } from './lib/suggest.ts'
 import { version } from './lib/version.ts'
@@ -26,8 +27,8 @@ const HELP = `shoptrail ${version}
                     but not shop.example itself; "loopback" is every origin of this machine; "null" is
                     pages without an origin (sandboxed frames and pixels, files)
   --name NAME       a name to show for the customer
-  --config JSON     public configuration of the script, such as '{"ga4":true}'; set changes only the
-                    settings it names, and null resets one to its default: '{"ga4":null}'
+  --config JSON     settings of the customer's script, such as '{"ga4":true}', below; set changes only
+                    those it names, and null resets one to its default: '{"ga4":null}'
   --id ID           an id of your own for the new customer
   --tracking-key KEY
                     a tracking key of your own for it, 6 to 20 characters
@@ -44,7 +45,10 @@ To keep keys that your servers already use, pass the REST key (16 to 256 charact
 variable REST_KEY. It is not an option, since every user of a machine can read all command lines:
   REST_KEY="$(cat key.txt)" shoptrail customer add --id ID --tracking-key KEY --origin ORIGIN
 
-Settings are environment variables:
+Settings of a customer's script, for --config (ga4 as an object: docs/settings.md):
+${settingsHelp()}
+
+Settings of the gateway are environment variables:
   PORT 8787   HOST 127.0.0.1   DATA_DIR ./data   LOG_LEVEL info
   PUBLIC_URL         the gateway's public address; scripts that are inlined need it
   TRUSTED_PROXIES    addresses and networks whose X-Forwarded-For is trusted, separated by commas

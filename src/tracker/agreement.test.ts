@@ -3,13 +3,14 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { EVENT_NAMES, type TrackingOperation } from '../contract/index.ts'
+import type { KeySettings } from '../contract/settings.ts'
 import { createAdmission } from '../gateway/collect/admission.ts'
 import { createCollect } from '../gateway/collect/collect.ts'
 import type { EventLog } from '../gateway/collect/eventLog.ts'
 import { createQuota } from '../gateway/collect/quota.ts'
 import { createCustomers } from '../gateway/customers/customers.ts'
+import { checkKeySettings } from '../gateway/customers/keySettings.ts'
 import { createThrottle } from '../gateway/customers/keyThrottle.ts'
-import { type PublicConfig, readPublicConfig } from '../gateway/customers/publicConfig.ts'
 import { createAddresses } from '../gateway/http/address.ts'
 import { DEFAULT_LIMITS } from '../gateway/http/limits.ts'
 import { createMetrics } from '../gateway/http/metrics.ts'
@@ -33,7 +34,7 @@ const ORIGIN = 'https://shop.example'
 
 /** Keys with their configurations: none, a prefix, names of their own, both. */
 const EVENTS = { search: 'basket', addToCart: 'own', sendCustom: 'quiz' }
-const CONFIGS: Readonly<Record<string, PublicConfig>> = {
+const CONFIGS: Readonly<Record<string, KeySettings>> = {
   NOTHING1: {},
   PREFIX01: { eventPrefix: 'x_' },
   PREFIX02: { eventPrefix: 'add_' },
@@ -72,7 +73,7 @@ const collect = createCollect({
 
 beforeAll(() => {
   for (const [trackingKey, config] of Object.entries(CONFIGS)) {
-    expect(readPublicConfig(config).ok).toBe(true)
+    expect(checkKeySettings(config).ok).toBe(true)
     customers.add({ trackingKey, config, origins: [ORIGIN] })
   }
   vi.stubGlobal('window', globalThis)

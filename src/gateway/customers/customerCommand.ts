@@ -7,7 +7,6 @@ import { type Done, type Fault, failed, misused, told } from '../lib/command.ts'
 import type { Settings } from '../settings.ts'
 import { findMismatch } from '../sqlite/dataCommand.ts'
 import { prepareDataFolder } from '../sqlite/dataFolder.ts'
-import { findExcess } from './configBounds.ts'
 import type { CustomerFault } from './customerRow.ts'
 import {
   type Customer,
@@ -18,7 +17,7 @@ import {
   REST_KEY_RULE,
 } from './customers.ts'
 import { MAX_IGNORED, readIgnored } from './ignored.ts'
-import { readPublicConfig } from './publicConfig.ts'
+import { checkKeySettings } from './keySettings.ts'
 
 /** Options of `shoptrail customer …`, as they were typed. */
 export type CustomerOptions = {
@@ -276,11 +275,9 @@ function toChange(
 ): { readonly ok: true; readonly change: CustomerChange } | Fault {
   if (!config) return { ok: true, change: rest }
   const merged = Object.entries({ ...before, ...config }).filter(([, value]) => value !== null)
-  const checked = readPublicConfig(Object.fromEntries(merged))
-  const issues = checked.ok ? findExcess(checked.config) : checked.issues
-  if (checked.ok && issues.length === 0)
-    return { ok: true, change: { ...rest, config: checked.config } }
-  const faults = issues.map(({ path, message }) =>
+  const checked = checkKeySettings(Object.fromEntries(merged))
+  if (checked.ok) return { ok: true, change: { ...rest, config: checked.settings } }
+  const faults = checked.issues.map(({ path, message }) =>
     path ? `  ${path}: ${message}` : `  ${message}`,
   )
   return misused('--config is invalid:', ...faults)

@@ -1,8 +1,9 @@
 import type { TrackingOperation } from '../../contract/index.ts'
+import type { KeySettings } from '../../contract/settings.ts'
 import type { Customer } from './customers.ts'
 import { createIsIgnored, readIgnored } from './ignored.ts'
+import { checkStoredSettings } from './keySettings.ts'
 import { HASH_BYTES } from './keys.ts'
-import { type PublicConfig, readPublicConfig } from './publicConfig.ts'
 
 /** A customer as its row in customers.db. */
 export type CustomerRow = {
@@ -12,7 +13,7 @@ export type CustomerRow = {
   readonly rest_key_hash: Buffer
   /** JSON: a list of origins. */
   readonly origins: string
-  /** JSON: a PublicConfig. */
+  /** JSON: a KeySettings. */
   readonly config: string
   readonly created_at: number
   /** Null where the settings' quota holds. */
@@ -87,12 +88,12 @@ function readIgnoredList(text: string): Read<readonly string[]> {
     : { value: [], reason: 'Expected a list of addresses and networks' }
 }
 
-function readConfig(text: string): Read<PublicConfig> {
+function readConfig(text: string): Read<KeySettings> {
   const value = readJson(text)
   if (value === undefined) return { value: {}, reason: 'It is not JSON' }
   if (Array.isArray(value)) return { value: {}, reason: 'Expected an object' }
-  const read = readPublicConfig(value)
-  if (read.ok) return { value: read.config }
+  const read = checkStoredSettings(value)
+  if (read.ok) return { value: read.settings }
   return {
     value: {},
     reason: read.issues

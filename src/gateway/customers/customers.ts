@@ -1,11 +1,11 @@
 import { basename } from 'node:path'
 import Database from 'better-sqlite3'
 import type { TrackingOperation } from '../../contract/index.ts'
+import type { KeySettings } from '../../contract/settings.ts'
 import { Unavailable } from '../lib/unavailable.ts'
 import { closeDatabase, explain, isDamaged, openDatabase, type Schema } from '../sqlite/database.ts'
 import { type CustomerFault, type CustomerRow, toCustomer } from './customerRow.ts'
 import { hashSecret, isSecret, makeCustomerId, makeRestKey, makeTrackingKey } from './keys.ts'
-import type { PublicConfig } from './publicConfig.ts'
 
 /** A shop that uses the gateway. Its restKey is not here: only its hash is kept, in the store. */
 export type Customer = {
@@ -17,7 +17,7 @@ export type Customer = {
   /** Origins whose pages may send events, as `readOrigin` reads them: `https://shop.example`, `https://*.shop.example`, `null`, `loopback`. */
   readonly origins: readonly string[]
   /** What the script on its pages is set to. */
-  readonly config: PublicConfig
+  readonly config: KeySettings
   /** The same as JSON, to see at a glance whether it changed. */
   readonly configText: string
   /** Its own event names, from `config.events`, by name. */
@@ -40,7 +40,7 @@ export type Customer = {
 export type CustomerChange = {
   readonly name?: string
   readonly origins?: readonly string[]
-  readonly config?: PublicConfig
+  readonly config?: KeySettings
   /** A daily quota of its own; null takes it away, so that the settings' holds. */
   readonly dailyEvents?: number | null
   readonly dailyBytes?: number | null

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { createContext, runInContext } from 'node:vm'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { KeySettings } from '../../contract/settings.ts'
 import { type Answer, makeFolder, prepareGateway, send } from '../../test/gateway.ts'
-import type { PublicConfig } from '../customers/publicConfig.ts'
 import type { Gateway } from '../index.ts'
 import { createServeFile, readScriptFiles, toSource } from './serveScript.ts'
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
   gateway.customers.add({ trackingKey: 'PLAIN123', origins: [] })
   gateway.customers.add({
     trackingKey: 'PARTS123',
-    config: { ga4: { list: '</script>\u2028' }, schemaOrg: true, eventPrefix: 'x_' },
+    config: { ga4: { sku: '</script>\u2028' }, schemaOrg: true, eventPrefix: 'x_' },
   })
 })
 afterAll(() => prepared.end())
@@ -47,12 +47,12 @@ test('the script carries its configuration', async () => {
 test('settings switch parts on', async () => {
   const { text } = await get('PARTS123')
   const [config, parts] = run(text)
-  expect(config).toMatchObject({ ga4: { list: '</script>\u2028' }, eventPrefix: 'x_' })
+  expect(config).toMatchObject({ ga4: { sku: '</script>\u2028' }, eventPrefix: 'x_' })
   expect(parts).toEqual(['pageViews', 'attributes', 'ga4', 'schemaOrg', 'dataLayer'])
   expect(text).not.toContain('</script>')
 })
 
-test.each<[PublicConfig, string[]]>([
+test.each<[KeySettings, string[]]>([
   [{ attributes: false }, ['pageViews', 'dataLayer']],
   [{ dataLayer: false }, ['pageViews', 'attributes']],
   [{ pageViews: 'off' }, ['attributes', 'dataLayer']],

@@ -3,10 +3,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
+import type { KeySettings } from '../../contract/settings.ts'
 import type { Admission } from '../collect/admission.ts'
 import type { CustomerLookup } from '../customers/customerLookup.ts'
 import type { Customer } from '../customers/customers.ts'
-import type { PublicConfig } from '../customers/publicConfig.ts'
 import type { Addresses } from '../http/address.ts'
 import { answer, OPEN_HEADERS, type Refusal, refuse } from '../http/answers.ts'
 import { createRateLimit, type Rate } from '../http/rateLimit.ts'
@@ -52,7 +52,7 @@ export function readScriptFiles(folder: string): ScriptFiles {
 }
 
 /** The script that has the parts a configuration switches on: `core`, `pageViews-attributes-dataLayer`. */
-export function scriptName(config: PublicConfig): string {
+export function scriptName(config: KeySettings): string {
   const { pageViews, attributes = true, dataLayer = true, ga4, schemaOrg } = config
   const wanted = {
     pageViews: pageViews !== 'off',

@@ -1,66 +1,56 @@
+import { isLongerThan } from '../../contract/characters.ts'
+import { MAX_SHORT_CHARACTERS, MAX_TEXT_CHARACTERS } from '../../contract/fields.ts'
 import { EVENT_NAMES, type Issue, type TrackingOperation } from '../../contract/index.ts'
-import type { PublicConfig } from './publicConfig.ts'
+import { GLOBAL, type KeySettings, PAGE_VIEW_EVENT } from '../../contract/settings.ts'
 
-/** Characters of an event name, of a parameter to mask, and of other names: the contract's bound of `event`. */
-const MAX_NAME_CHARACTERS = 128
-/** Characters of every other text: the contract's bound of `source` and `remote_addr`. */
-const MAX_TEXT_CHARACTERS = 2_048
-/** Names in `mask`. */
+/** The most names in `mask`. */
 const MAX_MASKED = 100
-/** The whole configuration as JSON, bytes: it is in every page's script. */
-const MAX_CONFIG_BYTES = 16_384
+/** The largest settings as JSON, bytes: they are part of every page's script. */
+const MAX_SETTINGS_BYTES = 16_384
 
-const PAGE_VIEW_EVENT = 'view_page'
-
-/**
- * What is too long in a configuration, or names a global array that can not be one. Asked where a configuration
- * is given, not where a stored one is read: a customer that has had such a setting goes on with it.
- */
-export function findExcess(config: PublicConfig): Issue[] {
-  const { eventPrefix = '', events = {}, pageViewEvent = PAGE_VIEW_EVENT, mask = [] } = config
+/** What is too long in settings, and globals with a name that they can not have. */
+export function findBoundIssues(settings: KeySettings): Issue[] {
+  const { eventPrefix = '', events = {}, pageViewEvent = PAGE_VIEW_EVENT, mask = [] } = settings
   const issues: Issue[] = []
   const bound = (path: string, text: string | undefined, max: number, what = 'characters') => {
-    if (text !== undefined && [...text].length > max)
+    if (text !== undefined && isLongerThan(text, max))
       issues.push({ path, message: `Expected at most ${max} ${what}` })
   }
 
   const withPrefix = eventPrefix ? 'characters with eventPrefix' : 'characters'
   const names = { ...EVENT_NAMES, ...events }
   for (const operation of Object.keys(names) as TrackingOperation[])
-    bound(`events.${operation}`, eventPrefix + names[operation], MAX_NAME_CHARACTERS, withPrefix)
-  bound('pageViewEvent', eventPrefix + pageViewEvent, MAX_NAME_CHARACTERS, withPrefix)
-  bound('source', config.source, MAX_TEXT_CHARACTERS)
-  bound('remoteAddr', config.remoteAddr, MAX_TEXT_CHARACTERS)
-  bound('dataLayerPrefix', config.dataLayerPrefix, MAX_NAME_CHARACTERS)
+    bound(`events.${operation}`, eventPrefix + names[operation], MAX_SHORT_CHARACTERS, withPrefix)
+  bound('pageViewEvent', eventPrefix + pageViewEvent, MAX_SHORT_CHARACTERS, withPrefix)
+  bound('source', settings.source, MAX_TEXT_CHARACTERS)
+  bound('remoteAddr', settings.remoteAddr, MAX_TEXT_CHARACTERS)
+  bound('dataLayerPrefix', settings.dataLayerPrefix, MAX_SHORT_CHARACTERS)
   if (mask.length > MAX_MASKED)
     issues.push({ path: 'mask', message: `Expected at most ${MAX_MASKED} names` })
   for (const [i, name] of mask.slice(0, MAX_MASKED).entries())
-    bound(`mask.${i}`, name, MAX_NAME_CHARACTERS)
-  const { dataLayerName, global } = config
+    bound(`mask.${i}`, name, MAX_SHORT_CHARACTERS)
+  const { dataLayerName, global } = settings
   for (const [path, given] of Object.entries({ dataLayerName, global }))
-    if (given !== undefined && !canBeGlobal(given) && !(path === 'global' && given === 'track'))
+    if (given !== undefined && !canBeGlobal(given) && !(path === 'global' && given === GLOBAL))
       issues.push({
         path,
-        message: `Expected a JavaScript identifier of at most ${MAX_NAME_CHARACTERS} characters that is no built-in of the page`,
+        message: `Expected a JavaScript identifier of at most ${MAX_SHORT_CHARACTERS} characters that is no built-in of the page`,
       })
-  if (Buffer.byteLength(JSON.stringify(config)) > MAX_CONFIG_BYTES)
-    issues.push({ path: '', message: `Expected at most ${MAX_CONFIG_BYTES} bytes as JSON` })
+  if (Buffer.byteLength(JSON.stringify(settings)) > MAX_SETTINGS_BYTES)
+    issues.push({ path: '', message: `Expected at most ${MAX_SETTINGS_BYTES} bytes as JSON` })
   return issues
 }
 
-/**
- * Whether a global may have this name: `window.location = []` would leave the page, and a built-in that is
- * replaced breaks pages.
- */
+/** Whether a page can have a global of this name. `window.location = []`, say, would leave the page. */
 const canBeGlobal = (name: string): boolean =>
-  name.length <= MAX_NAME_CHARACTERS &&
+  name.length <= MAX_SHORT_CHARACTERS &&
   /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(name) &&
   !/^on[a-z]+$/.test(name) &&
   !BUILT_IN.has(name)
 
 /**
- * Names of the Window object (https://html.spec.whatwg.org/multipage/nav-history-apis.html#the-window-object and
- * the standards that extend it), reserved words, `track`, and what every object inherits.
+ * The properties of Window (https://html.spec.whatwg.org/multipage/nav-history-apis.html#the-window-object and the
+ * standards that extend it) and of Object.prototype, reserved words, and `track`.
  */
 const BUILT_IN: ReadonlySet<string> = new Set([
   ...Object.getOwnPropertyNames(globalThis),

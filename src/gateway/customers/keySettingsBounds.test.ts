@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { findExcess } from './configBounds.ts'
-import type { PublicConfig } from './publicConfig.ts'
+import type { KeySettings } from '../../contract/settings.ts'
+import { findBoundIssues } from './keySettingsBounds.ts'
 
 const of = (length: number) => 'x'.repeat(length)
 
-test.each<PublicConfig>([
+test.each<KeySettings>([
   {},
   { source: of(2_048), remoteAddr: of(2_048), dataLayerPrefix: of(128) },
   { source: '😀'.repeat(2_048) },
@@ -16,7 +16,7 @@ test.each<PublicConfig>([
   ),
   ...['track', 'shoptrail', '_track'].map((global) => ({ global })),
 ])('within the bounds: %j', (config) => {
-  expect(findExcess(config)).toEqual([])
+  expect(findBoundIssues(config)).toEqual([])
 })
 
 test.each([
@@ -29,9 +29,9 @@ test.each([
   [{ eventPrefix: of(120), pageViewEvent: of(9) }, 'pageViewEvent'],
   [{ mask: Array(101).fill('x') }, 'mask'],
   [{ mask: ['x', of(129)] }, 'mask.1'],
-  [{ ga4: { list: of(16_384) } }, ''],
+  [{ ga4: { homepage: [of(16_384)] } }, ''],
 ])('too much: %j', (config, path) => {
-  const issues = findExcess(config)
+  const issues = findBoundIssues(config)
   expect(issues.map((issue) => issue.path)).toContain(path)
   for (const { message } of issues) expect(message).toMatch(/^Expected at most \d+ /)
 })
@@ -42,12 +42,12 @@ test.each([
   ...['track', 'fetch', 'localStorage', 'history', 'class', 'this', 'window', 'self', 'status'],
   ...['a.b', 'my layer', '1st', 'a-b', '', 'x;y', 'l[0]', 'a\n', of(129)],
 ])('dataLayerName %j can not be a page’s array', (dataLayerName) => {
-  expect(findExcess({ dataLayerName }).map(({ path }) => path)).toEqual(['dataLayerName'])
+  expect(findBoundIssues({ dataLayerName }).map(({ path }) => path)).toEqual(['dataLayerName'])
 })
 
 test.each(['location', 'name', 'onload', 'fetch', 'window', 'class', 'a.b', '', of(129)])(
   'global %j can not be where the helpers are',
   (global) => {
-    expect(findExcess({ global }).map(({ path }) => path)).toEqual(['global'])
+    expect(findBoundIssues({ global }).map(({ path }) => path)).toEqual(['global'])
   },
 )

@@ -1,0 +1,19 @@
+import { SETTINGS, type Setting } from '../../contract/settings.ts'
+
+const MAX_LINE_CHARACTERS = 80
+
+/** The settings of a key for the help of the command line: name, default and documentation. */
+export function settingsHelp(settings: { readonly [name: string]: Setting } = SETTINGS): string {
+  return Object.entries(settings)
+    .map(([name, setting]) => {
+      const lines = wrap(setting.doc.replaceAll('`', ''))
+      const value = setting.default === undefined ? 'none' : JSON.stringify(setting.default)
+      return `  ${name.padEnd(18)} ${value.padEnd(11)} ${lines.join(`\n${' '.repeat(33)}`)}`
+    })
+    .join('\n')
+}
+
+const wrap = (text: string): readonly string[] =>
+  text
+    .match(new RegExp(`.{1,${MAX_LINE_CHARACTERS}}(?= |$)|\\S+`, 'g'))
+    ?.map((line) => line.trim()) ?? []

@@ -79,8 +79,8 @@ test('a campaign is created in the page: what is wrong at its field, and nothing
     'https://shop.example/?utm_campaign=cani-de-toamna&utm_medium=email&utm_source=newsletter',
   )
   await expect(page.getByTestId('open-shop')).toHaveCount(0)
-  const { heads } = await demo.campaigns.list(shop.customerId, { page: 1, limit: 9 })
-  expect(heads).toMatchObject([
+  const { summaries } = await demo.campaigns.list(shop.customerId, { page: 1, limit: 9 })
+  expect(summaries).toMatchObject([
     {
       type: 'email',
       mode: 'regular',

@@ -3,6 +3,7 @@ import type {
   CampaignFilter,
   CampaignList,
   CampaignRecord,
+  CampaignSummary,
   EmailReport,
 } from '../contract/index.ts'
 import type { Operate } from './operate.ts'
@@ -58,7 +59,7 @@ export type Campaigns = {
   getLatestCampaign(
     limit?: number | null,
     options?: CallOptions,
-  ): Promise<readonly CampaignRecord[]>
+  ): Promise<readonly CampaignSummary[]>
 }
 
 export function createCampaigns(

@@ -9,6 +9,7 @@ export {
   type CampaignList,
   type CampaignRecord,
   type CampaignStatus,
+  type CampaignSummary,
   type CustomApiEvent,
   CustomerNotFoundException,
   type EmailReport,

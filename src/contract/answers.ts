@@ -11,9 +11,12 @@ export type CampaignRecord = Campaign & {
   readonly created_at: string
 }
 
+/** A campaign of a list: without its HTML, which may be 2 MB. */
+export type CampaignSummary = Omit<CampaignRecord, 'content'>
+
 /** Answer of list: one page of campaigns, newest first. */
 export type CampaignList = {
-  readonly data: readonly CampaignRecord[]
+  readonly data: readonly CampaignSummary[]
   /** Number of the page, from 1. */
   readonly page: number
   /** The most campaigns on a page, 1 to 100. */

@@ -11,6 +11,7 @@ import { createCustomerLookup } from './customers/customerLookup.ts'
 import type { Customers } from './customers/customers.ts'
 import type { Addresses } from './http/address.ts'
 import { answer, eventIdOf, headersFor, JSON_HEADERS, refuse } from './http/answers.ts'
+import type { Reserve } from './http/bodyBudget.ts'
 import { createShowMetrics } from './http/metricsServer.ts'
 import { createPublicFiles } from './http/publicFiles.ts'
 import type { ReadBody } from './http/readBody.ts'
@@ -57,9 +58,8 @@ export type Env = {
   Bindings: {
     /** The address of the other end. */
     readonly peer: string
-    /** Breaks the connection: the answer is no whole one. */
-    readonly hangUp: () => void
     readonly readBody: ReadBody
+    readonly reserve: Reserve
   }
 }
 

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
-import { createBodyBudget } from '../gateway/http/bodyBudget.ts'
+import { createBodyBudget, createReserve } from '../gateway/http/bodyBudget.ts'
 import { createReadBody, type ReadBody } from '../gateway/http/readBody.ts'
 
 /** Reads the body of a request that came over no socket, as the server does that of one which did. */
@@ -11,5 +11,6 @@ export function readBodyOf(request: Request): ReadBody {
   const headers = Object.fromEntries(request.headers)
   const incoming = Object.assign(body, { headers }) as unknown as IncomingMessage
   const response = new EventEmitter() as ServerResponse
-  return createReadBody(incoming, response, createBodyBudget(), () => '203.0.113.9')
+  const reserve = createReserve(createBodyBudget(), response, () => '203.0.113.9')
+  return createReadBody(incoming, reserve)
 }

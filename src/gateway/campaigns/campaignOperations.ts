@@ -1,19 +1,20 @@
-import { type CampaignRecord, type EmailReport, validate } from '../../contract/index.ts'
+import {
+  type CampaignList,
+  type CampaignRecord,
+  type CampaignSummary,
+  type EmailReport,
+  validate,
+} from '../../contract/index.ts'
 import type { Admission } from '../collect/admission.ts'
 import { makeEventId } from '../collect/eventId.ts'
 import type { Quota } from '../collect/quota.ts'
 import type { Customers } from '../customers/customers.ts'
 import { invalid, type Refusal } from '../http/answers.ts'
-import type { CampaignHead, CampaignQuery, CampaignSize, Campaigns } from './campaigns.ts'
+import type { CampaignQuery, Campaigns } from './campaigns.ts'
 import type { Reports } from './report.ts'
 
 /** What was asked for, or why it is refused. */
 export type Answered<T> = ({ readonly ok: true } & T) | Refusal
-
-/** Which page of a list. */
-type Page = { readonly page: number; readonly limit: number; readonly total: number }
-/** One page of a list, without the HTML of its campaigns. */
-export type CampaignPage = Page & { readonly heads: readonly CampaignHead[] }
 
 /**
  * The four campaign operations, for the REST half and for the pages alike: they check what came and say
@@ -27,24 +28,19 @@ export type CampaignOperations = {
    * where the daily quota of bytes is used up: campaigns count like payloads.
    */
   create(customerId: string, body: unknown): Promise<Answered<{ readonly record: CampaignRecord }>>
-  /** Newest first. 422 with issues where a filter is none. */
-  list(customerId: string, body: unknown): Promise<Answered<CampaignPage>>
-  /** The same page as what it weighs, for who reads the campaigns one after the other. */
-  listSizes(
-    customerId: string,
-    body: unknown,
-  ): Promise<Answered<Page & { readonly sizes: readonly CampaignSize[] }>>
+  /** Newest first. 422 with issues if a filter is invalid. */
+  list(customerId: string, body: unknown): Promise<Answered<{ readonly list: CampaignList }>>
   /**
-   * The newest campaigns, as what they weigh.
+   * The newest campaigns.
    *
-   * @param limit How many, as the text of a query: 1 to 100, more is 100. Default 1. Anything else: 422.
+   * @param limit How many, as the text of a query: a whole number from 1, otherwise 422. Above 100 it is 100. Default 1.
    */
   latest(
     customerId: string,
     limit?: string,
-  ): Promise<Answered<{ readonly sizes: readonly CampaignSize[] }>>
-  /** A whole campaign; 404 where the customer has none with this id. */
-  find(customerId: string, id: string): Promise<Answered<{ readonly record: CampaignRecord }>>
+  ): Promise<Answered<{ readonly summaries: readonly CampaignSummary[] }>>
+  /** One campaign as the JSON of a CampaignRecord. 404 if the customer has none with this id. */
+  find(customerId: string, id: string): Promise<Answered<{ readonly json: Uint8Array }>>
   /** The report of an e-mail campaign; 404 where there is none with this id, or it is on another channel. */
   report(customerId: string, id: string): Promise<Answered<{ readonly report: EmailReport }>>
 }
@@ -91,16 +87,8 @@ export function createCampaignOperations(parts: {
       const read = readQuery(body)
       if (!read.ok) return read
       const { page, limit } = read.query
-      const { heads, total } = await campaigns.list(customerId, read.query)
-      return { ok: true, heads, page, limit, total }
-    },
-
-    async listSizes(customerId, body) {
-      const read = readQuery(body)
-      if (!read.ok) return read
-      const { page, limit } = read.query
-      const { sizes, total } = await campaigns.listSizes(customerId, read.query)
-      return { ok: true, sizes, page, limit, total }
+      const { summaries, total } = await campaigns.list(customerId, read.query)
+      return { ok: true, list: { data: summaries, page, limit, total } }
     },
 
     async latest(customerId, text) {
@@ -110,19 +98,19 @@ export function createCampaignOperations(parts: {
           { path: 'limit', message: 'Expected a whole number from 1, received another text' },
         ])
       const query = { page: 1, limit: Math.min(limit, MAX_LIMIT) }
-      const { sizes } = await campaigns.listSizes(customerId, query)
-      return { ok: true, sizes }
+      const { summaries } = await campaigns.list(customerId, query)
+      return { ok: true, summaries }
     },
 
     async find(customerId, id) {
-      const record = await campaigns.find(customerId, id)
-      return record ? { ok: true, record } : notFound(UNKNOWN)
+      const json = await campaigns.find(customerId, id)
+      return json ? { ok: true, json } : notFound(UNKNOWN)
     },
 
     async report(customerId, id) {
-      const head = await campaigns.findHead(customerId, id)
-      if (!head) return notFound(UNKNOWN)
-      const { type, tracking } = head
+      const campaign = await campaigns.findSummary(customerId, id)
+      if (!campaign) return notFound(UNKNOWN)
+      const { type, tracking } = campaign
       if (type !== 'email')
         return notFound(`Only e-mail campaigns have an e-mail report, and this one is on ${type}`)
       return {

@@ -1,6 +1,6 @@
-import { answer, type Refusal, refuse } from '../http/answers.ts'
+import { answer, answerLarge, type Refusal, refuse, toJson } from '../http/answers.ts'
 import { type Query, readQuery } from '../http/query.ts'
-import { createPlaces } from '../http/semaphore.ts'
+import { createSemaphore } from '../http/semaphore.ts'
 import { type Connected, type Operators, readOwnJson } from '../operators/operators.ts'
 import { type CampaignOperations, MAX_CREATE_BYTES } from './campaignOperations.ts'
 
@@ -18,11 +18,11 @@ export type CampaignPageParts = {
 export const PREVIEW_POLICY = { 'style-src': "'self' 'unsafe-inline'" }
 
 /**
- * Campaigns read at once: a body of this size is several times it in memory. One customer has one place,
- * so that who sends slowly does not keep others out.
+ * Campaigns that are created at once: each is several times its body in memory. One customer gets one permit, so that
+ * a slow sender does not block other customers.
  */
 const CREATES = {
-  ...{ max: 2, maxWaiting: 20, waitMs: 2_000 },
+  ...{ permits: 2, maxWaiting: 20, waitMs: 2_000 },
   message: 'Too many campaigns are being created',
 }
 
@@ -39,33 +39,33 @@ const FILTERS = ['search', 'type', 'page', 'limit']
  * - POST /campaigns/data/create: the new campaign, or 422 with issues; rejects with TooMany
  */
 export function createCampaignPages({ operations, operators }: CampaignPageParts) {
-  const creates = createPlaces(CREATES)
+  const creates = createSemaphore(CREATES)
 
-  /** A read of what the operator may see. */
+  /** A handler that reads data of a customer whom the operator may see. */
   const reading =
     <T extends { readonly ok: true }>(
       read: (customerId: string, query: Query) => Promise<T | Refusal>,
-      toBody: (found: T) => unknown,
+      toJson: (found: T) => Uint8Array,
     ) =>
-    async (request: Request, peer: string): Promise<Response> => {
+    async (request: Request, peer: string, { env }: Connected): Promise<Response> => {
       const watched = operators.findWatched(request, peer)
       if (!watched.ok) return refuse(watched)
       const found = await read(watched.customerId, readQuery(request.url))
-      return found.ok ? answer(200, toBody(found)) : refuse(found)
+      return found.ok ? answerLarge(toJson(found), env.reserve) : refuse(found)
     }
 
   async function create(request: Request, peer: string, { env }: Connected): Promise<Response> {
     const watched = operators.findWatched(request, peer)
     if (!watched.ok) return refuse(watched)
     const { customerId } = watched
-    const leave = await creates.take(customerId)
+    const release = await creates.acquire(customerId)
     try {
       const body = await readOwnJson(request, env.readBody, MAX_CREATE_BYTES)
       if (!body.ok) return refuse(body)
       const created = await operations.create(customerId, body.json)
       return created.ok ? answer(200, created.record) : refuse(created)
     } finally {
-      leave()
+      release()
     }
   }
 
@@ -74,15 +74,15 @@ export function createCampaignPages({ operations, operators }: CampaignPageParts
     list: reading(
       (customerId, query) =>
         operations.list(customerId, Object.fromEntries(FILTERS.map((f) => [f, query(f)]))),
-      ({ heads, page, limit, total }) => ({ data: heads, page, limit, total }),
+      ({ list }) => toJson(list),
     ),
     campaign: reading(
       (customerId, query) => operations.find(customerId, query('id') ?? ''),
-      ({ record }) => record,
+      ({ json }) => json,
     ),
     report: reading(
       (customerId, query) => operations.report(customerId, query('id') ?? ''),
-      ({ report }) => report,
+      ({ report }) => toJson(report),
     ),
   }
 }

@@ -1,10 +1,7 @@
-import type { CampaignRecord } from '../../contract/index.ts'
+import type { CampaignRecord, CampaignSummary } from '../../contract/index.ts'
 import type { Usage } from '../customers/usage.ts'
 
-/** A campaign without its HTML, which may be two megabytes. */
-export type CampaignHead = Omit<CampaignRecord, 'content'>
-
-/** Which campaigns, already clean. */
+/** Which campaigns. */
 export type CampaignQuery = {
   /** Part of the name or the subject line (of their first 1,000 characters), in any case. Default all. */
   readonly search?: string
@@ -20,39 +17,25 @@ export type CampaignQuery = {
   readonly limit: number
 }
 
-/** How long a campaign is as JSON. */
-export type CampaignSize = { readonly id: string; readonly bytes: number }
-
 /**
- * The campaigns of all customers. Each but `findJson` rejects with TooMany, having done nothing, where a
- * customer asks faster than is answered.
+ * The campaigns of all customers. Each function rejects with Unavailable if the store can not be read or written, and
+ * with TooMany, having done nothing, if a customer calls faster than it is answered.
  */
 export type Campaigns = {
   /**
-   * Resolves when the campaign is durable. An id that the customer already has stays what it was. Rejects
-   * with Unavailable where it can not be stored.
+   * Resolves when the campaign is durable. A campaign whose id the customer already has is not changed.
    *
    * @returns What the customer has stored today.
    */
   create(customer: string, campaign: CampaignRecord): Promise<readonly Usage[]>
-  find(customer: string, id: string): Promise<CampaignRecord | undefined>
-  /**
-   * Several as JSON, UTF-8, with commas between them, for who only hands them on; those that are not there
-   * are left out. It waits for its turn as long as that takes: the caller bounds how many are asked for.
-   */
-  findJson(customer: string, ids: readonly string[]): Promise<Uint8Array>
-  /** One without its HTML. */
-  findHead(customer: string, id: string): Promise<CampaignHead | undefined>
+  /** A CampaignRecord as JSON, UTF-8: its HTML may be 2 MB, so it is sent as it was stored. */
+  find(customer: string, id: string): Promise<Uint8Array | undefined>
+  findSummary(customer: string, id: string): Promise<CampaignSummary | undefined>
   /** Newest first. `total` counts the campaigns of all pages. */
   list(
     customer: string,
     query: CampaignQuery,
-  ): Promise<{ readonly heads: readonly CampaignHead[]; readonly total: number }>
-  /** The same page of the list, when it is to be known how much that is. */
-  listSizes(
-    customer: string,
-    query: CampaignQuery,
-  ): Promise<{ readonly sizes: readonly CampaignSize[]; readonly total: number }>
-  /** Whether any customer has a campaign that can have a report. */
+  ): Promise<{ readonly summaries: readonly CampaignSummary[]; readonly total: number }>
+  /** Whether any customer has an e-mail campaign: only these have reports. */
   hasEmail(): Promise<boolean>
 }

@@ -318,6 +318,35 @@ test('large campaigns are read a few at a time, of one customer half as many', a
   first?.destroy()
 })
 
+test('lists that nobody reads hold a bounded memory, and small ones are answered meanwhile', async () => {
+  const bounded = await prepared.start({ bodyBudgetBytes: 4 * 2 ** 20 })
+  const { restKey } = bounded.customers.add({ customerId: 'large' })
+  const longest = '\u0001'.repeat(2_047)
+  for (let i = 0; i < 100; i++)
+    await bounded.campaigns.create('large', {
+      ...CAMPAIGN,
+      ...{ id: `${i}`, status: 'scheduled', created_at: '2026-01-01T00:00:00.000Z' },
+      subject: { name: longest, subject_line: longest, preview_text: longest },
+      tracking: { utm_campaign: longest, utm_medium: longest, utm_source: longest },
+    })
+  const target = `${LATEST}?k=${restKey}&u=large`
+  const { socket } = await openConnection(bounded.port)
+  socket.write(`GET ${target}&limit=100 HTTP/1.1\r\nHost: a\r\n\r\n`)
+  await new Promise((resolve) => socket.once('data', resolve))
+  socket.pause()
+  for (const peer of ['127.0.0.1', '127.0.0.2']) {
+    const refused = await send(bounded.url, `${target}&limit=100`, { peer })
+    expect(refused.status).toBe(503)
+    expect(refused.headers['retry-after']).toBe('2')
+    expect(JSON.parse(refused.text)).toEqual({ message: 'Too many large answers are being sent' })
+  }
+  expect((await send(bounded.url, `${LATEST}?${KEYS}`)).status).toBe(200)
+  socket.destroy()
+  const whole = () => send(bounded.url, `${target}&limit=100`)
+  await expect.poll(async () => (await whole()).status).toBe(200)
+  expect((await whole()).bytes.length).toBeGreaterThan(7 * 2 ** 20)
+})
+
 test('refusals are counted by status', async () => {
   const counted = async (status: number) => {
     const { text } = await send(gateway.metricsUrl as string, '/metrics')

@@ -6,22 +6,20 @@ import type { CustomerLookup } from '../customers/customerLookup.ts'
 import { type Customer, hasRestKey } from '../customers/customers.ts'
 import type { Throttle } from '../customers/keyThrottle.ts'
 import type { Addresses } from '../http/address.ts'
-import { answer, invalid, JSON_HEADERS, type Refusal, refuse } from '../http/answers.ts'
+import { answer, answerLarge, invalid, type Refusal, refuse, toJson } from '../http/answers.ts'
 import { type Body, readJson } from '../http/body.ts'
+import type { Reserve } from '../http/bodyBudget.ts'
 import type { Metrics } from '../http/metrics.ts'
 import { type Query, readQuery } from '../http/query.ts'
 import type { ReadBody } from '../http/readBody.ts'
-import { createPlaces } from '../http/semaphore.ts'
+import { createSemaphore } from '../http/semaphore.ts'
 import { type CampaignOperations, MAX_CREATE_BYTES } from './campaignOperations.ts'
-import type { CampaignSize, Campaigns } from './campaigns.ts'
 import { checkCredentials } from './restChecks.ts'
-import { weigh, writeList } from './restStream.ts'
 
 /** What the REST half needs of the rest of the gateway. */
 export type RestParts = {
   readonly customers: CustomerLookup
   readonly log: EventLog
-  readonly campaigns: Campaigns
   readonly operations: CampaignOperations
   readonly metrics: Metrics
   readonly admission: Admission
@@ -36,19 +34,15 @@ const MAX_FILTER_BYTES = 16_384
 const MAX_EVENT_BYTES = 131_072
 const MAX_CHECK_BYTES = 4_096
 
-/** A campaign of at most so many bytes is read like an event; one of more, or of nobody knows how many, needs a place. */
+/** A campaign of at most so many bytes needs no permit. One of unknown length does. */
 const SMALL_CREATE_BYTES = 2 ** 18
-/** Large campaigns that are read at the same time, all customers together: each is several times its body in memory. */
-const MAX_CREATES = 4
-/** A list of at most so many bytes never waits for larger ones. */
-const SMALL_LIST_BYTES = 2 ** 20
-/** What small lists, and what larger ones, hold in memory while they are written, bytes, all customers together. */
-const MAX_LISTS_BYTES = 40 * 2 ** 20
-/** How many wait for either, and how long, ms. */
-const LINE = { maxWaiting: 200, waitMs: 2_000 }
+/** Large campaigns that are created at once, all customers together: each is several times its body in memory. */
+const LARGE_CREATES = {
+  ...{ permits: 4, maxWaiting: 200, waitMs: 2_000 },
+  message: 'Too many large campaigns are being created',
+}
 
-/** A handler's context, as far as it is looked at: `hangUp` breaks the connection. */
-type Connected = { readonly env: { readonly hangUp: () => void; readonly readBody: ReadBody } }
+type Connected = { readonly env: { readonly readBody: ReadBody; readonly reserve: Reserve } }
 
 /** What a request is answered for. */
 type Call = Connected['env'] & {
@@ -65,39 +59,21 @@ type Call = Connected['env'] & {
  * caller answers 503 and 429.
  */
 export function createRest(parts: RestParts) {
-  const { admission, addresses, customers, campaigns, operations, metrics, throttle } = parts
-  const creates = createPlaces({
-    ...LINE,
-    max: MAX_CREATES,
-    message: 'Too many large campaigns are being created',
-  })
-  const smallLists = createPlaces({
-    ...LINE,
-    max: MAX_LISTS_BYTES,
-    message: 'Too many lists are being read',
-  })
-  const largeLists = createPlaces({
-    ...LINE,
-    max: MAX_LISTS_BYTES,
-    message: 'Too many large lists are being read',
-  })
+  const { admission, addresses, customers, operations, metrics, throttle } = parts
+  const largeCreates = createSemaphore(LARGE_CREATES)
 
   /** POST /api/v1/campaigns/list */
   async function list(call: Call): Promise<Response | Refusal> {
-    const { customer, hangUp } = call
     const body = await read(call, MAX_FILTER_BYTES, { whenEmpty: {} })
     if (!body.ok) return body
-    const listed = await operations.listSizes(customer.customerId, body.json)
-    if (!listed.ok) return listed
-    const { sizes, page, limit, total } = listed
-    const after = `],"page":${page},"limit":${limit},"total":${total}}`
-    return write(customer, sizes, { before: '{"data":[', after, hangUp })
+    const listed = await operations.list(call.customer.customerId, body.json)
+    return listed.ok ? answerLarge(toJson(listed.list), call.reserve) : listed
   }
 
   /** POST /api/v1/campaigns/create */
   async function create(call: Call): Promise<Response | Refusal> {
     const { request, customer } = call
-    const release = isSmall(request) ? () => {} : await creates.take(customer.customerId)
+    const release = isSmall(request) ? () => {} : await largeCreates.acquire(customer.customerId)
     try {
       const body = await read(call, MAX_CREATE_BYTES)
       if (!body.ok) return body
@@ -109,11 +85,9 @@ export function createRest(parts: RestParts) {
   }
 
   /** GET /api/v1/get-latest-campaign */
-  async function latest({ request, customer, query, hangUp }: Call): Promise<Response | Refusal> {
+  async function latest({ customer, query, reserve }: Call): Promise<Response | Refusal> {
     const found = await operations.latest(customer.customerId, query('limit') ?? undefined)
-    if (!found.ok) return found
-    if (request.method === 'HEAD') return new Response(null, { headers: JSON_HEADERS })
-    return write(customer, found.sizes, { before: '[', after: ']', hangUp })
+    return found.ok ? answerLarge(toJson(found.summaries), reserve) : found
   }
 
   /** GET /api/v1/campaigns/{id}/email/get-report */
@@ -175,20 +149,6 @@ export function createRest(parts: RestParts) {
     message: 'This gateway does not offer this operation',
   })
 
-  /** A list of whole campaigns, which may be 200 MB: written as the other end reads. */
-  async function write(
-    { customerId }: Customer,
-    items: readonly CampaignSize[],
-    around: { readonly hangUp: () => void; readonly before: string; readonly after: string },
-  ): Promise<Response> {
-    const whole = items.reduce((sum, { bytes }) => sum + bytes, 0)
-    const lists = whole <= SMALL_LIST_BYTES ? smallLists : largeLists
-    const onEnd = await lists.take(customerId, { weight: weigh(items) })
-    const read = (ids: readonly string[]) => campaigns.findJson(customerId, ids)
-    const stream = writeList({ ...around, items, read, onEnd })
-    return new Response(stream, { headers: JSON_HEADERS })
-  }
-
   /** Reads a body, and counts one whose length was not declared. */
   async function read(
     { request, customer, readBody }: Call,
@@ -231,8 +191,8 @@ export function createRest(parts: RestParts) {
             customer: identified.customer,
             query,
             address,
-            hangUp: env.hangUp,
             readBody: env.readBody,
+            reserve: env.reserve,
           })))
         : identified
       if (answered instanceof Response) return answered

@@ -1,4 +1,6 @@
 import { type Issue, UUID } from '../../contract/index.ts'
+import { Unavailable } from '../lib/unavailable.ts'
+import type { Reserve } from './bodyBudget.ts'
 import { readQuery } from './query.ts'
 
 /** Why a request, or one event of a batch, is refused. */
@@ -52,6 +54,19 @@ export const answer = (
   body: unknown,
   headers: Record<string, string> = JSON_HEADERS,
 ): Response => new Response(JSON.stringify(body), { status, headers })
+
+/** UTF-8. */
+export const toJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
+
+/**
+ * A 200 whose JSON may be megabytes.
+ *
+ * @throws Unavailable if the answers and bodies that are in memory leave no room for it.
+ */
+export function answerLarge(json: Uint8Array, reserve: Reserve): Response {
+  if (!reserve(json.length)) throw new Unavailable('Too many large answers are being sent', 2)
+  return new Response(json, { headers: JSON_HEADERS })
+}
 
 /** A JSON error: `{"id"?, "message", "issues"?}`. */
 export const refuse = (

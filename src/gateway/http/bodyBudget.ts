@@ -1,9 +1,11 @@
-/** Bodies up to this need no place in the budget, bytes: the bound on connections bounds them. */
-export const SMALL_BODY_BYTES = 16_384
+import type { ServerResponse } from 'node:http'
+
+/** Bodies up to this are not counted, bytes. The limit of connections bounds their memory. */
+const SMALL_BODY_BYTES = 16_384
 /** One address may hold this share of the budget. */
 const SHARE_OF_ONE = 1 / 4
 
-/** The default of all larger bodies that are held, bytes. */
+/** Default of all larger bodies together, bytes. */
 const DEFAULT_BODY_BUDGET_BYTES = 32 * 2 ** 20
 
 /** What one body holds of the budget. */
@@ -55,5 +57,39 @@ export function createBodyBudget(maxBytes = DEFAULT_BODY_BUDGET_BYTES): BodyBudg
         },
       }
     },
+  }
+}
+
+/**
+ * Reserves memory for the body of a request, and for its answer if that is larger: both are never in memory at once.
+ *
+ * @param bytes Length of the body. What was reserved before for the same request counts towards it.
+ * @returns False if the budget has no room. Then nothing more is reserved.
+ */
+export type Reserve = (bytes: number) => boolean
+
+/**
+ * Reserves memory for one request, which is released when its response closes.
+ *
+ * @param addressOf Address of the sender. Called only for larger bodies.
+ */
+export function createReserve(
+  budget: BodyBudget,
+  response: Pick<ServerResponse, 'once'>,
+  addressOf: () => string,
+): Reserve {
+  let grow: ((bytes: number) => boolean) | undefined
+  let reserved = SMALL_BODY_BYTES
+  return (bytes) => {
+    if (bytes <= reserved) return true
+    if (!grow) {
+      const lease = budget.lease(addressOf())
+      response.once('close', lease.release)
+      grow = lease.grow
+      reserved = 0
+    }
+    const isRoom = grow(bytes - reserved)
+    if (isRoom) reserved = bytes
+    return isRoom
   }
 }

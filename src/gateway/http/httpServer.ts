@@ -3,7 +3,7 @@ import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import type { Env } from '../routes.ts'
 import { type Addresses, networkOf } from './address.ts'
 import { OPEN_HEADERS, refuse } from './answers.ts'
-import type { BodyBudget } from './bodyBudget.ts'
+import { type BodyBudget, createReserve } from './bodyBudget.ts'
 import { type CloseReason, createConnections } from './connections.ts'
 import { Incoming } from './incoming.ts'
 import { createReadBody } from './readBody.ts'
@@ -40,16 +40,11 @@ export function createHttpServer(options: HttpServerOptions): Server {
     // A Host such as `xn--` passes the library's look at its characters and is no URL all the same.
     if (!URL.canParse(request.url)) return refuseAddress()
     const peer = incoming.socket.remoteAddress ?? ''
-    return fetch(request, {
-      peer,
-      hangUp: () => void incoming.socket.destroy(),
-      readBody: createReadBody(
-        incoming as IncomingMessage,
-        outgoing as ServerResponse,
-        bodies,
-        () => networkOf(addresses.visitor(request, peer)),
-      ),
-    })
+    const reserve = createReserve(bodies, outgoing as ServerResponse, () =>
+      networkOf(addresses.visitor(request, peer)),
+    )
+    const readBody = createReadBody(incoming as IncomingMessage, reserve)
+    return fetch(request, { peer, readBody, reserve })
   }
 
   const listener = getRequestListener(

@@ -2,14 +2,15 @@ import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
-import { type BodyBudget, createBodyBudget } from './bodyBudget.ts'
+import { type BodyBudget, createBodyBudget, createReserve } from './bodyBudget.ts'
 import { createReadBody } from './readBody.ts'
 
 /** A request of which the test sends the body. */
 function begin(headers: Record<string, string>, budget: BodyBudget, maxBytes = 2 ** 20) {
   const incoming = Object.assign(new PassThrough(), { headers })
   const response = new EventEmitter() as ServerResponse
-  const read = createReadBody(incoming as never, response, budget, () => 'a')(maxBytes)
+  const reserve = createReserve(budget, response, () => 'a')
+  const read = createReadBody(incoming as never, reserve)(maxBytes)
   return { incoming, read, close: () => response.emit('close') }
 }
 const CHUNKED = { 'transfer-encoding': 'chunked' }
@@ -130,7 +131,10 @@ test('a connection that has ended before takes no place', async () => {
   const incoming = Object.assign(new PassThrough(), { headers: declare(20_000) })
   incoming.destroy()
   const response = new EventEmitter() as ServerResponse
-  const read = createReadBody(incoming as never, response, budget, () => 'a')
+  const read = createReadBody(
+    incoming as never,
+    createReserve(budget, response, () => 'a'),
+  )
   await expect(read(2 ** 20)).rejects.toThrow('The request was given up')
   expect(isFree(budget)).toBe(true)
 })

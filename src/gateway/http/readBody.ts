@@ -1,6 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { Unavailable } from '../lib/unavailable.ts'
-import { type BodyBudget, SMALL_BODY_BYTES } from './bodyBudget.ts'
+import type { Reserve } from './bodyBudget.ts'
 
 /**
  * Reads the body of a request, once, into as much memory as it has bytes, however small the pieces are in
@@ -22,54 +22,22 @@ type Incoming = Pick<IncomingMessage, 'headers' | 'destroyed' | 'destroy' | 'on'
 const FREE_PIECES = 1_000
 const MIN_PIECE_BYTES = 16
 
-/**
- * @param response What a body holds of the budget is given back when it closes: an answer may be as large.
- * @param addressOf Whose body it is; asked only for larger ones.
- */
 export const createReadBody =
-  (
-    incoming: Incoming,
-    response: Pick<ServerResponse, 'once'>,
-    budget: BodyBudget,
-    addressOf: () => string,
-  ): ReadBody =>
+  (incoming: Incoming, reserve: Reserve): ReadBody =>
   async (maxBytes) => {
     const declared = incoming.headers['content-length']
     const length = declared === undefined ? undefined : Number(declared)
     if (length !== undefined && length > maxBytes) return undefined
     if (incoming.destroyed) throw givenUp()
-    const reserve = createReserve(response, budget, addressOf)
     if (length !== undefined && !reserve(length)) throw tooMuch()
     return receive(incoming, length, maxBytes, reserve)
   }
-
-/** Takes from the budget for a buffer of so many bytes, in place of the one before. */
-function createReserve(
-  response: Pick<ServerResponse, 'once'>,
-  budget: BodyBudget,
-  addressOf: () => string,
-) {
-  let grow: ((bytes: number) => boolean) | undefined
-  let reserved = SMALL_BODY_BYTES
-  return (bytes: number): boolean => {
-    if (bytes <= reserved) return true
-    if (!grow) {
-      const lease = budget.lease(addressOf())
-      response.once('close', lease.release)
-      grow = lease.grow
-      reserved = 0
-    }
-    const isRoom = grow(bytes - reserved)
-    if (isRoom) reserved = bytes
-    return isRoom
-  }
-}
 
 function receive(
   incoming: Incoming,
   length: number | undefined,
   maxBytes: number,
-  reserve: (bytes: number) => boolean,
+  reserve: Reserve,
 ): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
     let buffer: Buffer = EMPTY

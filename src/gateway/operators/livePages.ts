@@ -1,5 +1,5 @@
 import { type EventLog, weigh } from '../collect/eventLog.ts'
-import { createPlaces } from '../http/semaphore.ts'
+import { createSemaphore } from '../http/semaphore.ts'
 import { toMessage } from './liveMessage.ts'
 
 /** Events of one customer as server-sent messages, in order of arrival. */
@@ -45,7 +45,7 @@ type KeptPage = LivePage & {
  * in it gets the rest of that page without a read.
  */
 export function createLivePages(log: EventLog): LivePages {
-  const turns = createPlaces({ max: 1, maxWaiting: 0, waitMs: 0, message: 'Too many reads' })
+  const reads = createSemaphore({ permits: 1, message: 'Too many reads' })
   /** The page that was read last, by customer. */
   const kept = new Map<string, KeptPage>()
 
@@ -81,8 +81,6 @@ export function createLivePages(log: EventLog): LivePages {
     return page
   }
 
-  const takeTurn = (customer: string) => turns.take(customer, { isPatient: true })
-
   async function thenRest<T>(release: () => void, read: () => Promise<T>): Promise<T> {
     const began = performance.now()
     try {
@@ -94,7 +92,7 @@ export function createLivePages(log: EventLog): LivePages {
 
   return {
     async findStart(customer, lastEventId) {
-      const { after, newest } = await thenRest(await takeTurn(customer), () =>
+      const { after, newest } = await thenRest(await reads.acquire(customer), () =>
         log.findTail(customer, FIRST_EVENTS),
       )
       // A position ahead of the log is of another log: its data was moved away.
@@ -103,7 +101,7 @@ export function createLivePages(log: EventLog): LivePages {
     async read(customer, after) {
       const found = findKept(customer, after)
       if (found) return found
-      const release = await takeTurn(customer)
+      const release = await reads.acquire(customer)
       // Another view may have read the same page meanwhile.
       const foundNow = findKept(customer, after)
       if (!foundNow) return thenRest(release, () => readLog(customer, after))

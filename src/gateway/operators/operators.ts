@@ -6,6 +6,7 @@ import { DEMO_CUSTOMER_ID } from '../demo.ts'
 import { type Addresses, isLocal } from '../http/address.ts'
 import { answer, JSON_HEADERS, type Refusal, refuse } from '../http/answers.ts'
 import { readJson } from '../http/body.ts'
+import type { Reserve } from '../http/bodyBudget.ts'
 import { findShopOrigin } from '../http/origins.ts'
 import { readQuery } from '../http/query.ts'
 import type { ReadBody } from '../http/readBody.ts'
@@ -24,7 +25,9 @@ export type OperatorParts = {
 }
 
 /** A handler's context, as far as it is looked at. */
-export type Connected = { readonly env: { readonly readBody: ReadBody } }
+export type Connected = {
+  readonly env: { readonly readBody: ReadBody; readonly reserve: Reserve }
+}
 
 /** Why an operator may not look any more. */
 export type EndReason = 'signed_out' | 'key_changed' | 'removed'

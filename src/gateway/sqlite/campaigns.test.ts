@@ -5,13 +5,13 @@ import { createSqliteCampaigns } from './campaigns.ts'
 import type { Call } from './remote.ts'
 import type { Store } from './store.ts'
 
-/** Campaigns over a thread that answers when it is told to. */
+/** Campaigns over a thread that answers when the test says so. */
 function prepare() {
   const asked: { name: string; answer: (value: never) => void }[] = []
   const call: Call<Store> = (name, ..._) => new Promise((answer) => asked.push({ name, answer }))
   const campaigns = createSqliteCampaigns(call)
-  const kinds = () => asked.map(({ name }) => name)
-  return { campaigns, asked, kinds }
+  const names = () => asked.map(({ name }) => name)
+  return { campaigns, asked, names }
 }
 
 const settled = () => new Promise((resolve) => setImmediate(resolve))
@@ -21,57 +21,58 @@ const RECORD = {
 }
 const PAGE = { page: 1, limit: 1 }
 
-test('the thread has two questions at a time, one a customer, for events wait behind them', async () => {
-  const { campaigns, asked, kinds } = prepare()
+test('the thread gets two calls at a time, one of a customer, since events wait behind them', async () => {
+  const { campaigns, asked, names } = prepare()
   const all = [
     campaigns.list('a', PAGE),
     campaigns.create('a', RECORD),
-    campaigns.findJson('a', ['1']),
-    campaigns.listSizes('b', PAGE),
-    campaigns.find('b', '1'),
-    campaigns.findHead('c', '1'),
+    campaigns.find('a', '1'),
+    campaigns.list('b', PAGE),
+    campaigns.findSummary('b', '1'),
+    campaigns.find('c', '1'),
   ]
   await settled()
-  expect(kinds()).toEqual(['listCampaigns', 'listCampaignSizes'])
+  expect(names()).toEqual(['listCampaigns', 'listCampaigns'])
   const answerNext = async (at: number, value: unknown) => {
     asked[at]?.answer(value as never)
     await settled()
-    return kinds().slice(at + 2)
+    return names().slice(at + 2)
   }
-  expect(await answerNext(0, { heads: [], total: 0 })).toEqual(['createCampaign'])
-  expect(await answerNext(1, { sizes: [], total: 0 })).toEqual(['findCampaigns'])
-  expect(await answerNext(2, undefined)).toEqual(['findCampaignHead'])
-  expect(await answerNext(3, Buffer.from('{"id":"1"}'))).toEqual(['findCampaigns'])
-  await answerNext(4, undefined)
-  await answerNext(5, Buffer.from(''))
+  expect(await answerNext(0, { summaries: [], total: 0 })).toEqual(['createCampaign'])
+  expect(await answerNext(1, { summaries: ['{"id":"1"}'], total: 1 })).toEqual([
+    'findCampaignSummary',
+  ])
+  expect(await answerNext(2, [])).toEqual(['findCampaign'])
+  expect(await answerNext(3, '{"id":"2"}')).toEqual(['findCampaign'])
+  await answerNext(4, Buffer.from('{"id":"3"}'))
+  await answerNext(5, undefined)
   expect(await Promise.all(all)).toEqual([
-    { heads: [], total: 0 },
+    { summaries: [], total: 0 },
+    [],
     undefined,
-    Buffer.from(''),
-    { sizes: [], total: 0 },
-    { id: '1' },
-    undefined,
+    { summaries: [{ id: '1' }], total: 1 },
+    { id: '2' },
+    Buffer.from('{"id":"3"}'),
   ])
 })
 
-test('who asks faster than is answered is refused, another customer and answers that have begun are not', async () => {
+test('a customer that calls faster than it is answered is refused, another one is not', async () => {
   const { campaigns, asked } = prepare()
-  const questions = Array.from({ length: 502 }, () => campaigns.list('a', PAGE))
-  await expect(questions[501]).rejects.toThrow(TooMany)
+  const lists = Array.from({ length: 502 }, () => campaigns.list('a', PAGE))
+  await expect(lists[501]).rejects.toThrow(TooMany)
   await expect(campaigns.create('a', RECORD)).rejects.toThrow(TooMany)
-  const begun = campaigns.findJson('a', ['1'])
   const other = campaigns.list('b', PAGE)
   await settled()
   expect(asked).toHaveLength(2)
-  for (let i = 0; i < 503; i++) {
-    asked[i]?.answer({ heads: [], total: 0 } as never)
+  for (let i = 0; i < 502; i++) {
+    asked[i]?.answer({ summaries: [], total: 0 } as never)
     await settled()
   }
-  await Promise.all([...questions.slice(0, 501), begun, other])
-  expect(asked).toHaveLength(503)
+  await Promise.all([...lists.slice(0, 501), other])
+  expect(asked).toHaveLength(502)
 })
 
-test('a question that fails gives its turn back', async () => {
+test('a call that fails gives its permit back', async () => {
   const campaigns = createSqliteCampaigns(() => Promise.reject(new Error('The disk is full')))
   for (let i = 0; i < 3; i++)
     await expect(campaigns.create('a', RECORD)).rejects.toThrow('The disk is full')

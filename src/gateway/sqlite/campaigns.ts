@@ -1,30 +1,24 @@
-import type { CampaignRecord } from '../../contract/index.ts'
-import type { CampaignHead, Campaigns } from '../campaigns/campaigns.ts'
-import { createPlaces, type Wanted } from '../http/semaphore.ts'
+import type { CampaignSummary } from '../../contract/index.ts'
+import type { Campaigns } from '../campaigns/campaigns.ts'
+import { createSemaphore } from '../http/semaphore.ts'
 import type { Call } from './remote.ts'
 import type { Store } from './store.ts'
 
-/** Questions about campaigns in the thread at a time, one a customer: events wait behind as many. */
-const MAX_ASKED = 2
-/** Questions in front of it, and how long one is worth waiting for, ms. */
-const MAX_WAITING = 1_000
-const WAIT_MS = 5_000
+/**
+ * Calls about campaigns that the thread carries out or has in its queue. Appends of events wait behind them. One
+ * customer gets one permit.
+ */
+const CALLS = {
+  ...{ permits: 2, maxWaiting: 1_000, waitMs: 5_000 },
+  message: 'Too many campaigns are being read and written',
+}
 
 /** Campaigns in the SQLite file of the events, by the thread that writes it. */
 export function createSqliteCampaigns(call: Call<Store>): Campaigns {
-  const turns = createPlaces({
-    max: MAX_ASKED,
-    maxWaiting: MAX_WAITING,
-    waitMs: WAIT_MS,
-    message: 'Too many campaigns are being read and written',
-  })
+  const calls = createSemaphore(CALLS)
 
-  async function inTurn<Result>(
-    customer: string,
-    run: () => Promise<Result>,
-    wanted?: Wanted,
-  ): Promise<Result> {
-    const release = await turns.take(customer, wanted)
+  async function inTurn<Result>(customer: string, run: () => Promise<Result>): Promise<Result> {
+    const release = await calls.acquire(customer)
     try {
       return await run()
     } finally {
@@ -32,41 +26,31 @@ export function createSqliteCampaigns(call: Call<Store>): Campaigns {
     }
   }
 
-  const findJson = (customer: string, ids: readonly string[], wanted?: Wanted) =>
-    inTurn(customer, () => call('findCampaigns', customer, ids), wanted)
-
   return {
-    create(customer, { content, ...head }) {
-      const { id, type, status, subject, scheduling } = head
+    create(customer, { content, ...summary }) {
+      const { id, type, status, subject, scheduling } = summary
       const row = {
         ...{ customer, id, type, status },
-        createdAt: Date.parse(head.created_at),
+        createdAt: Date.parse(summary.created_at),
         sendAt: scheduling.send_at,
         name: subject.name,
         subjectLine: subject.subject_line,
-        head: JSON.stringify(head),
+        summary: JSON.stringify(summary),
         content: new TextEncoder().encode(JSON.stringify(content)),
       }
       return inTurn(customer, () => call('createCampaign', row))
     },
-    // The parts of an answer that has begun: a part that is refused would break it.
-    findJson: (customer, ids) => findJson(customer, ids, { isPatient: true }),
-    async find(customer, id) {
-      const json = new TextDecoder().decode(await findJson(customer, [id]))
-      return json ? (JSON.parse(json) as CampaignRecord) : undefined
-    },
-    async findHead(customer, id) {
-      const head = await inTurn(customer, () => call('findCampaignHead', customer, id))
-      return head === undefined ? undefined : readHead(head)
+    find: (customer, id) => inTurn(customer, () => call('findCampaign', customer, id)),
+    async findSummary(customer, id) {
+      const json = await inTurn(customer, () => call('findCampaignSummary', customer, id))
+      return json === undefined ? undefined : parse(json)
     },
     async list(customer, query) {
-      const { heads, total } = await inTurn(customer, () => call('listCampaigns', customer, query))
-      return { heads: heads.map(readHead), total }
+      const listed = await inTurn(customer, () => call('listCampaigns', customer, query))
+      return { summaries: listed.summaries.map(parse), total: listed.total }
     },
-    listSizes: (customer, query) =>
-      inTurn(customer, () => call('listCampaignSizes', customer, query)),
     hasEmail: () => call('hasEmail'),
   }
 }
 
-const readHead = (head: string): CampaignHead => JSON.parse(head) as CampaignHead
+const parse = (json: string): CampaignSummary => JSON.parse(json)

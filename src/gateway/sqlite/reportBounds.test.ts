@@ -71,7 +71,7 @@ function open(bounds: Partial<typeof DAILY_BOUNDS>) {
         createdAt: 0,
         ...{ customer, id: randomUUID(), type, status: 'scheduled', sendAt: '2026-11-02 09:00' },
         ...{ name: 'Spring', subjectLine: 'Mugs', content: Buffer.from('{}') },
-        head: JSON.stringify({ type, tracking }),
+        summary: JSON.stringify({ type, tracking }),
       })
     },
     read(utm: Utm, customer = 'demo') {

@@ -120,7 +120,7 @@ export function openStore(file: string): Store {
   const createCampaign = database.transaction((row: CampaignRow): Usage[] => {
     usageRows.reset()
     if (insertCampaign(row)) {
-      const bytes = Buffer.byteLength(row.head) + row.content.length
+      const bytes = Buffer.byteLength(row.summary) + row.content.length
       usageRows.count(row.customer, row.createdAt, bytes, 0)
     }
     return usageRows.write()

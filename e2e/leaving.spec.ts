@@ -5,6 +5,9 @@ import { expect, expectNothingKept, search, test } from './fixtures.ts'
 
 // A page that is left. The wire takes 150 ms.
 
+/** A page that is left reads no answer: what it has sent is kept, and the next page asks about it. */
+const forget = (page: Page) => page.evaluate(() => localStorage.clear())
+
 const LEAVE: Record<string, string> = {
   'a link': 'document.querySelector("a").click()',
   'a form that posts': 'document.querySelector("form").submit()',
@@ -17,34 +20,41 @@ const LEAVE: Record<string, string> = {
     'location.href=location.href.replace("localhost","127.0.0.1").replace("/a","/next")',
 }
 
-for (const [name, act] of Object.entries(LEAVE))
-  test(`track, then leave in the same task by ${name} @both`, async ({
-    page,
-    shop,
-    wire,
-    expectStored,
-  }) => {
-    shop.page('/next', { head: '' })
-    shop.page('/thanks', { head: '' })
-    await page.goto(shop.page('/before', { head: '' }))
-    const body = '<a href="/next">Next</a><form method="post" action="/order"></form>'
-    await page.goto(shop.page('/a', { body }))
-    // In a task of the page's own: evaluate would wait for an answer that the navigation takes away.
-    await page.evaluate(
-      (leave) =>
-        void setTimeout(() => {
-          for (const search_term of ['one', 'two']) track.search({ search_term })
-          new Function(leave)()
-        }),
-      act,
-    )
-    await page.waitForURL(/next|thanks|before/)
-    await expectStored(['one', 'two'])
-    // In one request, from the page itself: the next one has no script that could have sent them.
-    await expect.poll(() => wire.events.map(({ outcome }) => outcome)).toEqual([200])
-  })
-
-const TEN = Array.from({ length: 10 }, (_, n) => `call ${n}`)
+test('track, then leave in the same task, in each way that a page is left @both', async ({
+  page,
+  shop,
+  wire,
+  expectStored,
+}) => {
+  shop.page('/next', { head: '' })
+  shop.page('/thanks', { head: '' })
+  const body = '<a href="/next">Next</a><form method="post" action="/order"></form>'
+  const terms: string[] = []
+  for (const [name, act] of Object.entries(LEAVE))
+    await test.step(name, async () => {
+      await page.goto(shop.page('/before', { head: '' }))
+      await forget(page)
+      await page.goto(shop.page('/a', { body }))
+      const before = wire.events.length
+      const both = [`${name}, one`, `${name}, two`]
+      // In a task of the page's own: evaluate would wait for an answer that the navigation takes away.
+      await page.evaluate(
+        ([leave, all]) =>
+          void setTimeout(() => {
+            for (const search_term of all) track.search({ search_term })
+            new Function(leave)()
+          }),
+        [act, both] as const,
+      )
+      await page.waitForURL(/next|thanks|before/)
+      terms.push(...both)
+      await expectStored(terms)
+      // In one request, from the page itself: the next one has no script that could have sent them.
+      await expect
+        .poll(() => wire.events.slice(before).map(({ outcome }) => outcome))
+        .toEqual([200])
+    })
+})
 
 /** Statements that are reached in a task of this kind, by a button that is clicked. */
 const CALLERS: Record<string, (statements: string) => string> = {
@@ -62,58 +72,71 @@ const LAST_STATEMENTS: Record<string, string> = {
 }
 
 for (const [caller, inTask] of Object.entries(CALLERS))
-  for (const [last, act] of Object.entries(LAST_STATEMENTS))
-    test(`ten calls in ${caller}, then ${last}: one request, nothing lost @both`, async ({
-      page,
-      shop,
-      wire,
-      expectStored,
-    }) => {
-      shop.page('/next', { head: '' })
-      shop.page('/thanks', { head: '' })
-      const calls = `for(let n=0;n<10;n++)track.search({search_term:'call '+n});${act}`
-      shop.page('/a', {
-        body: `<form method="post" action="/order"></form><button id="button">Go</button><script>${inTask(calls)}</script>`,
-      })
-      // A window that a script has opened may close itself.
-      await page.goto(shop.page('/opener', { head: '' }))
-      const opened = page.waitForEvent('popup')
-      await page.evaluate(() => void open('/a'))
-      const tab = await opened
-      await tab.waitForFunction(() => typeof track === 'object' && document.querySelector('button'))
-      await tab.click('button').catch(() => {})
-      await expectStored(TEN)
-      await expect
-        .poll(() => wire.events.map(({ ids, outcome }) => [ids.length, outcome]))
-        .toEqual([[10, 200]])
-    })
-
-for (const type of ['', 'pagehide', 'visibilitychange', 'unload'])
-  test(`ten calls in a frame that is removed in the same task${type && `, in ${type}`}: nothing lost @both`, async ({
+  test(`ten calls in ${caller}, then the page is left: one request, nothing lost @both`, async ({
     page,
     shop,
     wire,
     expectStored,
   }) => {
-    const calls = "for(let n=0;n<10;n++)track.search({search_term:'call '+n})"
-    const target = type === 'visibilitychange' ? 'document' : 'window'
-    shop.page('/frame', {
-      body: `<script>${type ? `${target}.addEventListener('${type}',()=>{${calls}},{once:true})` : ''}</script>`,
-    })
-    await page.goto(shop.page('/a', { head: '', body: '<iframe src="/frame"></iframe>' }))
-    await page.evaluate(
-      (statements) => {
-        const inner = (frames[0] as Window & typeof globalThis).window as unknown as {
-          eval(text: string): void
-        }
-        inner.eval(statements)
-        document.querySelector('iframe')?.remove()
-      },
-      type ? '' : calls,
-    )
-    await expectStored(TEN)
-    await expect.poll(() => wire.events.every(({ outcome }) => outcome === 200)).toBe(true)
+    shop.page('/next', { head: '' })
+    shop.page('/thanks', { head: '' })
+    // A window that a script has opened may close itself.
+    await page.goto(shop.page('/opener', { head: '' }))
+    const terms: string[] = []
+    for (const [last, act] of Object.entries(LAST_STATEMENTS))
+      await test.step(last, async () => {
+        const calls = `for(let n=0;n<10;n++)track.search({search_term:${JSON.stringify(last)}+n});${act}`
+        shop.page('/a', {
+          body: `<form method="post" action="/order"></form><button id="button">Go</button><script>${inTask(calls)}</script>`,
+        })
+        const before = wire.events.length
+        await forget(page)
+        const opened = page.waitForEvent('popup')
+        await page.evaluate(() => void open('/a'))
+        const tab = await opened
+        await tab.waitForFunction(
+          () => typeof track === 'object' && document.querySelector('button'),
+        )
+        await tab.click('button').catch(() => {})
+        terms.push(...Array.from({ length: 10 }, (_, n) => `${last}${n}`))
+        await expectStored(terms)
+        await expect
+          .poll(() => wire.events.slice(before).map(({ ids, outcome }) => [ids.length, outcome]))
+          .toEqual([[10, 200]])
+        await tab.close()
+      })
   })
+
+test('ten calls in a frame that is removed in the same task, or in what it hears then: nothing lost @both', async ({
+  page,
+  shop,
+  wire,
+  expectStored,
+}) => {
+  const terms: string[] = []
+  for (const type of ['', 'pagehide', 'visibilitychange', 'unload'])
+    await test.step(type || 'at once', async () => {
+      const calls = `for(let n=0;n<10;n++)track.search({search_term:'${type || 'call'} '+n})`
+      const target = type === 'visibilitychange' ? 'document' : 'window'
+      shop.page('/frame', {
+        body: `<script>${type ? `${target}.addEventListener('${type}',()=>{${calls}},{once:true})` : ''}</script>`,
+      })
+      await page.goto(shop.page('/a', { head: '', body: '<iframe src="/frame"></iframe>' }))
+      await page.evaluate(
+        (statements) => {
+          const inner = (frames[0] as Window & typeof globalThis).window as unknown as {
+            eval(text: string): void
+          }
+          inner.eval(statements)
+          document.querySelector('iframe')?.remove()
+        },
+        type ? '' : calls,
+      )
+      terms.push(...Array.from({ length: 10 }, (_, n) => `${type || 'call'} ${n}`))
+      await expectStored(terms)
+      await expect.poll(() => wire.events.every(({ outcome }) => outcome === 200)).toBe(true)
+    })
+})
 
 test('a chain of pages, each left at once: nothing lost, nothing twice @both', async ({
   page,
@@ -164,13 +187,18 @@ test('track, then close the tab @both', async ({ context, page, shop, expectStor
   await expectStored(['one', 'two', 'three'])
 })
 
-for (const type of ['pagehide', 'visibilitychange'])
-  test(`track in ${type} itself @both`, async ({ page, shop, expectStored }) => {
-    const body = `<script>(${JSON.stringify(type)}==='pagehide'?window:document).addEventListener('${type}',()=>track.search({search_term:'leaving'}))</script>`
-    await page.goto(shop.page('/a', { body }))
-    await page.goto(shop.page('/next', { head: '' }))
-    await expectStored(['leaving'])
-  })
+test('track in pagehide itself, and in visibilitychange @both', async ({
+  page,
+  shop,
+  expectStored,
+}) => {
+  const body = `<script>
+    addEventListener('pagehide', () => track.search({ search_term: 'pagehide' }))
+    document.addEventListener('visibilitychange', () => track.search({ search_term: 'visibilitychange' }))</script>`
+  await page.goto(shop.page('/a', { body }))
+  await page.goto(shop.page('/next', { head: '' }))
+  await expectStored(['pagehide', 'visibilitychange'])
+})
 
 test('a hidden tab that is discarded, with a failed event in hand', async ({
   context,

@@ -134,7 +134,7 @@ for (const [name, header] of [
     await expectStored(['one', 'two'])
   })
 
-test('hanging without an answer: given up, sent again, stored once', async ({
+test('hanging without an answer: given up, sent again, stored once @both', async ({
   page,
   shop,
   wire,
@@ -351,9 +351,7 @@ test.describe('where another service is spoken to', () => {
 
 // Page faults: the tag's address redirects; the page's own fetch.
 
-test("the tag's address redirects: delivered to the gateway's own address", async ({
-  page,
-}) => {
+test("the tag's address redirects: delivered to the gateway's own address", async ({ page }) => {
   const folder = makeFolder('redirected')
   const own = await startFaultProxy('http://127.0.0.1:9')
   const { startGateway } = await loadGateway()

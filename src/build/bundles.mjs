@@ -26,7 +26,7 @@ const TERSER = { ecma: 2020, compress: { ecma: 2020, passes: 3 } }
 
 const GATEWAY_BUNDLES = {
   'gateway.js': 'src/gateway/index.ts',
-  'shoptrail.js': 'src/gateway/cli.ts',
+  'shoptrail.js': 'src/gateway/shoptrail.ts',
   'sqlite-worker.js': 'src/gateway/sqlite/worker.ts',
   'report-worker.js': 'src/gateway/sqlite/reportWorker.ts',
 }

@@ -1,10 +1,11 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { runCommand, runProcess } from '../test/command.ts'
 import { type GatewayProcess, layOutGateway, send, startProcess } from '../test/gateway.ts'
 import { createCustomers, hasRestKey } from './customers/customers.ts'
 import { openDatabase } from './sqlite/database.ts'
@@ -21,14 +22,12 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-const run = (args: readonly string[], env: Record<string, string> = {}) => {
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    [join(folder, 'dist/shoptrail.js'), ...args],
-    { env: { DATA_DIR: join(folder, 'data'), ...env }, encoding: 'utf8' },
-  )
-  return { status, stdout, stderr }
-}
+const run = (args: readonly string[], env: Record<string, string> = {}) =>
+  runCommand(args, { DATA_DIR: join(folder, 'data'), ...env })
+
+/** A start that fails. */
+const start = (env: Record<string, string>) =>
+  runProcess(folder, ['start'], { DATA_DIR: join(folder, 'data'), PORT: '0', ...env })
 
 const fieldOf = (name: string, text: string) => new RegExp(`${name} +(\\S+)`).exec(text)?.[1] ?? ''
 
@@ -316,7 +315,7 @@ test('what somebody typed is shown and not done, wherever it stands', () => {
     run(['customer', 'add', ...origin, '--config', NASTY]),
     run(['customer', 'add', ...origin, '--config', JSON.stringify({ [NASTY]: 1 })]),
     run(['customer', 'list'], { DATA_DIR: join(folder, 'dist/shoptrail.js', NASTY) }),
-    run(['start'], { PORT: '0', HOST: NASTY }),
+    start({ HOST: NASTY }),
   ]
   for (const { stdout, stderr } of outputs) {
     const said = stdout + stderr
@@ -338,11 +337,23 @@ test('a line of the log is printable too', async () => {
 test('help and version', () => {
   expect(run(['--help'])).toMatchObject({ status: 0, stderr: '' })
   expect(run(['--help']).stdout).toContain('shoptrail customer add')
-  expect(run(['--version'])).toMatchObject({ status: 0, stdout: '1.2.3\n' })
+})
+
+test('the process has the arguments and the environment of its command, its output and its exit code', () => {
+  const DATA_DIR = join(folder, 'process')
+  const runIt = (...args: string[]) => runProcess(folder, args, { DATA_DIR })
+  expect(runIt('--version')).toEqual({ status: 0, stdout: '1.2.3\n', stderr: '' })
+  expect(runIt('customer', 'add')).toEqual({
+    ...{ status: 64, stdout: '' },
+    stderr: expect.stringMatching(/^Which pages may send events\?.*\nCommands and options: .*\n$/),
+  })
+  expect(runIt('customer', 'add', '--origin', 'loopback', '--id', 'one').status).toBe(0)
+  expect(runIt('customer', 'list').stdout).toMatch(/^one\n/)
+  expect(existsSync(join(DATA_DIR, 'customers.db'))).toBe(true)
 })
 
 test('wrong settings end with 78 and say all of it', () => {
-  const { status, stderr } = run(['start'], { PORT: 'x', LOG_LEVEL: 'y' })
+  const { status, stderr } = start({ PORT: 'x', LOG_LEVEL: 'y' })
   expect(status).toBe(78)
   expect(stderr).toContain('PORT')
   expect(stderr).toContain('LOG_LEVEL')
@@ -352,7 +363,7 @@ test('a taken port is one clear line', async () => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  const { status, stderr } = run(['start'], { PORT: `${port}`, DATA_DIR: join(folder, 'taken') })
+  const { status, stderr } = start({ PORT: `${port}`, DATA_DIR: join(folder, 'taken') })
   server.close()
   expect(status).toBe(1)
   expect(stderr).toBe(
@@ -363,7 +374,7 @@ test('a taken port is one clear line', async () => {
 test.each([['0.0.0.1'], ['no.such.host.invalid'], ['999.1.1.1']])(
   'HOST %s that can not be listened on is named',
   (HOST) => {
-    const { status, stderr } = run(['start'], { PORT: '0', HOST })
+    const { status, stderr } = start({ HOST })
     expect(status).toBe(1)
     expect(stderr).toMatch(new RegExp(`^HOST ${HOST} is no address of this machine.*\n$`))
   },
@@ -374,8 +385,7 @@ test.each([
   ['below /proc', () => '/proc/x'],
 ])('DATA_DIR that is %s: one line, whatever is asked for', (_, dataDir) => {
   const DATA_DIR = dataDir()
-  for (const args of [['start'], ['customer', 'list']]) {
-    const { status, stderr } = run(args, { PORT: '0', DATA_DIR })
+  for (const { status, stderr } of [start({ DATA_DIR }), run(['customer', 'list'], { DATA_DIR })]) {
     expect(status).toBe(1)
     expect(stderr).toContain(`DATA_DIR ${DATA_DIR} can not be used`)
     expect(stderr.trim()).not.toContain('\n')
@@ -386,7 +396,7 @@ test.each(['events.db', 'customers.db'])('a %s that is none is named, with what 
   const DATA_DIR = join(folder, `bad-${name}`)
   mkdirSync(DATA_DIR)
   writeFileSync(join(DATA_DIR, name), 'garbage '.repeat(1_000))
-  const { status, stderr } = run(['start'], { PORT: '0', DATA_DIR })
+  const { status, stderr } = start({ DATA_DIR })
   expect(status).toBe(1)
   expect(stderr).toContain(`${join(DATA_DIR, name)} is no database of ours, or is damaged`)
   expect(stderr.trim()).not.toContain('\n')
@@ -469,8 +479,7 @@ test('a taken METRICS_PORT is one clear line', async () => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  const env = { PORT: '0', METRICS_PORT: `${port}`, DATA_DIR: join(folder, 'taken') }
-  const { status, stderr } = run(['start'], env)
+  const { status, stderr } = start({ METRICS_PORT: `${port}`, DATA_DIR: join(folder, 'taken') })
   server.close()
   expect([status, stderr]).toEqual([
     1,

@@ -1,11 +1,9 @@
 import { parseArgs } from 'node:util'
 import { runCustomer, VERBS } from './customers/customerCommand.ts'
 import { settingsHelp } from './customers/settingsHelp.ts'
-import { print, printError } from './lib/printable.ts'
 import { suggest } from './lib/suggest.ts'
 import { version } from './lib/version.ts'
-import { runGateway } from './main.ts'
-import { readSettings } from './settings.ts'
+import { readSettings, type Settings } from './settings.ts'
 import { acceptData, DATA_VERBS } from './sqlite/dataCommand.ts'
 
 /** Exit codes as sysexits.h has them. */
@@ -67,8 +65,35 @@ Limits of one sender; above them the gateway answers 429 with Retry-After, and p
   DAILY_EVENTS 10000000             DAILY_BYTES 21474836480       of a customer in a day (UTC)
 `
 
-/** The command line. Answers the exit code. */
-async function run(args: readonly string[]): Promise<number> {
+/** What a command line comes to: the settings of a gateway to start, or what to print and the exit code. */
+export type Outcome =
+  | { readonly start: Settings }
+  | {
+      readonly start?: never
+      readonly code: number
+      readonly stdout: readonly string[]
+      readonly stderr: readonly string[]
+    }
+
+/**
+ * Runs a command line, apart from starting the gateway. Never throws.
+ *
+ * @param args Without the names of Node and of the script.
+ * @param env Settings, and REST_KEY.
+ */
+export function runCommandLine(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Outcome {
+  try {
+    return run(args, env)
+  } catch (error) {
+    // A full disk, a foreign database: the message says what it is, a stack would help nobody.
+    return fail(1, [(error as Error).message])
+  }
+}
+
+function run(args: readonly string[], env: Readonly<Record<string, string | undefined>>): Outcome {
   let given: ReturnType<typeof parse>
   try {
     given = parse(args)
@@ -76,27 +101,21 @@ async function run(args: readonly string[]): Promise<number> {
     return fail(EX_USAGE, [explainOption(error as Error)])
   }
   const { values, positionals } = given
-  if (values.version) {
-    print([version])
-    return 0
-  }
-  if (values.help || positionals.length === 0) {
-    print(HELP.split('\n'))
-    return values.help ? 0 : EX_USAGE
-  }
+  if (values.version) return answer([version])
+  if (values.help || positionals.length === 0)
+    return answer(HELP.split('\n'), values.help ? 0 : EX_USAGE)
   const [command, ...rest] = positionals as [string, ...string[]]
   const fault = findFault(command, rest, Object.keys(values))
   if (fault) return fail(EX_USAGE, [fault])
-  const read = readSettings(values.demo ? { ...process.env, DEMO: 'on' } : process.env)
+  const read = readSettings(values.demo ? { ...env, DEMO: 'on' } : env)
   if (!read.ok) return fail(EX_CONFIG, read.message.split('\n'))
-  if (command === 'start') return runGateway(read.settings)
+  if (command === 'start') return { start: read.settings }
   const done =
     command === 'data'
       ? acceptData(read.settings)
-      : runCustomer(rest, values, read.settings, process.env.REST_KEY)
+      : runCustomer(rest, values, read.settings, env.REST_KEY)
   if (!done.ok) return fail(done.isUsage ? EX_USAGE : 1, done.lines)
-  print(done.lines)
-  return 0
+  return answer(done.lines)
 }
 
 const OPTIONS = {
@@ -151,14 +170,10 @@ function findFault(command: string, rest: readonly string[], given: readonly str
   return foreign && `${isStart ? 'start' : `${command} ${word}`} takes no --${foreign}.`
 }
 
-function fail(code: number, lines: readonly string[]): number {
-  printError(code === EX_USAGE ? [...lines, 'Commands and options: shoptrail --help'] : lines)
-  return code
-}
+const answer = (stdout: readonly string[], code = 0): Outcome => ({ code, stdout, stderr: [] })
 
-try {
-  process.exitCode = await run(process.argv.slice(2))
-} catch (error) {
-  // A full disk, a database of somebody else's: what it is stands in the message, a stack helps nobody.
-  process.exitCode = fail(1, [(error as Error).message])
-}
+const fail = (code: number, lines: readonly string[]): Outcome => ({
+  code,
+  stdout: [],
+  stderr: code === EX_USAGE ? [...lines, 'Commands and options: shoptrail --help'] : lines,
+})

@@ -27,7 +27,7 @@ export default async function setup(project: TestProject) {
     build({
       absWorkingDir: root,
       entryPoints: {
-        shoptrail: 'src/gateway/cli.ts',
+        shoptrail: 'src/gateway/shoptrail.ts',
         'sqlite-worker': 'src/gateway/sqlite/worker.ts',
         'report-worker': 'src/gateway/sqlite/reportWorker.ts',
       },

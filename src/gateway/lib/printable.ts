@@ -21,10 +21,11 @@ export const printableJson = (line: string): string =>
       .join(''),
   )
 
-/** Prints lines to stdout. A line may contain user input, so each one is escaped. */
-export const print = (lines: readonly string[]): void =>
-  console.log(lines.map(printable).join('\n'))
+/** The text that print prints. A line may contain user input, so each one is escaped. */
+export const printedText = (lines: readonly string[]): string => lines.map(printable).join('\n')
+
+/** Prints lines to stdout. */
+export const print = (lines: readonly string[]): void => console.log(printedText(lines))
 
 /** The same to stderr. */
-export const printError = (lines: readonly string[]): void =>
-  console.error(lines.map(printable).join('\n'))
+export const printError = (lines: readonly string[]): void => console.error(printedText(lines))

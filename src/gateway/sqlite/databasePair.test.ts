@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import {
   cpSync,
   existsSync,
@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { runCommand } from '../../test/command.ts'
 import { layOutGateway, prepareGateway, recordsOf, send } from '../../test/gateway.ts'
 import { createCustomers } from '../customers/customers.ts'
 import type { Gateway } from '../index.ts'
@@ -33,14 +34,7 @@ afterAll(async () => {
 const SOON = { timeout: 20_000 }
 const ORIGIN = 'https://shop.example'
 
-const run = (args: readonly string[], DATA_DIR: string) => {
-  const command = join(folder, 'dist/shoptrail.js')
-  const { status, stdout, stderr } = spawnSync(process.execPath, [command, ...args], {
-    env: { DATA_DIR },
-    encoding: 'utf8',
-  })
-  return { status, stdout, stderr }
-}
+const run = (args: readonly string[], DATA_DIR: string) => runCommand(args, { DATA_DIR })
 const nextFolder = () => join(prepared.folder, `data-${++folders}`)
 
 const post = ({ url }: Gateway) =>

@@ -1,0 +1,18 @@
+// The command `shoptrail`, as a process.
+import { runCommandLine } from './cli.ts'
+import { print, printError } from './lib/printable.ts'
+import { runGateway } from './main.ts'
+
+const outcome = runCommandLine(process.argv.slice(2), process.env)
+if (outcome.start) {
+  try {
+    process.exitCode = await runGateway(outcome.start)
+  } catch (error) {
+    printError([(error as Error).message])
+    process.exitCode = 1
+  }
+} else {
+  if (outcome.stdout.length > 0) print(outcome.stdout)
+  if (outcome.stderr.length > 0) printError(outcome.stderr)
+  process.exitCode = outcome.code
+}

@@ -1,0 +1,35 @@
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { runCommandLine } from '../gateway/cli.ts'
+import { printedText } from '../gateway/lib/printable.ts'
+
+/** What a command left: its exit code and what it printed. */
+export type CommandResult = {
+  readonly status: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+type Env = Readonly<Record<string, string>>
+
+/** Runs a command line in this process, which takes milliseconds. `start` needs runProcess. */
+export function runCommand(args: readonly string[], env: Env): CommandResult {
+  const outcome = runCommandLine(args, env)
+  if (outcome.start) throw new Error(`${args.join(' ')} starts a gateway`)
+  const text = (lines: readonly string[]) => (lines.length > 0 ? `${printedText(lines)}\n` : '')
+  return { status: outcome.code, stdout: text(outcome.stdout), stderr: text(outcome.stderr) }
+}
+
+/**
+ * Runs a command line as a process, until it ends.
+ *
+ * @param folder Of `layOutGateway`.
+ */
+export function runProcess(folder: string, args: readonly string[], env: Env): CommandResult {
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [join(folder, 'dist/shoptrail.js'), ...args],
+    { env, encoding: 'utf8' },
+  )
+  return { status, stdout, stderr }
+}

@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { runCommand, runProcess } from '../test/command.ts'
 import { type GatewayProcess, layOutGateway, send, startProcess } from '../test/gateway.ts'
-import { createCustomers, hasRestKey } from './customers/customers.ts'
+import { hasRestKey } from './customers/customers.ts'
+import { createSqliteCustomers } from './sqlite/customers.ts'
 import { openDatabase } from './sqlite/database.ts'
 
 let folder: string
@@ -172,7 +173,7 @@ test('who moves here keeps its keys; the secret one is taken from the environmen
   expect(fieldOf('trackingKey', stdout)).toBe('OLD-KEY/1')
   expect(stdout).toContain('/t/j/OLD-KEY%2F1"')
   expect(stdout).not.toContain('REST-KEY-00000001')
-  const customers = createCustomers(join(folder, 'data/customers.db'))
+  const customers = createSqliteCustomers(join(folder, 'data/customers.db'))
   const mover = customers.find('mover')
   expect(mover && hasRestKey(mover, 'REST-KEY-00000001')).toBe(true)
   customers.close()

@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util'
-import { runCustomer, VERBS } from './customers/customerCommand.ts'
+import { runCustomer, VERBS } from './customerCommand.ts'
 import { settingsHelp } from './customers/settingsHelp.ts'
+import { acceptData, DATA_VERBS } from './dataCommand.ts'
 import { suggest } from './lib/suggest.ts'
 import { version } from './lib/version.ts'
 import { readSettings, type Settings } from './settings.ts'
-import { acceptData, DATA_VERBS } from './sqlite/dataCommand.ts'
 
 /** Exit codes as sysexits.h has them. */
 const EX_USAGE = 64

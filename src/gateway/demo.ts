@@ -1,11 +1,5 @@
-import type { Campaigns } from './campaigns/campaigns.ts'
-import type { Customers } from './customers/customers.ts'
 import { isLoopbackAddress } from './http/address.ts'
-import { isLoopbackHost, LOOPBACK_ORIGINS } from './http/origins.ts'
-
-/** The customer that a newcomer finds: known by name, open to pages of the machine itself. */
-export const DEMO_CUSTOMER_ID = 'demo'
-export const DEMO_TRACKING_KEY = 'DEMOSHOP'
+import { isLoopbackHost } from './http/origins.ts'
 
 /**
  * Why the demo can not be open on this gateway, and what to do; undefined where it can. Its pages ask nobody to
@@ -29,77 +23,3 @@ export function findDemoBlock(options: {
 
 const blockOf = (setting: string, reason: string): string =>
   `its pages ask nobody to sign in, and ${reason}. Leave ${setting} out to have it`
-
-/** Why the demo can not have its customer; undefined where it can. */
-export const findRetiredDemo = (customers: Customers): string | undefined =>
-  customers.isRetired(DEMO_CUSTOMER_ID)
-    ? `the customer ${DEMO_CUSTOMER_ID} was removed, and its id can not be used again. Another DATA_DIR gets a new one`
-    : undefined
-
-/** Makes the demo customer where it is missing; answers its restKey if it did. */
-export function addDemoCustomer(customers: Customers): string | undefined {
-  if (customers.find(DEMO_CUSTOMER_ID)) return undefined
-  const { restKey } = customers.add({
-    customerId: DEMO_CUSTOMER_ID,
-    trackingKey: DEMO_TRACKING_KEY,
-    name: 'Demo shop',
-    origins: [LOOPBACK_ORIGINS],
-  })
-  return restKey
-}
-
-/** Its letter, which the demo shop's home page links to: a campaign whose report fills while somebody clicks. */
-export const DEMO_CAMPAIGN_ID = 'autumn-mugs'
-const DAY_MS = 86_400_000
-
-/**
- * Makes the demo customer's e-mail campaign where it has none on that channel.
- *
- * @param now ms since 1970; the letter is scheduled for the morning after.
- */
-export async function addDemoCampaign(campaigns: Campaigns, now: number): Promise<void> {
-  const { total } = await campaigns.list(DEMO_CUSTOMER_ID, { type: 'email', page: 1, limit: 1 })
-  if (total > 0) return
-  await campaigns.create(DEMO_CUSTOMER_ID, {
-    id: DEMO_CAMPAIGN_ID,
-    status: 'scheduled',
-    created_at: new Date(now).toISOString(),
-    type: 'email',
-    mode: 'regular',
-    sender: {
-      name: 'Saltmarsh',
-      sender: 'letters@saltmarsh.example',
-      reply_to: 'hello@saltmarsh.example',
-    },
-    audience: { audience_type: 'all', smart_sending: true },
-    subject: {
-      name: 'Autumn mugs',
-      subject_line: 'The autumn firing is out of the kiln',
-      preview_text: 'Six glazes, forty mugs of each, and one that nobody planned.',
-    },
-    content: { html: LETTER },
-    scheduling: {
-      send_at: `${new Date(now + DAY_MS).toISOString().slice(0, 10)} 09:00`,
-      use_optimal_time: 0,
-      optimize_for: 'opening',
-    },
-    tracking: { utm_campaign: 'autumn-mugs', utm_medium: 'email', utm_source: 'newsletter' },
-  })
-}
-
-const LETTER = `<div style="max-width: 520px; margin: 0 auto; font-family: Georgia, serif; color: #12262f">
-  <p style="letter-spacing: .12em; text-transform: uppercase; font-size: 12px; color: #c8452c">A letter from Saltmarsh</p>
-  <h1 style="font-size: 30px; line-height: 1.15; margin: 0 0 14px">The autumn firing is out of the kiln</h1>
-  <p style="font-size: 17px; line-height: 1.6">Six glazes, forty mugs of each. The cobalt came out darker than we meant, and we would not have it back.</p>
-  <table role="presentation" style="border-spacing: 8px; margin: 0 -8px 18px">
-    <tr>
-      <td style="width: 74px; height: 56px; background: #2f4b9b"></td>
-      <td style="width: 74px; height: 56px; background: #8fb5a0"></td>
-      <td style="width: 74px; height: 56px; background: #e7dcc2"></td>
-      <td style="width: 74px; height: 56px; background: #d9694f"></td>
-    </tr>
-  </table>
-  <p><a href="/shop/?utm_campaign=autumn-mugs&amp;utm_medium=email&amp;utm_source=newsletter" style="display: inline-block; padding: 12px 22px; background: #12262f; color: #fff; text-decoration: none">See the autumn mugs</a></p>
-  <p style="font-size: 13px; color: #53666d">You have this letter because you asked for one a firing. No more than that.</p>
-</div>
-`

@@ -1,5 +1,5 @@
 export type { KeySettings } from '../contract/settings.ts'
 export type { EventLog, LogEvent, LogRecord } from './collect/eventLog.ts'
 export type { Customer, Customers } from './customers/customers.ts'
-export { DEMO_CUSTOMER_ID, DEMO_TRACKING_KEY } from './demo.ts'
+export { DEMO_CUSTOMER_ID, DEMO_TRACKING_KEY } from './customers/demoCustomer.ts'
 export { type Gateway, type GatewayOptions, startGateway } from './server.ts'

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { type Logger, pino } from 'pino'
 import type { Customer } from './customers/customers.ts'
-import { DEMO_CUSTOMER_ID, DEMO_TRACKING_KEY } from './demo.ts'
+import { DEMO_CUSTOMER_ID, DEMO_TRACKING_KEY } from './customers/demoCustomer.ts'
 import { print, printableJson, printError } from './lib/printable.ts'
 import { version } from './lib/version.ts'
 import { type Gateway, startGateway } from './server.ts'

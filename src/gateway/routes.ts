@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { type Context, Hono } from 'hono'
 import { createCampaignOperations } from './campaigns/campaignOperations.ts'
-import { createCampaignPages, PREVIEW_POLICY } from './campaigns/campaignPages.ts'
 import type { Campaigns } from './campaigns/campaigns.ts'
 import type { Reports } from './campaigns/report.ts'
 import { createRest } from './campaigns/rest.ts'
@@ -11,13 +10,13 @@ import { createCustomerLookup } from './customers/customerLookup.ts'
 import type { Customers } from './customers/customers.ts'
 import type { Addresses } from './http/address.ts'
 import { answer, eventIdOf, headersFor, JSON_HEADERS, refuse } from './http/answers.ts'
-import type { Reserve } from './http/bodyBudget.ts'
 import { createShowMetrics } from './http/metricsServer.ts'
 import { createPublicFiles } from './http/publicFiles.ts'
-import type { ReadBody } from './http/readBody.ts'
+import type { RequestEnv } from './http/requestEnv.ts'
 import { TooMany } from './http/semaphore.ts'
 import { Unavailable } from './lib/unavailable.ts'
 import { version } from './lib/version.ts'
+import { createCampaignPages, PREVIEW_POLICY } from './operators/campaignPages.ts'
 import { createLive, type LiveLimits } from './operators/live.ts'
 import { createOperators, pageHeaders } from './operators/operators.ts'
 import {
@@ -53,15 +52,7 @@ export type RouteParts = Omit<CollectParts, 'customers'> & {
   readonly onError: (error: unknown, route: string) => void
 }
 
-/** What the server tells of a request beside itself. */
-export type Env = {
-  Bindings: {
-    /** The address of the other end. */
-    readonly peer: string
-    readonly readBody: ReadBody
-    readonly reserve: Reserve
-  }
-}
+type Env = { Bindings: RequestEnv }
 
 type Handler = (
   request: Request,

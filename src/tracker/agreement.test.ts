@@ -8,12 +8,12 @@ import { createAdmission } from '../gateway/collect/admission.ts'
 import { createCollect } from '../gateway/collect/collect.ts'
 import type { EventLog } from '../gateway/collect/eventLog.ts'
 import { createQuota } from '../gateway/collect/quota.ts'
-import { createCustomers } from '../gateway/customers/customers.ts'
 import { checkKeySettings } from '../gateway/customers/keySettings.ts'
 import { createThrottle } from '../gateway/customers/keyThrottle.ts'
 import { createAddresses } from '../gateway/http/address.ts'
 import { DEFAULT_LIMITS } from '../gateway/http/limits.ts'
 import { createMetrics } from '../gateway/http/metrics.ts'
+import { createSqliteCustomers } from '../gateway/sqlite/customers.ts'
 import { makeFolder } from '../test/gateway.ts'
 import { readBodyOf } from '../test/readBody.ts'
 import { createMemoryStorage } from '../test/storage.ts'
@@ -46,7 +46,7 @@ const CONFIGS: Readonly<Record<string, KeySettings>> = {
 }
 
 const folder = makeFolder()
-const customers = createCustomers(join(folder, 'customers.db'))
+const customers = createSqliteCustomers(join(folder, 'customers.db'))
 const metrics = createMetrics(() => 0)
 /** Takes everything: what is asked here is what comes so far. */
 const log = {

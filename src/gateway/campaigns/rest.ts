@@ -8,10 +8,9 @@ import type { Throttle } from '../customers/keyThrottle.ts'
 import type { Addresses } from '../http/address.ts'
 import { answer, answerLarge, invalid, type Refusal, refuse, toJson } from '../http/answers.ts'
 import { type Body, readJson } from '../http/body.ts'
-import type { Reserve } from '../http/bodyBudget.ts'
 import type { Metrics } from '../http/metrics.ts'
 import { type Query, readQuery } from '../http/query.ts'
-import type { ReadBody } from '../http/readBody.ts'
+import type { Connected, RequestEnv } from '../http/requestEnv.ts'
 import { createSemaphore } from '../http/semaphore.ts'
 import { type CampaignOperations, MAX_CREATE_BYTES } from './campaignOperations.ts'
 import { checkCredentials } from './restChecks.ts'
@@ -42,10 +41,8 @@ const LARGE_CREATES = {
   message: 'Too many large campaigns are being created',
 }
 
-type Connected = { readonly env: { readonly readBody: ReadBody; readonly reserve: Reserve } }
-
 /** What a request is answered for. */
-type Call = Connected['env'] & {
+type Call = Pick<RequestEnv, 'readBody' | 'reserve'> & {
   readonly request: Request
   readonly customer: Customer
   readonly query: Query
@@ -180,7 +177,11 @@ export function createRest(parts: RestParts) {
   /** A handler of a route, which answers only who has the REST key, and counts who is refused. */
   const guarded =
     (call: (call: Call) => Promise<Response | Refusal>) =>
-    async (request: Request, peer: string, { env }: Connected): Promise<Response> => {
+    async (
+      request: Request,
+      peer: string,
+      { env }: Connected<'readBody' | 'reserve'>,
+    ): Promise<Response> => {
       const query = readQuery(request.url)
       const address = addresses.visitor(request, peer)
       const identified = identify(query, address)

@@ -2,7 +2,7 @@ import type { Customer } from '../customers/customers.ts'
 import { type Addresses, networkOf } from '../http/address.ts'
 import type { Refusal } from '../http/answers.ts'
 import type { Limits } from '../http/limits.ts'
-import type { Metrics } from '../http/metrics.ts'
+import type { LimitName, Metrics } from '../http/metrics.ts'
 import { type Cost, createRateLimit, type Limited } from '../http/rateLimit.ts'
 import type { EventLog, LogEvent, Outcome } from './eventLog.ts'
 import type { Quota } from './quota.ts'
@@ -97,8 +97,7 @@ const MESSAGES = {
   server: (unit) => `Too many ${unit === 'events' ? 'requests' : unit} with this REST key`,
   script: () => 'Too many requests from this address',
   quota: () => 'The daily quota of this customer is used up',
-} satisfies Record<string, (unit: Limited['unit']) => string>
-export type LimitName = keyof typeof MESSAGES
+} satisfies Record<LimitName, (unit: Limited['unit']) => string>
 
 /**
  * Token buckets in front of what strangers may call: a tracking key and an allowed Origin are public knowledge.

@@ -3,11 +3,12 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { makeFolder, recordsOf, workerFile } from '../../test/gateway.ts'
 import { readBodyOf } from '../../test/readBody.ts'
-import { type Customers, createCustomers } from '../customers/customers.ts'
+import type { Customers } from '../customers/customers.ts'
 import { createThrottle } from '../customers/keyThrottle.ts'
 import { createAddresses } from '../http/address.ts'
 import { DEFAULT_LIMITS } from '../http/limits.ts'
 import { createMetrics, type Metrics } from '../http/metrics.ts'
+import { createSqliteCustomers } from '../sqlite/customers.ts'
 import { createSqliteLog } from '../sqlite/eventLog.ts'
 import { startSqliteThread } from '../sqlite/thread.ts'
 import { createAdmission } from './admission.ts'
@@ -33,7 +34,7 @@ let collect: ReturnType<typeof createCollect>
 
 beforeAll(async () => {
   log = createSqliteLog(await startSqliteThread(join(folder, 'events.db'), workerFile()))
-  customers = createCustomers(join(folder, 'customers.db'))
+  customers = createSqliteCustomers(join(folder, 'customers.db'))
   restKey = customers.add({
     customerId: 'shop',
     trackingKey: 'SHOPKEY1',

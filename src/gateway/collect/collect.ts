@@ -16,7 +16,7 @@ import { readJson } from '../http/body.ts'
 import type { Metrics } from '../http/metrics.ts'
 import { allowsOrigin } from '../http/origins.ts'
 import { type Query, readQuery } from '../http/query.ts'
-import type { ReadBody } from '../http/readBody.ts'
+import type { Connected } from '../http/requestEnv.ts'
 import { type Admission, expectedBytes, type Source } from './admission.ts'
 import { createCorrectedAt } from './clockSkew.ts'
 import { makeEventId } from './eventId.ts'
@@ -49,9 +49,6 @@ export type CollectParts = {
   /** The clock, ms since 1970. */
   readonly now: () => number
 }
-
-/** A handler's context, as far as it is looked at. */
-type Connected = { readonly env: { readonly readBody: ReadBody } }
 
 /** Who sends: a page of the customer's, or with the restKey a server that speaks for its visitor. */
 type Sender = { readonly ok: true; readonly customer: Customer; readonly isServer: boolean }
@@ -90,7 +87,11 @@ export function createCollect(parts: CollectParts) {
   const correctedAt = createCorrectedAt()
 
   /** POST /t/r: the body is one payload; `id`, `at` and `sent` travel in the query. */
-  async function collectOne(request: Request, peer: string, { env }: Connected): Promise<Response> {
+  async function collectOne(
+    request: Request,
+    peer: string,
+    { env }: Connected<'readBody'>,
+  ): Promise<Response> {
     const query = readQuery(request.url)
     const sender = identify(query, request, peer)
     const source = toSource(sender, request, peer)
@@ -126,7 +127,7 @@ export function createCollect(parts: CollectParts) {
   async function collectBatch(
     request: Request,
     peer: string,
-    { env }: Connected,
+    { env }: Connected<'readBody'>,
   ): Promise<Response> {
     const sender = identify(readQuery(request.url), request, peer)
     const source = toSource(sender, request, peer)

@@ -1,4 +1,4 @@
-import { createHash, randomInt, timingSafeEqual } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 
 /**
  * The alphabet of base32 (RFC 4648, 6), 5 bits a character. No small letters: there are clients that
@@ -17,16 +17,3 @@ export const makeCustomerId = (): string => randomText(11)
 
 /** 52 characters of A-Z and 2-7, 260 random bits: a secret of the shop's servers. */
 export const makeRestKey = (): string => randomText(52)
-
-/** Length of what `hashSecret` answers, bytes. */
-export const HASH_BYTES = 32
-
-/**
- * What is kept of a secret. It is random and long, so one round of SHA-256 can not be turned back; a
- * slow hash would only let a stranger's requests cost more.
- */
-export const hashSecret = (secret: string): Buffer => createHash('sha256').update(secret).digest()
-
-/** Whether a secret is the one behind the hash, in the same time whatever it is. */
-export const isSecret = (given: string, hash: Buffer): boolean =>
-  timingSafeEqual(hashSecret(given), hash)

@@ -1,16 +1,16 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { getRequestListener, type HttpBindings } from '@hono/node-server'
-import type { Env } from '../routes.ts'
 import { type Addresses, networkOf } from './address.ts'
 import { OPEN_HEADERS, refuse } from './answers.ts'
 import { type BodyBudget, createReserve } from './bodyBudget.ts'
 import { type CloseReason, createConnections } from './connections.ts'
 import { Incoming } from './incoming.ts'
 import { createReadBody } from './readBody.ts'
+import type { RequestEnv } from './requestEnv.ts'
 
 /** What the HTTP server of the gateway is made of. */
 export type HttpServerOptions = {
-  readonly fetch: (request: Request, env: Env['Bindings']) => Response | Promise<Response>
+  readonly fetch: (request: Request, env: RequestEnv) => Response | Promise<Response>
   readonly addresses: Addresses
   readonly bodies: BodyBudget
   /** Connections at a time, from 1. */

@@ -1,12 +1,13 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { LimitName } from '../collect/admission.ts'
-import type { Outcome } from '../collect/eventLog.ts'
 import type { CloseReason } from './connections.ts'
 import type { Limited } from './rateLimit.ts'
 
+/** The limits that refuse requests with 429. */
+export type LimitName = 'address' | 'customer' | 'server' | 'script' | 'quota'
+
 /** What the gateway counts; a line in the log an event would cost more than the event. */
 export type Metrics = {
-  event(outcome: Outcome, bot: boolean): void
+  event(outcome: 'stored' | 'duplicate', bot: boolean): void
   /** An event that was acknowledged and not stored, since its customer ignores the address. */
   ignored(): void
   /** An id that a page asked about before sending its event again. */

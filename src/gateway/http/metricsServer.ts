@@ -1,4 +1,4 @@
-import { hashSecret, isSecret } from '../customers/keys.ts'
+import { hashSecret, isSecret } from '../lib/secret.ts'
 import { JSON_HEADERS, refuse } from './answers.ts'
 import type { Metrics } from './metrics.ts'
 import { isLoopbackHost } from './origins.ts'

@@ -5,8 +5,8 @@ import { get, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { layOutGateway, send, startProcess } from '../../test/gateway.ts'
-import { createCustomers } from '../customers/customers.ts'
 import { toCells } from '../sqlite/cells.ts'
+import { createSqliteCustomers } from '../sqlite/customers.ts'
 import { openStore } from '../sqlite/store.ts'
 
 /** What live views cost a gateway in memory, measured on the process. */
@@ -23,7 +23,7 @@ const SIZES = [...Array(20).fill(130_000), ...Array(200).fill(15_500)]
 
 function fill(dataDir: string): ReadonlyMap<string, string> {
   mkdirSync(dataDir, { recursive: true })
-  const customers = createCustomers(join(dataDir, 'customers.db'))
+  const customers = createSqliteCustomers(join(dataDir, 'customers.db'))
   const store = openStore(join(dataDir, 'events.db'))
   const keys = CUSTOMERS.map((customer) => {
     store.append(

@@ -1,15 +1,15 @@
 import type { Quota } from '../collect/quota.ts'
 import { type Customer, type Customers, hasRestKey } from '../customers/customers.ts'
-import { hashSecret, isSecret } from '../customers/keys.ts'
+import { DEMO_CUSTOMER_ID } from '../customers/demoCustomer.ts'
 import type { Throttle } from '../customers/keyThrottle.ts'
-import { DEMO_CUSTOMER_ID } from '../demo.ts'
 import { type Addresses, isLocal } from '../http/address.ts'
 import { answer, JSON_HEADERS, type Refusal, refuse } from '../http/answers.ts'
 import { readJson } from '../http/body.ts'
-import type { Reserve } from '../http/bodyBudget.ts'
 import { findShopOrigin } from '../http/origins.ts'
 import { readQuery } from '../http/query.ts'
 import type { ReadBody } from '../http/readBody.ts'
+import type { Connected } from '../http/requestEnv.ts'
+import { hashSecret, isSecret } from '../lib/secret.ts'
 import { createSessions, SESSION_SECONDS } from './sessions.ts'
 
 /** What the sign-in of the operator's pages needs of the rest of the gateway. */
@@ -22,11 +22,6 @@ export type OperatorParts = {
   readonly quota: Quota
   /** A monotonic clock, ms. */
   readonly monotonicNow: () => number
-}
-
-/** A handler's context, as far as it is looked at. */
-export type Connected = {
-  readonly env: { readonly readBody: ReadBody; readonly reserve: Reserve }
 }
 
 /** Why an operator may not look any more. */
@@ -104,7 +99,11 @@ export function createOperators(parts: OperatorParts) {
   }
 
   /** POST /live/login: a good restKey adds its customer to what this browser may see. */
-  async function login(request: Request, peer: string, { env }: Connected): Promise<Response> {
+  async function login(
+    request: Request,
+    peer: string,
+    { env }: Connected<'readBody'>,
+  ): Promise<Response> {
     const body = await readOwnJson(request, env.readBody, MAX_LOGIN_BYTES)
     if (!body.ok) return refuse(body)
     const { customerId, restKey } = (body.json ?? {}) as Record<string, unknown>
@@ -129,7 +128,11 @@ export function createOperators(parts: OperatorParts) {
   }
 
   /** POST /live/logout with `{}`: ends the session, also for the streams that it opened. */
-  async function logout(request: Request, peer: string, { env }: Connected): Promise<Response> {
+  async function logout(
+    request: Request,
+    peer: string,
+    { env }: Connected<'readBody'>,
+  ): Promise<Response> {
     const body = await readOwnJson(request, env.readBody, MAX_LOGIN_BYTES)
     if (!body.ok) return refuse(body)
     sessions.signOut(tokenOf(request, peer))

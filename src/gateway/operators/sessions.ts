@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { hashSecret } from '../customers/keys.ts'
+import { hashSecret } from '../lib/secret.ts'
 
 /** Customers that somebody who has signed in may see. */
 export type Session = {

@@ -18,8 +18,8 @@ import {
   send,
   startProcess,
 } from '../../test/gateway.ts'
-import { createCustomers } from '../customers/customers.ts'
 import type { Gateway, GatewayOptions } from '../index.ts'
+import { createSqliteCustomers } from './customers.ts'
 
 let prepared: Awaited<ReturnType<typeof prepareGateway>>
 let faulty: URL
@@ -121,7 +121,7 @@ test('a customers.db that was moved away has all that was stored', async () => {
   await expect.poll(() => fatal, SOON).toHaveLength(1)
   await gateway.close()
   expect(statSync(`${file}-wal`).size).toBe(0)
-  const customers = createCustomers(`${file}.moved`)
+  const customers = createSqliteCustomers(`${file}.moved`)
   expect(customers.findByTrackingKey(trackingKey)).toBeDefined()
   customers.close()
 })

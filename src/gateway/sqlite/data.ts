@@ -2,8 +2,9 @@ import { join } from 'node:path'
 import type { Campaigns } from '../campaigns/campaigns.ts'
 import type { Reports } from '../campaigns/report.ts'
 import type { EventLog } from '../collect/eventLog.ts'
-import { type Customers, createCustomers } from '../customers/customers.ts'
+import type { Customers } from '../customers/customers.ts'
 import { createSqliteCampaigns } from './campaigns.ts'
+import { createSqliteCustomers } from './customers.ts'
 import { makePair } from './databasePair.ts'
 import { prepareDataFolder } from './dataFolder.ts'
 import { createSqliteLog } from './eventLog.ts'
@@ -65,7 +66,7 @@ export async function openData(options: DataOptions): Promise<Data> {
 
   prepareDataFolder(dataDir)
   makePair(dataDir)
-  const stored = createCustomers(customersFile, options.now)
+  const stored = createSqliteCustomers(customersFile, options.now)
   const customers = { ...stored, fault: () => fatal ?? stored.fault() }
   try {
     const thread = await startSupervisedThread(eventsFile, workerFile, { onFatal: fail, onChange })

@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, expect, test } from 'vitest'
 import { makeFolder } from '../../test/gateway.ts'
-import { createCustomers } from '../customers/customers.ts'
+import { createSqliteCustomers } from './customers.ts'
 import { openDatabase } from './database.ts'
 import { openReportStore } from './reportStore.ts'
 import { openStore } from './store.ts'
@@ -22,7 +22,7 @@ import { openStore } from './store.ts'
 /** Both of our databases, and the reports, opened as the gateway opens them. */
 const OPENERS: [string, (file: string) => { close(): void }][] = [
   ['events.db', openStore],
-  ['customers.db', createCustomers],
+  ['customers.db', createSqliteCustomers],
 ]
 
 const folder = makeFolder()
@@ -154,14 +154,16 @@ test.each(OPENERS)('a %s that was cut off is named, wherever it was', (name, ope
 
 test('damage anywhere in the customers is found when they are opened', () => {
   const file = nextFile()
-  const customers = createCustomers(file)
+  const customers = createSqliteCustomers(file)
   for (let i = 0; i < 50; i++) customers.add({ origins: ['https://shop.example'] })
   customers.close()
   const bytes = readFileSync(file)
   for (let page = 1; page < bytes.length / 4_096; page++) {
     const damaged = nextFile()
     writeFileSync(damaged, Buffer.from(bytes).fill('x', page * 4_096, (page + 1) * 4_096))
-    expect(() => createCustomers(damaged).close()).toThrow(`${damaged} is no database of ours`)
+    expect(() => createSqliteCustomers(damaged).close()).toThrow(
+      `${damaged} is no database of ours`,
+    )
   }
 })
 

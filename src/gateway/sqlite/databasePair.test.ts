@@ -12,8 +12,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { runCommand } from '../../test/command.ts'
 import { layOutGateway, prepareGateway, recordsOf, send } from '../../test/gateway.ts'
-import { createCustomers } from '../customers/customers.ts'
 import type { Gateway } from '../index.ts'
+import { createSqliteCustomers } from './customers.ts'
 import { openDatabase } from './database.ts'
 import { openStore } from './store.ts'
 
@@ -114,7 +114,7 @@ const changes: [string, (dataDir: string, other: string) => void, RegExp][] = [
     'customers.db is one that no gateway has used',
     (dataDir) => {
       drop(dataDir, 'customers.db')
-      createCustomers(join(dataDir, 'customers.db')).close()
+      createSqliteCustomers(join(dataDir, 'customers.db')).close()
     },
     OTHERS,
   ],

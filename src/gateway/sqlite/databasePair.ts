@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Database } from 'better-sqlite3'
-import { CUSTOMERS_SCHEMA } from '../customers/customers.ts'
+import { CUSTOMERS_SCHEMA } from './customers.ts'
 import { openDatabase, type Schema } from './database.ts'
 import { type Identity, readIdentity, setCompanion } from './identity.ts'
 import { EVENTS_SCHEMA } from './store.ts'

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
-import { type Done, told } from '../lib/command.ts'
-import type { Settings } from '../settings.ts'
-import { acceptPair, checkPair, DataMismatch } from './databasePair.ts'
-import { prepareDataFolder } from './dataFolder.ts'
+import { type Done, told } from './lib/command.ts'
+import type { Settings } from './settings.ts'
+import { acceptPair, checkPair, DataMismatch } from './sqlite/databasePair.ts'
+import { prepareDataFolder } from './sqlite/dataFolder.ts'
 
 /** What stands behind `data`, each with the options it takes. */
 export const DATA_VERBS: ReadonlyMap<string, readonly string[]> = new Map([['accept', []]])

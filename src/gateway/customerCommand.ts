@@ -1,23 +1,23 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { validate } from '../../contract/index.ts'
-import { MAX_LIMIT } from '../http/limits.ts'
-import { readOrigin } from '../http/origins.ts'
-import { type Done, type Fault, failed, misused, told } from '../lib/command.ts'
-import type { Settings } from '../settings.ts'
-import { findMismatch } from '../sqlite/dataCommand.ts'
-import { prepareDataFolder } from '../sqlite/dataFolder.ts'
-import type { CustomerFault } from './customerRow.ts'
+import { validate } from '../contract/index.ts'
 import {
   type Customer,
   type CustomerChange,
+  type CustomerFault,
   type Customers,
-  createCustomers,
   isRestKey,
   REST_KEY_RULE,
-} from './customers.ts'
-import { MAX_IGNORED, readIgnored } from './ignored.ts'
-import { checkKeySettings } from './keySettings.ts'
+} from './customers/customers.ts'
+import { MAX_IGNORED, readIgnored } from './customers/ignored.ts'
+import { checkKeySettings } from './customers/keySettings.ts'
+import { findMismatch } from './dataCommand.ts'
+import { MAX_LIMIT } from './http/limits.ts'
+import { readOrigin } from './http/origins.ts'
+import { type Done, type Fault, failed, misused, told } from './lib/command.ts'
+import type { Settings } from './settings.ts'
+import { createSqliteCustomers } from './sqlite/customers.ts'
+import { prepareDataFolder } from './sqlite/dataFolder.ts'
 
 /** Options of `shoptrail customer …`, as they were typed. */
 export type CustomerOptions = {
@@ -75,7 +75,7 @@ export function runCustomer(
   // Only the first customer makes the file: a wrong DATA_DIR stays as empty as it is.
   if (verb !== 'add' && !existsSync(file))
     return verb === 'list' ? told(...list([], settings)) : failed(notThere(id, folder))
-  const customers = createCustomers(file)
+  const customers = createSqliteCustomers(file)
   try {
     if (verb === 'add') return add(customers, read.asked, options, settings, ownRestKey)
     if (verb === 'list') return told(...list(customers.list(), settings))

@@ -2,10 +2,11 @@ import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { makeFolder } from '../../test/gateway.ts'
-import { addDemoCustomer, DEMO_CUSTOMER_ID } from '../demo.ts'
-import { openDatabase } from '../sqlite/database.ts'
-import { createCustomers, hasRestKey } from './customers.ts'
-import { hashSecret } from './keys.ts'
+import { hasRestKey } from '../customers/customers.ts'
+import { addDemoCustomer, DEMO_CUSTOMER_ID } from '../customers/demoCustomer.ts'
+import { hashSecret } from '../lib/secret.ts'
+import { createSqliteCustomers } from './customers.ts'
+import { openDatabase } from './database.ts'
 
 const folder = makeFolder()
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -14,7 +15,7 @@ let files = 0
 const nextFile = () => join(folder, `${++files}.db`)
 
 test('a customer gets keys of its own, and is found by id and by tracking key', () => {
-  const customers = createCustomers(nextFile(), () => 42)
+  const customers = createSqliteCustomers(nextFile(), () => 42)
   const { customer, restKey } = customers.add({ name: 'Shop', origins: ['https://shop.example'] })
   // Some clients upper-case what their user typed in. 5 bits a character.
   expect(customer.customerId).toMatch(/^[A-Z2-7]{11}$/)
@@ -29,7 +30,7 @@ test('a customer gets keys of its own, and is found by id and by tracking key', 
 })
 
 test('keys and ids of every older form stay valid', () => {
-  const customers = createCustomers(nextFile())
+  const customers = createSqliteCustomers(nextFile())
   const old = {
     customerId: 'k3v9x0q1ab',
     trackingKey: 'A1B2C3D0',
@@ -47,7 +48,7 @@ test('keys and ids of every older form stay valid', () => {
 
 test('the restKey is recognised, and not in the file', () => {
   const file = nextFile()
-  const customers = createCustomers(file)
+  const customers = createSqliteCustomers(file)
   const { customer, restKey } = customers.add()
   expect(hasRestKey(customer, restKey)).toBe(true)
   expect(hasRestKey(customer, `${restKey}x`)).toBe(false)
@@ -58,7 +59,7 @@ test('the restKey is recognised, and not in the file', () => {
 
 test('a restKey that is brought along is recognised, kept as a hash, and ends with the next one', () => {
   const file = nextFile()
-  const customers = createCustomers(file)
+  const customers = createSqliteCustomers(file)
   const { customer, restKey } = customers.add({ restKey: 'REST-KEY-00000001' })
   expect(restKey).toBe('REST-KEY-00000001')
   expect(hasRestKey(customer, 'REST-KEY-00000001')).toBe(true)
@@ -82,7 +83,7 @@ test('a restKey that is brought along is recognised, kept as a hash, and ends wi
 
 test('ignored addresses are kept, changed and removed with their customer', () => {
   const file = nextFile()
-  const customers = createCustomers(file)
+  const customers = createSqliteCustomers(file)
   const { customerId } = customers.add({ ignored: ['203.0.113.7'] }).customer
   const isIgnored = () => customers.find(customerId)?.isIgnored('203.0.113.7')
   expect(isIgnored()).toBe(true)
@@ -114,7 +115,7 @@ test('ignored addresses are kept, changed and removed with their customer', () =
 
 test('a shorter restKey of earlier days keeps working', () => {
   const file = nextFile()
-  const customers = createCustomers(file)
+  const customers = createSqliteCustomers(file)
   const { customerId } = customers.add().customer
   const database = openDatabase(file)
   database.prepare('UPDATE customers SET rest_key_hash = ?').run(hashSecret('old'))
@@ -125,7 +126,7 @@ test('a shorter restKey of earlier days keeps working', () => {
 })
 
 test('an id or a tracking key is taken once', () => {
-  const customers = createCustomers(nextFile())
+  const customers = createSqliteCustomers(nextFile())
   customers.add({ customerId: 'a', trackingKey: 'TAKEN123' })
   expect(() => customers.add({ customerId: 'a' })).toThrow('exists')
   expect(() => customers.add({ trackingKey: 'TAKEN123' })).toThrow('TAKEN123 is another customer’s')
@@ -134,7 +135,7 @@ test('an id or a tracking key is taken once', () => {
 
 test('the id and the tracking keys of a removed customer are never given again', () => {
   const file = nextFile()
-  const customers = createCustomers(file)
+  const customers = createSqliteCustomers(file)
   customers.add({ customerId: 'a', trackingKey: 'FIRST123' })
   const second = customers.rotate('a', 'tracking') as string
   expect(() => customers.add({ trackingKey: 'FIRST123' })).toThrow('was a tracking key of a')
@@ -143,7 +144,7 @@ test('the id and the tracking keys of a removed customer are never given again',
   expect(customers.isRetired('a')).toBe(true)
   customers.close()
 
-  const again = createCustomers(file)
+  const again = createSqliteCustomers(file)
   expect(() => again.add({ customerId: 'a' })).toThrow('a was the id of a customer')
   for (const trackingKey of ['FIRST123', second])
     expect(() => again.add({ trackingKey })).toThrow(`${trackingKey} was a tracking key of a`)
@@ -154,7 +155,7 @@ test('the id and the tracking keys of a removed customer are never given again',
 })
 
 test('a new key ends the old one at once', () => {
-  const customers = createCustomers(nextFile())
+  const customers = createSqliteCustomers(nextFile())
   const { customer, restKey } = customers.add()
   const { customerId, trackingKey } = customer
   customers.findByTrackingKey(trackingKey)
@@ -170,7 +171,7 @@ test('a new key ends the old one at once', () => {
 })
 
 test('a change leaves the rest as it is', () => {
-  const customers = createCustomers(nextFile())
+  const customers = createSqliteCustomers(nextFile())
   const { customer } = customers.add({ name: 'Before', origins: ['https://a.example'] })
   const config = { events: { addToCart: 'basket' } }
   const changed = customers.change(customer.customerId, { config })
@@ -181,7 +182,7 @@ test('a change leaves the rest as it is', () => {
 })
 
 test('a removed customer is gone', () => {
-  const customers = createCustomers(nextFile())
+  const customers = createSqliteCustomers(nextFile())
   const { customer } = customers.add()
   customers.findByTrackingKey(customer.trackingKey)
   expect(customers.remove(customer.customerId)).toBe(true)
@@ -193,8 +194,8 @@ test('a removed customer is gone', () => {
 test('what another process changes is seen within half a second', () => {
   const file = nextFile()
   let clock = 0
-  const gateway = createCustomers(file, () => clock)
-  const command = createCustomers(file)
+  const gateway = createSqliteCustomers(file, () => clock)
+  const command = createSqliteCustomers(file)
   const { customer } = command.add({ name: 'Before' })
   expect(gateway.findByTrackingKey(customer.trackingKey)?.name).toBe('Before')
   command.change(customer.customerId, { name: 'After' })
@@ -209,14 +210,14 @@ test('what another process changes is seen within half a second', () => {
 })
 
 test('the same customer is the same object until something changes', () => {
-  const customers = createCustomers(nextFile())
+  const customers = createSqliteCustomers(nextFile())
   const { trackingKey } = customers.add().customer
   expect(customers.findByTrackingKey(trackingKey)).toBe(customers.findByTrackingKey(trackingKey))
   customers.close()
 })
 
 test('the demo customer is made once', () => {
-  const customers = createCustomers(nextFile())
+  const customers = createSqliteCustomers(nextFile())
   const restKey = addDemoCustomer(customers)
   const demo = customers.find(DEMO_CUSTOMER_ID)
   expect(demo).toMatchObject({ trackingKey: 'DEMOSHOP', origins: ['loopback'] })

@@ -1,8 +1,9 @@
+import { type CampaignOperations, MAX_CREATE_BYTES } from '../campaigns/campaignOperations.ts'
 import { answer, answerLarge, type Refusal, refuse, toJson } from '../http/answers.ts'
 import { type Query, readQuery } from '../http/query.ts'
+import type { Connected } from '../http/requestEnv.ts'
 import { createSemaphore } from '../http/semaphore.ts'
-import { type Connected, type Operators, readOwnJson } from '../operators/operators.ts'
-import { type CampaignOperations, MAX_CREATE_BYTES } from './campaignOperations.ts'
+import { type Operators, readOwnJson } from './operators.ts'
 
 /** What the campaigns page needs of the rest of the gateway. */
 export type CampaignPageParts = {
@@ -47,14 +48,18 @@ export function createCampaignPages({ operations, operators }: CampaignPageParts
       read: (customerId: string, query: Query) => Promise<T | Refusal>,
       toJson: (found: T) => Uint8Array,
     ) =>
-    async (request: Request, peer: string, { env }: Connected): Promise<Response> => {
+    async (request: Request, peer: string, { env }: Connected<'reserve'>): Promise<Response> => {
       const watched = operators.findWatched(request, peer)
       if (!watched.ok) return refuse(watched)
       const found = await read(watched.customerId, readQuery(request.url))
       return found.ok ? answerLarge(toJson(found), env.reserve) : refuse(found)
     }
 
-  async function create(request: Request, peer: string, { env }: Connected): Promise<Response> {
+  async function create(
+    request: Request,
+    peer: string,
+    { env }: Connected<'readBody'>,
+  ): Promise<Response> {
     const watched = operators.findWatched(request, peer)
     if (!watched.ok) return refuse(watched)
     const { customerId } = watched

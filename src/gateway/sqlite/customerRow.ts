@@ -1,9 +1,9 @@
 import type { TrackingOperation } from '../../contract/index.ts'
 import type { KeySettings } from '../../contract/settings.ts'
-import type { Customer } from './customers.ts'
-import { createIsIgnored, readIgnored } from './ignored.ts'
-import { checkStoredSettings } from './keySettings.ts'
-import { HASH_BYTES } from './keys.ts'
+import type { Customer, CustomerFault } from '../customers/customers.ts'
+import { createIsIgnored, readIgnored } from '../customers/ignored.ts'
+import { checkStoredSettings } from '../customers/keySettings.ts'
+import { HASH_BYTES } from '../lib/secret.ts'
 
 /** A customer as its row in customers.db. */
 export type CustomerRow = {
@@ -21,13 +21,6 @@ export type CustomerRow = {
   readonly daily_bytes: number | null
   /** JSON: a list of addresses and networks. Null where there is none. */
   readonly ignored: string | null
-}
-
-/** A part of a customer that can not be used as it is stored. */
-export type CustomerFault = {
-  readonly part: 'origins' | 'config' | 'restKey' | 'ignored'
-  /** For the operator. Not for strangers, since it may quote what is stored. */
-  readonly reason: string
 }
 
 type Read<Value> = { readonly value: Value; readonly reason?: string }

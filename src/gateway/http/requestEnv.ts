@@ -1,0 +1,15 @@
+import type { Reserve } from './bodyBudget.ts'
+import type { ReadBody } from './readBody.ts'
+
+/** What the server passes to a handler with the Request. */
+export type RequestEnv = {
+  /** Address of the other end of the connection. */
+  readonly peer: string
+  readonly readBody: ReadBody
+  readonly reserve: Reserve
+}
+
+/** The part of a route's context that its handler uses. */
+export type Connected<Part extends keyof RequestEnv> = {
+  readonly env: Pick<RequestEnv, Part>
+}

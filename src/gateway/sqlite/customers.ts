@@ -1,0 +1,279 @@
+import { basename } from 'node:path'
+import Database from 'better-sqlite3'
+import {
+  type Customer,
+  type CustomerChange,
+  type Customers,
+  isRestKey,
+  REST_KEY_RULE,
+} from '../customers/customers.ts'
+import { makeCustomerId, makeRestKey, makeTrackingKey } from '../customers/keys.ts'
+import { hashSecret } from '../lib/secret.ts'
+import { Unavailable } from '../lib/unavailable.ts'
+import { type CustomerRow, toCustomer } from './customerRow.ts'
+import { closeDatabase, explain, isDamaged, openDatabase, type Schema } from './database.ts'
+
+/** Changes made by another process (the command line) are seen after at most this, ms. */
+const RECHECK_MS = 500
+const MAX_CACHED = 10_000
+/** When to ask again where the file can not be read, seconds. */
+const RETRY_SECONDS = 5
+const NOBODY =
+  'This gateway has no customers. Check DATA_DIR, or add the first one: npx shoptrail customer add'
+
+const TABLES = `
+  CREATE TABLE IF NOT EXISTS customers (
+    customer_id TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    tracking_key TEXT NOT NULL UNIQUE,
+    rest_key_hash BLOB NOT NULL,
+    origins TEXT NOT NULL,
+    config TEXT NOT NULL,
+    created_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS quotas (
+    customer_id TEXT PRIMARY KEY,
+    daily_events INTEGER,
+    daily_bytes INTEGER
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS ignored (
+    customer_id TEXT PRIMARY KEY,
+    addresses TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS retired (
+    kind TEXT NOT NULL,
+    value TEXT NOT NULL,
+    customer_id TEXT NOT NULL,
+    PRIMARY KEY (kind, value)
+  ) STRICT, WITHOUT ROWID;
+`
+/** Of customers.db. */
+export const CUSTOMERS_SCHEMA: Schema = {
+  tables: TABLES,
+  probe:
+    'SELECT customer_id, name, tracking_key, rest_key_hash, origins, config, created_at FROM customers',
+  isSmall: true,
+}
+
+/** What is never given to another customer. */
+type Kind = 'customer_id' | 'tracking_key'
+
+/**
+ * @param file Path of the SQLite file, made where it is missing.
+ * @param now The clock, ms since 1970.
+ * @throws Error that names the file and what to do, where it can not be opened.
+ */
+export function createSqliteCustomers(file: string, now: () => number = Date.now): Customers {
+  const database = openDatabase(file, CUSTOMERS_SCHEMA)
+  const rows =
+    'SELECT customers.*, daily_events, daily_bytes, addresses AS ignored FROM customers LEFT JOIN quotas USING (customer_id) LEFT JOIN ignored USING (customer_id)'
+  const select = database.prepare<[string], CustomerRow>(`${rows} WHERE customer_id = ?`)
+  const selectByKey = database.prepare<[string], CustomerRow>(`${rows} WHERE tracking_key = ?`)
+  const selectAll = database.prepare<[], CustomerRow>(
+    `${rows} ORDER BY created_at, customers.rowid`,
+  )
+  const selectAny = database.prepare<[], number>('SELECT EXISTS (SELECT 1 FROM customers)').pluck()
+  const insert = database.prepare(
+    `INSERT INTO customers (customer_id, name, tracking_key, rest_key_hash, origins, config, created_at)
+     VALUES (@customer_id, @name, @tracking_key, @rest_key_hash, @origins, @config, @created_at)`,
+  )
+  const erase = database.prepare('DELETE FROM customers WHERE customer_id = ?')
+  const eraseQuota = database.prepare('DELETE FROM quotas WHERE customer_id = ?')
+  const eraseIgnored = database.prepare('DELETE FROM ignored WHERE customer_id = ?')
+  const insertIgnored = database.prepare(
+    'INSERT OR REPLACE INTO ignored (customer_id, addresses) SELECT customer_id, ? FROM customers WHERE customer_id = ?',
+  )
+  const retire = database.prepare<[Kind, string, string]>(
+    'INSERT OR IGNORE INTO retired (kind, value, customer_id) VALUES (?, ?, ?)',
+  )
+  const selectRetired = database
+    .prepare<[Kind, string], string>('SELECT customer_id FROM retired WHERE kind = ? AND value = ?')
+    .pluck()
+  const dataVersion = database.prepare<[], number>('PRAGMA data_version').pluck()
+
+  // Every event asks for its customer, so the last answers are kept until the file changes.
+  const byKey = new Map<string, Customer>()
+  let seenVersion = dataVersion.get()
+  let checkedAt = now()
+  /** The message of the first error that showed damage. Kept, since damage does not go away. */
+  let damage: string | undefined
+
+  /** Runs what reads or writes the file. */
+  function using<Result>(work: () => Result): Result {
+    try {
+      return work()
+    } catch (error) {
+      if (!(error instanceof Database.SqliteError)) throw error
+      const message = explain(basename(file), error)
+      if (isDamaged(error)) damage = message
+      throw new Unavailable(message, RETRY_SECONDS, error)
+    }
+  }
+
+  function forgetStale(): void {
+    if (Math.abs(now() - checkedAt) < RECHECK_MS) return
+    checkedAt = now()
+    const version = dataVersion.get()
+    if (version !== seenVersion) byKey.clear()
+    seenVersion = version
+  }
+
+  const find = (customerId: string): Customer | undefined =>
+    using(() => {
+      const row = select.get(customerId)
+      return row && toCustomer(row)
+    })
+
+  function update(column: string, value: unknown, customerId: string): void {
+    database
+      .prepare(`UPDATE customers SET ${column} = ? WHERE customer_id = ?`)
+      .run(value, customerId)
+    byKey.clear()
+  }
+
+  function setQuota(
+    customerId: string,
+    column: 'daily_events' | 'daily_bytes',
+    quota: number | null | undefined,
+  ): void {
+    if (quota === undefined) return
+    database
+      .prepare(
+        `INSERT INTO quotas (customer_id, ${column}) SELECT customer_id, ? FROM customers WHERE customer_id = ?
+         ON CONFLICT (customer_id) DO UPDATE SET ${column} = excluded.${column}`,
+      )
+      .run(quota, customerId)
+    byKey.clear()
+  }
+
+  function setIgnored(customerId: string, ignored: string): void {
+    insertIgnored.run(ignored, customerId)
+    byKey.clear()
+  }
+
+  /** Why a new customer can not have this id or this tracking key. */
+  function findOwner(customerId: string, trackingKey: string): string | undefined {
+    if (select.get(customerId)) return `The customer ${customerId} exists`
+    if (selectByKey.get(trackingKey)) return `The tracking key ${trackingKey} is another customer’s`
+    if (selectRetired.get('customer_id', customerId))
+      return `${customerId} was the id of a customer that was removed. Its events are kept, so the id can not be used again`
+    const owner = selectRetired.get('tracking_key', trackingKey)
+    if (owner)
+      return `${trackingKey} was a tracking key of ${owner}. Old pages may still send with it, so it can not be used again`
+    return undefined
+  }
+
+  const insertFree = database.transaction((row: CustomerRow) => {
+    const taken = findOwner(row.customer_id, row.tracking_key)
+    if (taken) throw new Error(taken)
+    insert.run(row)
+    setQuota(row.customer_id, 'daily_events', row.daily_events ?? undefined)
+    setQuota(row.customer_id, 'daily_bytes', row.daily_bytes ?? undefined)
+    if (row.ignored !== null) setIgnored(row.customer_id, row.ignored)
+  })
+
+  const remove = database.transaction((customerId: string): boolean => {
+    const row = select.get(customerId)
+    if (!row) return false
+    eraseQuota.run(customerId)
+    eraseIgnored.run(customerId)
+    retire.run('customer_id', customerId, customerId)
+    retire.run('tracking_key', row.tracking_key, customerId)
+    return erase.run(customerId).changes > 0
+  })
+
+  const replaceTrackingKey = database.transaction(
+    ({ customerId, trackingKey }: Customer, next: string) => {
+      retire.run('tracking_key', trackingKey, customerId)
+      update('tracking_key', next, customerId)
+    },
+  )
+
+  const change = database.transaction(
+    (
+      customerId: string,
+      { name, origins, config, dailyEvents, dailyBytes, ignored }: CustomerChange,
+    ) => {
+      if (name !== undefined) update('name', name, customerId)
+      if (origins !== undefined) update('origins', JSON.stringify(origins), customerId)
+      if (config !== undefined) update('config', JSON.stringify(config), customerId)
+      setQuota(customerId, 'daily_events', dailyEvents)
+      setQuota(customerId, 'daily_bytes', dailyBytes)
+      if (ignored !== undefined) setIgnored(customerId, JSON.stringify(ignored))
+    },
+  )
+
+  return {
+    add({
+      name = '',
+      origins = [],
+      config = {},
+      dailyEvents = null,
+      dailyBytes = null,
+      ignored = [],
+      customerId = makeCustomerId(),
+      trackingKey = makeTrackingKey(),
+      restKey = makeRestKey(),
+    } = {}) {
+      if (!isRestKey(restKey)) throw new Error(`Expected a restKey of ${REST_KEY_RULE}`)
+      const row = {
+        customer_id: customerId,
+        name,
+        tracking_key: trackingKey,
+        rest_key_hash: hashSecret(restKey),
+        origins: JSON.stringify(origins),
+        config: JSON.stringify(config),
+        created_at: now(),
+        daily_events: dailyEvents,
+        daily_bytes: dailyBytes,
+        ignored: ignored.length > 0 ? JSON.stringify(ignored) : null,
+      }
+      using(() => insertFree.immediate(row))
+      return { customer: toCustomer(row), restKey }
+    },
+    list: () => using(() => selectAll.all().map(toCustomer)),
+    find,
+    findByTrackingKey(trackingKey) {
+      using(forgetStale)
+      const kept = byKey.get(trackingKey)
+      if (kept) return kept
+      const row = using(() => selectByKey.get(trackingKey))
+      if (!row) return undefined
+      const customer = toCustomer(row)
+      if (byKey.size >= MAX_CACHED) byKey.clear()
+      byKey.set(trackingKey, customer)
+      return customer
+    },
+    remove(customerId) {
+      byKey.clear()
+      return using(() => remove.immediate(customerId))
+    },
+    isRetired: (customerId) =>
+      using(() => selectRetired.get('customer_id', customerId) !== undefined),
+    change(customerId, changes) {
+      using(() => change.immediate(customerId, changes))
+      return find(customerId)
+    },
+    rotate(customerId, key) {
+      const customer = find(customerId)
+      if (!customer) return undefined
+      if (key === 'tracking') {
+        const trackingKey = makeTrackingKey()
+        using(() => replaceTrackingKey.immediate(customer, trackingKey))
+        return trackingKey
+      }
+      const restKey = makeRestKey()
+      using(() => update('rest_key_hash', hashSecret(restKey), customerId))
+      return restKey
+    },
+    fault() {
+      if (damage) return damage
+      try {
+        return using(() => selectAny.get()) === 1 ? undefined : NOBODY
+      } catch (error) {
+        return (error as Error).message
+      }
+    },
+    close: () => closeDatabase(database),
+  }
+}

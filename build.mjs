@@ -31,12 +31,14 @@ try {
 
 async function build(stamp, withFeatures) {
   const { buildBundles } = await import('./src/build/bundles.mjs')
+  const { buildPages } = await import('./src/build/pages.mjs')
   const { stop } = await import('esbuild')
   const { checkSizes, printFeatureSizes } = await import('./src/build/sizes.mjs')
   const { version, budgetBrotliBytes } = JSON.parse(
     readFileSync(join(root, 'package.json'), 'utf8'),
   )
   await buildBundles(version)
+  await buildPages()
   const faults = checkSizes(budgetBrotliBytes)
   if (withFeatures) await printFeatureSizes(version)
   // Its process would stay as long as the gateway runs.
@@ -49,10 +51,12 @@ async function build(stamp, withFeatures) {
 /** A hash of all that goes into dist, so that a start with nothing changed does not build. */
 function stampOfSources() {
   const hash = createHash('sha256')
-  const sources = readdirSync(join(root, 'src'), { recursive: true })
-    .filter((path) => /\.\w+$/.test(path) && !/\.test\.|fixtures/.test(path))
-    .map((path) => join('src', path))
-    .sort()
+  const sources = ['src', 'public'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true })
+      .filter((path) => /\.\w+$/.test(path) && !/\.test\.|fixtures/.test(path))
+      .map((path) => join(folder, path))
+      .sort(),
+  )
   for (const path of [...sources, 'build.mjs', 'package.json', 'package-lock.json']) {
     hash.update(`${path}\0`).update(readFileSync(join(root, path)))
   }

@@ -3,9 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { STUB } from '../src/tracker/snippet.ts'
 
-const PUBLIC = fileURLToPath(new URL('../public', import.meta.url))
+const PUBLIC = fileURLToPath(new URL('../dist/public', import.meta.url))
 const TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
@@ -59,9 +58,7 @@ export async function startShop(base: string, trackingKey: string): Promise<Shop
   function demoFile(path: string) {
     if (!path.startsWith('/shop/')) return undefined
     const file = join(PUBLIC, path.endsWith('/') ? `${path}index.html` : path)
-    const text = readFileSync(file, 'utf8')
-      .replace('src="/t/j/DEMOSHOP"', `src="${shop.script()}"`)
-      .replace('/*stub*/', () => STUB)
+    const text = readFileSync(file, 'utf8').replace('src="/t/j/DEMOSHOP"', `src="${shop.script()}"`)
     return { headers: { 'content-type': TYPES[extname(file)] ?? 'text/plain' }, text }
   }
 

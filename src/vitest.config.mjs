@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     dir: '.',
-    include: ['{src,public}/**/*.test.{ts,mjs,js}'],
+    include: ['{src,public}/**/*.test.{ts,mjs}'],
     globalSetup: 'src/test/buildGateway.ts',
     // Every core: by default one is left free, which of two is half.
     maxWorkers: '100%',

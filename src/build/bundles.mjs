@@ -233,7 +233,7 @@ export function refuseForeign(inputs, allowed, name) {
 }
 
 /** In one step: a gateway that starts meanwhile reads the old file or the new one, never half. */
-function write(file, contents) {
+export function write(file, contents) {
   const path = resolve(dist, file)
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(`${path}.${process.pid}`, contents)

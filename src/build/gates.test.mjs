@@ -10,6 +10,7 @@ import {
   GATEWAY_INPUTS,
   refuseForeign,
 } from './bundles.mjs'
+import { PAGE_INPUTS } from './pages.mjs'
 import { PART_SETS, PARTS, scriptFile } from './partSets.mjs'
 import { findFaults } from './sizes.mjs'
 
@@ -70,6 +71,10 @@ const imports = [
   [BROWSER_INPUTS, 'node_modules/valibot-extra/index.js', false],
   [BROWSER_INPUTS, 'src/gateway/customers/keys.ts', false],
   [BROWSER_INPUTS, 'src/client/index.ts', false],
+  [PAGE_INPUTS, 'public/operator/frame.tsx', true],
+  [PAGE_INPUTS, 'node_modules/preact/dist/preact.mjs', true],
+  [PAGE_INPUTS, 'src/gateway/routes.ts', false],
+  [PAGE_INPUTS, 'node_modules/valibot/dist/index.mjs', false],
   [CLIENT_INPUTS, 'src/client/send.ts', true],
   [CLIENT_INPUTS, 'node_modules/valibot/dist/index.mjs', true],
   [CLIENT_INPUTS, 'src/gateway/customers/keys.ts', false],

@@ -39,7 +39,13 @@ export function checkSizes(budgets) {
 }
 
 /** Loaded by the pages that need them, so they are told without a budget. */
-const FURTHER = ['inspector.js', 'presence.js']
+const FURTHER = [
+  'inspector.js',
+  'presence.js',
+  'public/live/live.js',
+  'public/campaigns/campaigns.js',
+  'public/shop/shop.js',
+]
 
 /** Every set: what stands in a row and in its column together. */
 function tableOfSets(brotliOf) {

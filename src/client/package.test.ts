@@ -55,7 +55,7 @@ function runScript(name: string, script: string): Promise<string> {
 
 test('the package holds what was built and what is served, and nothing else', () => {
   const known =
-    /^(package\.json|README\.md|LICENSE|docs\/[\w-]+\.md|dist\/[\w-]+\.js|dist\/client\.cjs|dist\/client\/types-(esm|cjs)\/(package\.json|(client|contract)\/\w+\.d\.ts)|dist\/track\/[\w-]+\.js|public\/.+|src\/tracker\/global\.d\.ts)$/
+    /^(package\.json|README\.md|LICENSE|docs\/[\w-]+\.(md|png)|dist\/[\w-]+\.js|dist\/client\.cjs|dist\/client\/types-(esm|cjs)\/(package\.json|(client|contract)\/\w+\.d\.ts)|dist\/track\/[\w-]+\.js|dist\/public\/[\w/-]+\.(html|css|js|svg)|src\/tracker\/global\.d\.ts)$/
   expect(files.filter((file) => !known.test(file) || /\.test\.|fixtures/.test(file))).toEqual([])
   for (const file of [
     'client.js',
@@ -63,6 +63,10 @@ test('the package holds what was built and what is served, and nothing else', ()
     'shoptrail.js',
     'track/core.js',
     'sqlite-worker.js',
+    'public/live/live.js',
+    'public/campaigns/campaigns.css',
+    'public/shop/plain/index.html',
+    'public/shop/img/mug.svg',
   ])
     expect(files).toContain(`dist/${file}`)
 })

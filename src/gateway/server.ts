@@ -52,7 +52,7 @@ export type GatewayOptions = {
   readonly metricsToken?: string | undefined
   /** Folder of `track`, `inspector.js` and `presence.js`. Default: where this bundle is. */
   readonly scriptFolder?: string
-  /** Folder of `live`, `campaigns` and `shop`. Default: `public` beside the folder of this bundle. */
+  /** Folder of `live`, `campaigns` and `shop`. Default: `public` beside this bundle. */
   readonly publicFolder?: string
   /** Bundle of sqlite/worker.ts, with report-worker.js beside it. Default: beside this bundle. */
   readonly workerFile?: URL
@@ -145,7 +145,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     port = 0,
     host = '127.0.0.1',
     scriptFolder = fileURLToPath(new URL('.', import.meta.url)),
-    publicFolder = fileURLToPath(new URL('../public', import.meta.url)),
+    publicFolder = fileURLToPath(new URL('public', import.meta.url)),
     workerFile = new URL('./sqlite-worker.js', import.meta.url),
     now = Date.now,
     monotonicNow = () => performance.now(),

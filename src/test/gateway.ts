@@ -14,7 +14,7 @@ export const makeFolder = (): string => mkdtempSync(join(tmpdir(), 'shoptrail-')
 
 /**
  * Lays the product out in a folder of its own: `dist` with the bundles of buildGateway.ts and stand-ins for the
- * scripts, `public` with stand-ins for the pages. Delete the folder after.
+ * scripts, `dist/public` with stand-ins for the pages. Delete the folder after.
  *
  * @returns The folder's absolute path.
  */
@@ -24,7 +24,7 @@ export function layOutGateway(): string {
   const folder = mkdtempSync(`${bundles}-`)
   cpSync(bundles, join(folder, 'dist'), { recursive: true })
   writeScript(join(folder, 'dist'))
-  writePages(join(folder, 'public'))
+  writePages(join(folder, 'dist/public'))
   return folder
 }
 
@@ -66,7 +66,7 @@ export async function prepareGateway() {
       const gateway = await startGateway({
         dataDir: join(folder, 'data'),
         scriptFolder: join(folder, 'dist'),
-        publicFolder: join(folder, 'public'),
+        publicFolder: join(folder, 'dist/public'),
         workerFile: pathToFileURL(join(folder, 'dist', WORKER)),
         ...options,
       })

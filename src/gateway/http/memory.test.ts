@@ -66,7 +66,7 @@ async function attack(port: number): Promise<void> {
 }
 
 test(`strangers who hold all they can stay below ${MAX_MEMORY_MB} MB, and a visitor is served`, async () => {
-  writeFileSync(join(folder, 'public/live/large.png'), Buffer.alloc(170_000))
+  writeFileSync(join(folder, 'dist/public/live/large.png'), Buffer.alloc(170_000))
   // The most that the process ever had, told at its end.
   const reporter = join(folder, 'reporter.mjs')
   writeFileSync(

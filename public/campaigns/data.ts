@@ -1,0 +1,85 @@
+/** The requests of the campaigns page. Every answer is a value. */
+import type { CampaignRecord, EmailReport } from '../../src/contract/answers.ts'
+import type { EndReason } from '../operator/operator.ts'
+import type { ListPlace, NewCampaign } from './model.ts'
+
+/** A list or a report that takes longer is given up. */
+const READ_TIMEOUT_MS = 15_000
+/** A new campaign may be half a megabyte over a slow line; one that takes longer has no answer. */
+const CREATE_TIMEOUT_MS = 60_000
+
+/** As many as one answer may hold. */
+const MAX_COMPARED = 100
+
+export type Issue = { readonly path: string; readonly message: string }
+/** Body of a refusal. */
+type Refusal = { readonly message?: string; readonly issues?: readonly Issue[] }
+
+export type Refused = {
+  readonly ok: false
+  /** 0 where there was no answer. */
+  readonly status: number
+  readonly body: Refusal | undefined
+}
+export type Answered<T> = { readonly ok: true; readonly status: number; readonly body: T } | Refused
+
+/** A campaign in a list: without its HTML. */
+export type CampaignHead = Omit<CampaignRecord, 'content'>
+type List = { readonly data: readonly CampaignHead[]; readonly total: number }
+
+type Params = Readonly<Record<string, string>>
+
+async function ask<T>(path: string, params: Params, init: RequestInit): Promise<Answered<T>> {
+  try {
+    const answer = await fetch(`/campaigns/data/${path}?${new URLSearchParams(params)}`, {
+      ...init,
+      headers: { accept: 'application/json', ...init.headers },
+    })
+    const { ok, status } = answer
+    const body = await answer.json().catch(() => undefined)
+    return ok && body !== undefined ? { ok, status, body } : { ok: false, status, body }
+  } catch {
+    return { ok: false, status: 0, body: undefined }
+  }
+}
+
+const read = <T>(path: string, params: Params) =>
+  ask<T>(path, params, { signal: AbortSignal.timeout(READ_TIMEOUT_MS) })
+
+export const loadList = (
+  customer: string,
+  { search, type, page }: Omit<ListPlace, 'view'>,
+  limit: number,
+) => read<List>('list', { customer, search, type, page: `${page}`, limit: `${limit}` })
+
+/** The newest campaigns, to compare one with. */
+export const loadNewest = (customer: string) =>
+  loadList(customer, { search: '', type: '', page: 1 }, MAX_COMPARED)
+
+export const loadCampaign = (customer: string, id: string) =>
+  read<CampaignRecord>('campaign', { customer, id })
+
+export const loadReport = (customer: string, id: string) =>
+  read<EmailReport>('report', { customer, id })
+
+export const createCampaign = (customer: string, campaign: NewCampaign) =>
+  ask<CampaignRecord>(
+    'create',
+    { customer },
+    {
+      method: 'POST',
+      signal: AbortSignal.timeout(CREATE_TIMEOUT_MS),
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(campaign),
+    },
+  )
+
+/** Why a customer may not be looked at any more, by the status of an answer; undefined where it may. */
+export function endOf(status: number): EndReason | undefined {
+  if (status === 401) return 'signed_out'
+  return status === 403 ? 'refused' : undefined
+}
+
+/** A refusal as a sentence. */
+export const describeRefusal = ({ status, body }: Refused): string =>
+  body?.message ?? `That did not work (${status}).`

@@ -1,0 +1,75 @@
+/** The faults of the form: those of each field, and a summary of all of them. */
+import type { RefObject } from 'preact'
+import { counted } from '../operator/numbers.ts'
+import type { Issue } from './data.ts'
+import type { Fault } from './field.tsx'
+import { FIELDS, type FieldPath, wordsOf } from './fields.ts'
+import { missingOf, type Path, type Values } from './model.ts'
+
+/** What came of a try to create a campaign. */
+export type Faults = {
+  readonly issues: readonly Issue[]
+  /** A sentence where no field is named. */
+  readonly otherwise: string
+  /** The values that were tried. */
+  readonly values: Values | undefined
+}
+
+export const NO_FAULTS: Faults = { issues: [], otherwise: '', values: undefined }
+
+/** A moment is one field of the contract and two of the form. */
+const fieldOf = (path: Path): FieldPath =>
+  path === 'scheduling.date' || path === 'scheduling.time' ? 'scheduling.send_at' : path
+
+export function faultOf({ issues, values }: Faults, path: FieldPath): Fault | undefined {
+  const own = issues.filter((issue) => issue.path === path)
+  if (own.length === 0) return undefined
+  return {
+    own: values ? describeValue(path, values) : '',
+    message: own.map(({ message }) => message).join(' '),
+  }
+}
+
+/** What the form itself knows of a field that the contract refused. */
+function describeValue(path: FieldPath, values: Values): string {
+  if (path === 'scheduling.send_at')
+    return missingOf(values['scheduling.date'], values['scheduling.time'])
+  return values[path].trim() === '' ? 'Still empty.' : ''
+}
+
+/** The faults without those of values that have changed: the next try shows whether they are right. */
+export function forgive(faults: Faults, paths: readonly Path[]): Faults {
+  const changed = new Set<string>(paths.map(fieldOf))
+  const issues = faults.issues.filter(({ path }) => !changed.has(path))
+  return issues.length === faults.issues.length ? faults : { ...faults, issues }
+}
+
+export function FaultSummary({
+  faults: { issues, otherwise, values },
+  box,
+}: {
+  readonly faults: Faults
+  readonly box: RefObject<HTMLDivElement | null>
+}) {
+  const names = [...FIELDS.values()]
+    .filter(({ path }) => issues.some((issue) => issue.path === path))
+    .map((field) => wordsOf(field, values?.type ?? 'email').label)
+  const others = issues.filter(({ path }) => !FIELDS.has(path))
+  return (
+    <div ref={box} class="faults" tabIndex={-1} role="alert" data-test="faults">
+      {names.length > 0 && (
+        <>
+          <p>
+            {counted(names.length, 'field')} {names.length === 1 ? 'needs' : 'need'} another look.
+            Nothing was created.
+          </p>
+          <p class="which">{names.join(' · ')}</p>
+        </>
+      )}
+      {others.map(({ path, message }) => (
+        <p>{path ? `${path}: ${message}` : message}</p>
+      ))}
+      {otherwise && <p>{otherwise}</p>}
+    </div>
+  )
+}

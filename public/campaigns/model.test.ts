@@ -1,0 +1,175 @@
+import { expect, test } from 'vitest'
+import {
+  describeIncomplete,
+  isPast,
+  kindOfName,
+  linkOf,
+  missingOf,
+  namesakes,
+  namesOf,
+  type Place,
+  percent,
+  readPlace,
+  shorten,
+  showDay,
+  showMoment,
+  slugOf,
+  startValues,
+  toCampaign,
+  writePlace,
+} from './model.ts'
+
+test.each([
+  ['', { view: 'list', search: '', type: '', page: 1 }],
+  ['?search=mug&type=email&page=3', { view: 'list', search: 'mug', type: 'email', page: 3 }],
+  ['?type=fax&page=-1', { view: 'list', search: '', type: '', page: 1 }],
+  ['?page=1e9', { view: 'list', search: '', type: '', page: 1 }],
+  ['?new=', { view: 'new' }],
+  ['?id=a%2Fb&new=', { view: 'campaign', id: 'a/b' }],
+])('the address %s leads to its place', (query, place) => {
+  expect(readPlace(query)).toEqual(place)
+})
+
+test.each<Place>([
+  { view: 'list', search: 'a&b=c', type: 'sms', page: 2 },
+  { view: 'list', search: '', type: '', page: 1 },
+  { view: 'new' },
+  { view: 'campaign', id: 'a b/c?d' },
+])('a place is read as it was written: %j', (place) => {
+  const query = writePlace('demo & co', place)
+  expect(readPlace(query)).toEqual(place)
+  expect(new URLSearchParams(query).get('customer')).toBe('demo & co')
+})
+
+test('a link carries the utm values, in place of those that are there', () => {
+  const tracking = { utm_campaign: 'a&b', utm_medium: 'email', utm_source: 'ă' }
+  const url = new URL(linkOf('https://shop.example/mugs?x=1&utm_source=old', tracking))
+  expect(Object.fromEntries(url.searchParams)).toEqual({ x: '1', ...tracking })
+})
+
+test.each([
+  ['Autumn mugs, now!', 'autumn-mugs-now'],
+  ['  Ceaiuri și căni  ', 'ceaiuri-si-cani'],
+  ['秋のマグ', '秋のマグ'],
+  ['!!!', ''],
+])('%s as a utm value', (name, slug) => {
+  expect(slugOf(name)).toBe(slug)
+})
+
+test('a new form is for tomorrow, also at the end of a year', () => {
+  const values = startValues(new Date(2026, 11, 31, 23, 59))
+  expect(values).toMatchObject({ 'scheduling.date': '2027-01-01', 'scheduling.time': '09:00' })
+})
+
+test('the form’s values become what create takes', () => {
+  const campaign = toCampaign({
+    ...startValues(new Date(2026, 10, 27)),
+    'subject.name': ' Mugs ',
+    'audience.smart_sending': 'false',
+    'scheduling.use_optimal_time': '1',
+    'content.html': ' <p> ',
+  })
+  expect(campaign).toMatchObject({
+    type: 'email',
+    subject: { name: 'Mugs', subject_line: '' },
+    audience: { audience_type: 'all', smart_sending: false },
+    content: { html: ' <p> ' },
+    scheduling: { send_at: '2026-11-28 09:00', use_optimal_time: 1, optimize_for: 'opening' },
+  })
+})
+
+test.each([
+  ['', '09:00', '09:00'],
+  ['2026-11-28', '', '2026-11-28'],
+  ['', '', ''],
+])('a moment that is half given is sent as it is: %s %s', (date, time, sendAt) => {
+  const values = { 'scheduling.date': date, 'scheduling.time': time }
+  expect(toCampaign(values).scheduling.send_at).toBe(sendAt)
+})
+
+test('replies go where the letter comes from, unless another address is given', () => {
+  const sender = (reply_to: string) =>
+    toCampaign({ 'sender.sender': ' a@b ', 'sender.reply_to': reply_to }).sender.reply_to
+  expect(sender('')).toBe('a@b')
+  expect(sender(' ')).toBe('a@b')
+  expect(sender('c@d')).toBe('c@d')
+})
+
+test.each([
+  ['', '', 'The day and the time are missing.'],
+  ['', '09:00', 'The day is missing.'],
+  ['2026-11-28', '', 'The time is missing.'],
+  ['2026-11-28', '09:00', ''],
+])('which part of the moment %j %j is missing', (date, time, missing) => {
+  expect(missingOf(date, time)).toBe(missing)
+})
+
+test('a moment is past by the clock of the operator', () => {
+  const now = new Date(2026, 10, 28, 9, 30)
+  expect(isPast('2026-11-28', '09:29', now)).toBe(true)
+  expect(isPast('2026-11-28', '09:31', now)).toBe(false)
+  expect(isPast('', '09:29', now)).toBe(false)
+})
+
+test('campaigns with the same three utm values are named, others are not', () => {
+  const head = (id: string, utm_source: string) => ({
+    id,
+    subject: { name: `Letter ${id}` },
+    tracking: { utm_campaign: 'a', utm_medium: 'b', utm_source },
+  })
+  const [three, two, one] = [head('3', 'c'), head('2', 'C'), head('1', 'c')]
+  const heads = [three, two, one]
+  expect(namesakes(heads, three.tracking, '3')).toEqual(['Letter 1'])
+  expect(namesakes(heads, three.tracking)).toEqual(['Letter 3', 'Letter 1'])
+  expect(namesakes(heads, two.tracking, '2')).toEqual([])
+})
+
+test('events stand by how many, also those whose names are numbers', () => {
+  const events = JSON.parse('{"view_page": 9, "add": 2, "2026": 2, "7": 1, "b": 9}')
+  expect(namesOf(events).map(([name]) => name)).toEqual(['b', 'view_page', '2026', 'add', '7'])
+})
+
+test.each([
+  ['abcdefgh', 8, 'abcdefgh'],
+  ['abcdefghi', 8, 'abc…fghi'],
+  ['🍂🍂🍂🍂🍂', 4, '🍂…🍂🍂'],
+])('%s in %i characters', (text, most, short) => {
+  expect(shorten(text, most)).toBe(short)
+})
+
+test('a search is as long as an address can carry', () => {
+  expect(readPlace(`?search=${'z'.repeat(20_000)}`)).toMatchObject({ search: 'z'.repeat(200) })
+})
+
+test('an event has the kind of its name, prefix or not', () => {
+  expect(kindOfName('add_to_cart')).toBe('addToCart')
+  expect(kindOfName('de_remove_from_cart')).toBe('removeFromCart')
+  expect(kindOfName('readd_to_carts')).toBe('sendCustom')
+  expect(kindOfName('constructor')).toBe('sendCustom')
+})
+
+test('days as people read them', () => {
+  expect(showMoment('2026-11-03 09:00')).toBe('3 Nov 2026, 09:00')
+  expect(showMoment('2026-11-03')).toBe('3 Nov 2026')
+  expect(showMoment('soon')).toBe('soon')
+  expect(showDay('2026-01-30')).toBe('30 Jan')
+})
+
+test.each([
+  [0, 0, '–'],
+  [0, 9, '0 %'],
+  [1, 1000, '<1 %'],
+  [999, 1000, '99 %'],
+  [1, 3, '33 %'],
+  [3, 3, '100 %'],
+])('%i of %i as a share', (part, whole, shown) => {
+  expect(percent(part, whole)).toBe(shown)
+})
+
+test('a report that lacks events names the days', () => {
+  expect(describeIncomplete({})).toBe('')
+  expect(describeIncomplete({ incomplete_days: [] })).toBe('')
+  expect(describeIncomplete({ incomplete_days: ['2026-11-02', '2026-12-31'] })).toMatch(
+    /not counted.*: 2 Nov 2026; 31 Dec 2026\.$/,
+  )
+})

@@ -1,0 +1,377 @@
+/** A campaign: its link, its report as pictures, and what was sent. The report is read again while it is open. */
+import type { ComponentChildren } from 'preact'
+import type { CampaignRecord, EmailReport, ReportDay } from '../../src/contract/answers.ts'
+import { CopyButton } from '../operator/copyButton.tsx'
+import { number } from '../operator/numbers.ts'
+import type { Customer } from '../operator/operator.ts'
+import { Sign } from '../operator/signs.tsx'
+import { createVisibleTimer } from '../operator/visibleTimer.ts'
+import { Channel } from './channel.tsx'
+import { describeRefusal, loadCampaign, loadNewest, loadReport, type Refused } from './data.ts'
+import { wordOf } from './fields.ts'
+import { Funnel } from './funnel.tsx'
+import {
+  describeIncomplete,
+  LIST,
+  linkOf,
+  namesakes,
+  percent,
+  quoteNames,
+  showMoment,
+} from './model.ts'
+import { Names } from './names.tsx'
+import type { CampaignsPage } from './page.ts'
+import { Preview } from './preview.tsx'
+import { type Shop, shopOf } from './shop.ts'
+import { DayTable, Legend, Timeline } from './timeline.tsx'
+
+/** The report is read this often while the page is visible. */
+const READ_EVERY_MS = 2000
+const RETRY_MS = 4000
+
+export function createReport(page: CampaignsPage) {
+  let customer: Customer | undefined
+  let id = ''
+  let campaign: CampaignRecord | undefined
+  let report: EmailReport | undefined
+  /** Other campaigns with the same utm values. */
+  let others: readonly string[] = []
+  let isGone = false
+  let trouble = ''
+  const timer = createVisibleTimer()
+  /** Each visit has a number: an answer to an earlier one is dropped. */
+  let visit = 0
+  /** The visit whose report is being asked for; 0 for none. */
+  let asking = 0
+
+  function show(watched: Customer, wanted: string) {
+    customer = watched
+    id = wanted
+    campaign = undefined
+    report = undefined
+    others = []
+    isGone = false
+    trouble = ''
+    begin(watched, ++visit)
+    return () => {
+      visit++
+      timer.stop()
+    }
+  }
+
+  async function begin(watched: Customer, mine: number) {
+    const answer = await loadCampaign(watched.customerId, id)
+    if (mine !== visit || page.ends(answer.status, watched)) return
+    if (!answer.ok) return fail(answer, () => begin(watched, mine))
+    trouble = ''
+    campaign = answer.body
+    page.draw()
+    findOthers(watched, campaign, mine)
+    if (campaign.type === 'email') readReport(watched)
+  }
+
+  /** Asks for the report, and comes back to it. */
+  async function readReport(watched: Customer) {
+    if (asking === visit) return
+    timer.stop()
+    const mine = visit
+    asking = mine
+    const answer = await loadReport(watched.customerId, id)
+    if (asking === mine) asking = 0
+    if (mine !== visit || page.ends(answer.status, watched)) return
+    if (!answer.ok) return fail(answer, () => readReport(watched))
+    trouble = ''
+    report = answer.body
+    page.setState('connected')
+    page.draw()
+    timer.set(() => readReport(watched), READ_EVERY_MS)
+  }
+
+  function fail(answer: Refused, again: () => void) {
+    isGone = answer.status === 404
+    trouble = answer.status === 0 ? '' : describeRefusal(answer)
+    if (isGone)
+      trouble = 'This customer has no campaign at this address. It may be another customer’s.'
+    else timer.set(again, RETRY_MS)
+    page.setState(answer.status === 0 ? 'unreachable' : '')
+    page.draw()
+  }
+
+  /** Visits by the link of another campaign with the same values are in this one's report. */
+  async function findOthers(watched: Customer, { tracking }: CampaignRecord, mine: number) {
+    const answer = await loadNewest(watched.customerId)
+    if (mine !== visit || !answer.ok) return
+    others = namesakes(answer.body.data, tracking, id)
+    page.draw()
+  }
+
+  function View() {
+    const isEmpty = report?.visitors === 0
+    const filled = isEmpty ? undefined : report
+    const shop = customer && shopOf(customer)
+    return (
+      <>
+        <div class="head">
+          <a class="back" href={page.href(LIST)} data-place data-test="back">
+            <Sign name="back" />
+            Campaigns
+          </a>
+          <h2 tabIndex={-1} data-test="campaign-name">
+            {campaign?.subject.name ?? (isGone ? 'No such campaign' : '…')}
+          </h2>
+          <p class="facts">
+            {campaign && <Channel type={campaign.type} />}
+            {campaign && (
+              <span>
+                {campaign.status} for {showMoment(campaign.scheduling.send_at)}
+              </span>
+            )}
+          </p>
+        </div>
+        <p class="trouble" role="alert" hidden={!trouble} data-test="trouble">
+          {trouble}
+        </p>
+        {campaign && shop && <LinkBox campaign={campaign} shop={shop} others={others} />}
+        <p class="hint" hidden={!report || !describeIncomplete(report)} data-test="incomplete">
+          {report && describeIncomplete(report)}
+        </p>
+        {isEmpty && <FirstSteps isDemo={shop?.isDemo === true} />}
+        {campaign && campaign.type !== 'email' && <NoReport type={campaign.type} />}
+        <div class="report" hidden={!filled} data-test="report">
+          {filled && <Report key={visit} {...filled} />}
+        </div>
+        {campaign && <Sent campaign={campaign} />}
+      </>
+    )
+  }
+
+  return { View, show }
+}
+
+/** The address that makes a visit the campaign's. */
+function LinkBox({
+  campaign: { tracking, type },
+  shop,
+  others,
+}: {
+  readonly campaign: CampaignRecord
+  readonly shop: Shop
+  readonly others: readonly string[]
+}) {
+  const href = linkOf(shop.href, tracking)
+  return (
+    <div class="card linkbox">
+      <div class="address">
+        <span class="hint">The link for its readers</span>
+        <code data-test="link">{href}</code>
+        {!shop.isKnown && (
+          <span class="hint">Put your shop’s address in front of the question mark.</span>
+        )}
+        {others.length > 0 && (
+          <span class="hint" data-test="namesakes">
+            Also the values of {quoteNames(others)}: visits can not be told apart.
+          </span>
+        )}
+      </div>
+      <div class="row">
+        <CopyButton text={href} label="Copy link" test="copy-link" />
+        {shop.isDemo && type === 'email' && (
+          <a class="button primary" href={href} target="shoptrail-shop" data-test="open-shop">
+            <Sign name="shop" />
+            Open the demo shop from this campaign
+          </a>
+        )}
+      </div>
+    </div>
+  )
+}
+
+function FirstSteps({ isDemo }: { readonly isDemo: boolean }) {
+  return (
+    <div class="card first" data-test="report-empty">
+      <div class="waiting" aria-hidden="true">
+        <i />
+        <i />
+        <i />
+      </div>
+      <h3>Waiting for the first visit</h3>
+      <ol>
+        <li>
+          {isDemo
+            ? 'Open the demo shop from this campaign, with the button above.'
+            : 'Open the link above, or put it into the letter.'}
+        </li>
+        <li>Look at a product, put it into the cart, go to checkout.</li>
+        <li>
+          Come back: the report fills by itself. A device belongs to the campaign for 7 days, until
+          it comes by another one’s link.
+        </li>
+      </ol>
+    </div>
+  )
+}
+
+function NoReport({ type }: { readonly type: string }) {
+  return (
+    <div class="card first" data-test="no-report">
+      <h3>
+        Reports are of <span class="unbroken">e-mail</span> campaigns
+      </h3>
+      <p>
+        This one is sent as {type === 'sms' ? 'SMS' : 'push'}. Its link works all the same: visits
+        by it are in the live view, with their utm values.
+      </p>
+    </div>
+  )
+}
+
+function Report(report: EmailReport) {
+  const { days, events } = report
+  return (
+    <>
+      <Figures {...report} />
+      <Panel name="Funnel" under={<p class="hint">How far the visitors came</p>}>
+        <Funnel report={report} />
+      </Panel>
+      <Panel name="Events by name" under={<p class="hint">What their devices reported</p>}>
+        <Names events={events} />
+      </Panel>
+      <Panel name="Day by day" under={<Legend />}>
+        <Timeline days={days} />
+        <details>
+          <summary>As a table</summary>
+          <div class="scroll">
+            <DayTable days={days} />
+          </div>
+        </details>
+      </Panel>
+      <p class="hint bots">Visits by programs, such as crawlers and monitors, are counted too.</p>
+    </>
+  )
+}
+
+function Figures({ visitors, identified, days }: EmailReport) {
+  const sum = (field: Exclude<keyof ReportDay, 'date'>) =>
+    days.reduce((all, day) => all + day[field], 0)
+  const share = percent(identified, visitors)
+  return (
+    <dl class="card figures" aria-label="Totals">
+      <Figure
+        name="Visitors"
+        value={visitors}
+        under="devices that came by the link"
+        test="visitors"
+      />
+      <Figure
+        name="Identified"
+        value={identified}
+        under={`${share} of them by e-mail`}
+        test="identified"
+      />
+      <Figure
+        name="Added to cart"
+        value={sum('add_to_cart')}
+        under="times, all days together"
+        test="carts"
+      />
+      <Figure
+        name="Checkouts"
+        value={sum('initiate_checkout')}
+        under="times, all days together"
+        test="checkouts"
+      />
+    </dl>
+  )
+}
+
+function Figure({
+  name,
+  value,
+  under,
+  test,
+}: {
+  readonly name: string
+  readonly value: number
+  readonly under: string
+  readonly test: string
+}) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>
+        <b data-test={test}>{number(value)}</b>
+        <small>{under}</small>
+      </dd>
+    </div>
+  )
+}
+
+function Panel({
+  name,
+  under,
+  children,
+}: {
+  readonly name: string
+  readonly under: ComponentChildren
+  readonly children: ComponentChildren
+}) {
+  return (
+    <section class="card" aria-label={name}>
+      <div class="caption">
+        <h3>{name}</h3>
+        {under}
+      </div>
+      {children}
+    </section>
+  )
+}
+
+/** The campaign as it was created. */
+function Sent({ campaign }: { readonly campaign: CampaignRecord }) {
+  const { id, mode, sender, audience, subject, content, scheduling } = campaign
+  const audienceType = wordOf('audience.audience_type', audience.audience_type)
+  const rows: readonly (readonly [string, ComponentChildren])[] = [
+    ['From', `${sender.name} <${sender.sender}>`],
+    ['Replies to', sender.reply_to],
+    ['Subject line', subject.subject_line],
+    ['Preview text', subject.preview_text],
+    ['Mode', wordOf('mode', mode)],
+    ['Audience', audienceType + (audience.smart_sending ? ', but who had a message just now' : '')],
+    [
+      'Send at',
+      showMoment(scheduling.send_at) +
+        (scheduling.use_optimal_time ? ', each at their best hour' : ''),
+    ],
+    ['Optimised for', wordOf('scheduling.optimize_for', scheduling.optimize_for)],
+    ['id', <code data-test="campaign-id">{id}</code>],
+  ]
+  return (
+    <details class="card whole">
+      <summary>
+        <h3>What it says</h3>
+      </summary>
+      <div class="letter">
+        <dl class="sent">
+          {rows.map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
+        </dl>
+        <Preview
+          html={content.html}
+          title="The campaign’s HTML"
+          height={estimateHeight(content.html)}
+        />
+      </div>
+    </details>
+  )
+}
+
+/** About the height of a letter, px: its frame can not be measured. A taller letter scrolls. */
+function estimateHeight(html: string): number {
+  const blocks = html.match(/<(?:p|h\d|li|tr|div|img|br)\b/gi)?.length ?? 0
+  const lines = html.replace(/<[^<>]*>/g, '').trim().length / 50
+  return Math.round(Math.min(420, Math.max(110, 60 + 40 * blocks + 24 * lines)))
+}

@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest'
+import { funnelOf, labelled, scaleOf, spreadDays } from './scale.ts'
+
+test.each([
+  [0, [0, 1]],
+  [1, [0, 1]],
+  [3, [0, 1, 2, 3]],
+  [4, [0, 2, 4]],
+  [7, [0, 5, 10]],
+  [30, [0, 10, 20, 30]],
+  [31, [0, 20, 40]],
+  [1234, [0, 500, 1000, 1500]],
+])('a scale for counts up to %i', (most, ticks) => {
+  expect(scaleOf(most)).toEqual({ top: ticks.at(-1), ticks })
+})
+
+test('every scale begins at zero, is whole, evenly stepped, and holds its count', () => {
+  for (let most = 0; most < 5000; most++) {
+    const { top, ticks } = scaleOf(most)
+    expect(top).toBeGreaterThanOrEqual(Math.max(1, most))
+    expect(ticks.length).toBeLessThanOrEqual(4)
+    ticks.forEach((tick, index) => {
+      expect(tick).toBe(index * (ticks[1] ?? 0))
+      expect(Number.isInteger(tick)).toBe(true)
+    })
+  }
+})
+
+const day = (date: string) => ({ date, visitors: 1, add_to_cart: 2, initiate_checkout: 3 })
+
+test('one day is shown at the end of a week of nothing, also over a change of month', () => {
+  const days = spreadDays([day('2026-03-02')])
+  expect(days.map(({ date }) => date)).toEqual([
+    '2026-02-24',
+    '2026-02-25',
+    '2026-02-26',
+    '2026-02-27',
+    '2026-02-28',
+    '2026-03-01',
+    '2026-03-02',
+  ])
+  expect(days[0]).toMatchObject({ visitors: 0, add_to_cart: 0, initiate_checkout: 0 })
+  expect(days[6]).toEqual(day('2026-03-02'))
+})
+
+test('a week or more is shown as it is, and none is none', () => {
+  const week = Array.from({ length: 7 }, (_, index) => day(`2026-03-0${index + 1}`))
+  expect(spreadDays(week)).toEqual(week)
+  expect(spreadDays([])).toEqual([])
+})
+
+test('the last day has a label, and none stand in each other', () => {
+  expect(labelled(7, 100, 56)).toEqual([0, 1, 2, 3, 4, 5, 6])
+  expect(labelled(7, 20, 56)).toEqual([0, 3, 6])
+  expect(labelled(8, 20, 56)).toEqual([1, 4, 7])
+})
+
+test('the funnel begins with the visitors', () => {
+  const funnel = { view_product: 3, add_to_cart: 2, initiate_checkout: 1 }
+  expect(funnelOf({ visitors: 4, funnel }).map(({ count }) => count)).toEqual([4, 3, 2, 1])
+})

@@ -1,0 +1,12 @@
+import type { Customer } from '../operator/operator.ts'
+
+/** Stands for a shop's address that the gateway does not know. */
+const UNKNOWN = 'https://your-shop.example/'
+
+/** A customer's shop, as far as the gateway knows it. */
+export type Shop = { readonly href: string; readonly isKnown: boolean; readonly isDemo: boolean }
+
+export function shopOf({ demo, origin }: Pick<Customer, 'demo' | 'origin'>): Shop {
+  if (demo) return { href: `${location.origin}/shop/`, isKnown: true, isDemo: true }
+  return { href: origin ? `${origin}/` : UNKNOWN, isKnown: origin !== null, isDemo: false }
+}

@@ -1,0 +1,108 @@
+/** The stream of a customer's events from the gateway. */
+import type { EndReason, PageState } from '../operator/operator.ts'
+import { loadCustomers } from '../operator/session.ts'
+import type { LiveEvent } from './model.ts'
+
+const RETRY_MS = [1000, 2000, 5000, 10_000]
+
+export type FeedListeners = {
+  /** @param length Of its JSON, UTF-16 units. */
+  readonly onEvent: (event: LiveEvent, length: number) => void
+  readonly onState: (state: PageState) => void
+  /** The operator may not see the customer any more; the stream is closed. Called once. */
+  readonly onEnd: (reason: EndReason) => void
+}
+
+/**
+ * Opens the stream of a customer and keeps it open. After a broken connection the browser reconnects by itself; after a
+ * refusal we ask for the reason and for the customers that this operator may see.
+ *
+ * @returns Closes it.
+ */
+export function startFeed(
+  customerId: string,
+  { onEvent, onState, onEnd }: FeedListeners,
+): () => void {
+  const address = `/live/events?customer=${encodeURIComponent(customerId)}`
+  let source: EventSource
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let failures = 0
+  let stopped = false
+
+  function open() {
+    source = new EventSource(address)
+    source.onopen = () => {
+      failures = 0
+      onState('connected')
+    }
+    source.addEventListener('event', ({ data }: MessageEvent<string>) => {
+      const event = parse(data)
+      if (event) onEvent(event, data.length)
+    })
+    source.addEventListener('end', ({ data }: MessageEvent<string>) => {
+      stop()
+      onEnd(readReason(data))
+    })
+    source.onerror = () => {
+      // CONNECTING: the browser tries by itself. CLOSED: it has given up, so we try.
+      if (source.readyState === EventSource.CLOSED) again()
+      else onState('reconnecting')
+    }
+  }
+  async function again() {
+    const state = await findRefusal(address)
+    if (stopped) return
+    onState(state)
+    clearTimeout(timer)
+    const wait = RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]
+    timer = setTimeout(async () => {
+      const reason = await findEnd().catch(() => undefined)
+      if (stopped) return
+      if (!reason) return open()
+      stop()
+      onEnd(reason)
+    }, wait)
+  }
+  async function findEnd(): Promise<EndReason | undefined> {
+    const answer = await loadCustomers()
+    if (!answer) return 'signed_out'
+    return answer.customers.some((one) => one.customerId === customerId) ? undefined : 'refused'
+  }
+  function stop() {
+    stopped = true
+    clearTimeout(timer)
+    source.close()
+  }
+
+  onState('connecting')
+  open()
+  return stop
+}
+
+/** undefined where the gateway's line is no JSON; the stream goes on. */
+function parse(data: string): LiveEvent | undefined {
+  try {
+    return JSON.parse(data)
+  } catch {
+    return undefined
+  }
+}
+
+/** Why the gateway does not open a stream, as a state: HEAD answers what GET would. */
+async function findRefusal(address: string): Promise<PageState> {
+  const answer = await fetch(address, { method: 'HEAD' }).catch(() => undefined)
+  // The errors of a proxy are pages, not JSON.
+  const isOurs = answer?.headers.get('content-type')?.startsWith('application/json')
+  if (isOurs && answer?.status === 429) return 'shop-full'
+  if (isOurs && answer?.status === 503) return 'full'
+  return 'reconnecting'
+}
+
+/** Why the gateway ended the stream: `{"reason"}`. */
+function readReason(data: string): EndReason {
+  try {
+    return JSON.parse(data).reason
+  } catch {
+    return 'refused'
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * The kinds of events in the live view. A kind is the operation; a page event under a name other than `view_homepage`
+ * (an automatic `view_page`, `view_category`) is the kind `page`.
+ */
+
+/** Kinds in the order in which they are listed, with their names. */
+export const KINDS = new Map([
+  ['page', 'Page view'],
+  ['viewHomepage', 'Homepage'],
+  ['viewProduct', 'Product view'],
+  ['search', 'Search'],
+  ['addToWishlist', 'Wishlist, added'],
+  ['removeFromWishlist', 'Wishlist, removed'],
+  ['addToCart', 'Cart, added'],
+  ['removeFromCart', 'Cart, removed'],
+  ['initiateCheckout', 'Checkout'],
+  ['setEmail', 'E-mail known'],
+  ['sendCustom', 'Custom'],
+  ['sendCustomApi', 'Custom, by API'],
+] as const)
+
+type MapKey<M> = M extends Map<infer Key, unknown> ? Key : never
+export type Kind = MapKey<typeof KINDS>
+
+/** The three steps of the funnel, each with the kind that counts for it. */
+export const FUNNEL = [
+  { kind: 'viewProduct', name: 'Product view' },
+  { kind: 'addToCart', name: 'Cart' },
+  { kind: 'initiateCheckout', name: 'Checkout' },
+] as const satisfies readonly { readonly kind: Kind; readonly name: string }[]
+
+/** The payload of an event, which strangers write: whatever JSON holds. */
+export type Payload = Readonly<Record<string, unknown>>
+
+export function kindOf(event: { readonly operation: string; readonly event: string }): Kind {
+  const { operation } = event
+  if (operation === 'viewHomepage' && !String(event.event).endsWith('view_homepage')) return 'page'
+  return isKind(operation) ? operation : 'sendCustom'
+}
+
+const isKind = (operation: string): operation is Kind => KINDS.has(operation as Kind)
+
+/** Texts in a row of the list are shown up to this length, characters: no window has room for more. */
+export const MAX_SHOWN = 300
+
+/** A text as a row shows it. */
+export function cut(text: string): string {
+  if (text.length <= MAX_SHOWN) return text
+  // Some characters are two units.
+  const characters = [...text.slice(0, 2 * MAX_SHOWN)]
+  return characters.length <= MAX_SHOWN && text.length <= 2 * MAX_SHOWN
+    ? text
+    : `${characters.slice(0, MAX_SHOWN).join('')}…`
+}
+
+/** The subject of an event in a few characters: product, search term, e-mail or name. */
+export function subjectOf(record: { readonly event: string; readonly payload: Payload }): {
+  readonly main: string
+  readonly more: string
+} {
+  const { main, more } = subject(record)
+  return { main: cut(String(main)), more: cut(String(more)) }
+}
+
+function subject({ event, payload }: { readonly event: string; readonly payload: Payload }) {
+  if (payload.variation) {
+    const { sku } = payload.variation as Payload
+    return { main: `#${payload.product_id}`, more: `× ${payload.quantity}  ${sku}` }
+  }
+  if (payload.search_term !== undefined) return { main: `“${payload.search_term}”`, more: '' }
+  if (payload.email_address !== undefined)
+    return {
+      main: payload.email_address,
+      more: [payload.firstname, payload.lastname].filter(Boolean).join(' '),
+    }
+  if (payload.email !== undefined) return { main: event, more: payload.email }
+  if (payload.product_id !== undefined) return { main: `#${payload.product_id}`, more: '' }
+  return { main: '', more: event }
+}
+
+/**
+ * The page's path, query and fragment, without its host, which is not parsed: that takes the square of its length. A
+ * text that is not an address is shown as it is.
+ */
+export function pathOf({ payload }: { readonly payload: Payload }): string {
+  const url = String(payload.url ?? '')
+  const [, path] = /^https?:\/\/[^/?#]*(.*)/is.exec(url) ?? []
+  if (path === undefined) return cut(url)
+  return cut(path.startsWith('/') ? path : `/${path}`)
+}
+
+/** The first eight characters, by which the eye tells devices apart. */
+export const shortDid = (did: string): string => did.slice(0, 8)

@@ -1,0 +1,375 @@
+/**
+ * The live view: events as they arrive, their totals, and each one whole. The state is here; `draw` puts it on the
+ * page, for arriving events at most once a frame.
+ */
+import { createRef, render } from 'preact'
+import { Frame } from '../operator/frame.tsx'
+import { nameOf } from '../operator/numbers.ts'
+import { type Customer, createOperator, type PageState } from '../operator/operator.ts'
+import { Sign } from '../operator/signs.tsx'
+import { startFeed } from './feed.ts'
+import { FirstSteps, TagDialog, writeTag } from './firstSteps.tsx'
+import { Inspector } from './inspector.tsx'
+import { shortDid } from './kinds.ts'
+import { createLast } from './last.ts'
+import {
+  createModel,
+  type Filter,
+  type LiveEvent,
+  MAX_EVENTS,
+  MAX_LENGTH,
+  MAX_ROWS,
+  passes,
+  type Shown,
+} from './model.ts'
+import { Stream } from './stream.tsx'
+import { BARS, Summary } from './summary.tsx'
+
+/** Why there is no stream, where the gateway has no room for one more. */
+const NO_ROOM: Partial<Record<PageState, string>> = {
+  'shop-full':
+    'Too many live views of this shop are open. Close one of them, in another tab or on another computer: this page goes on as soon as there is room.',
+  full: 'Too many live views are open on this gateway. This page goes on as soon as there is room.',
+}
+/** New events are announced to screen readers together, at most this often. */
+const ANNOUNCE_EVERY_MS = 15_000
+/** After this time without an event the first steps are shown. */
+const EMPTY_AFTER_MS = 700
+/** Rows of the first burst do not flash: they are history. */
+const HISTORY_MS = 1000
+/** More rows at once do not flash. */
+const MAX_FLASHING = 30
+/** A hidden page has no frames, and is drawn this often. */
+const HIDDEN_DRAW_MS = 500
+
+const NO_FILTER: Filter = { kinds: new Set(), did: '', words: '' }
+
+const root = document.querySelector('#page') as HTMLElement
+const stream = createRef<Stream>()
+const dialog = createRef<HTMLDialogElement>()
+const isPhone = matchMedia('(max-width: 860px)').matches
+
+const model = createModel()
+const operator = createOperator({
+  title: 'live view',
+  draw,
+  onWatch: watch,
+  onLeave: () => stopFeed(),
+})
+let stopFeed = () => {}
+/** What the typed words look for is in `filter`: in lower case, without space around it. */
+let typed = ''
+let filter = NO_FILTER
+/** The rows that are shown, newest first. */
+let records: readonly Shown[] = []
+let version = 0
+let fresh = new WeakSet<Shown>()
+let chosen: Shown | undefined
+let trackingKey = ''
+let isDemo = false
+let noRoom = ''
+/** Until the first draw of a customer nobody is told that there are no events. */
+let isSettled = false
+/** Received and not yet drawn, oldest first. While paused they wait here. */
+const waiting = createLast<LiveEvent>(MAX_EVENTS, MAX_LENGTH)
+/** Of those that waited in a pause, how many had no room. */
+let lost = 0
+let isPaused = false
+let isPlanned = false
+let historyUntil = 0
+let minute = model.lastMinute(BARS)
+let unannounced = 0
+let announcement = { text: '', id: 0 }
+
+setInterval(() => {
+  if (isPaused) return
+  minute = model.lastMinute(BARS)
+  draw()
+}, 1000)
+setInterval(announce, ANNOUNCE_EVERY_MS)
+draw()
+operator.start()
+
+/* The customer */
+
+function watch(customer: Customer, serverNow: number) {
+  const { customerId } = customer
+  stopFeed()
+  model.setServerClock(serverNow)
+  model.reset()
+  waiting.clear()
+  lost = 0
+  isPaused = false
+  chosen = undefined
+  trackingKey = customer.trackingKey
+  isDemo = customer.demo
+  resetFilters()
+  historyUntil = Date.now() + HISTORY_MS
+  isSettled = false
+  setTimeout(update, EMPTY_AFTER_MS)
+  stopFeed = startFeed(customerId, {
+    onEvent: receive,
+    onState: showFeedState,
+    onEnd: (reason) => {
+      dialog.current?.close()
+      operator.showEnd(customer, reason)
+    },
+  })
+}
+
+/** The dialog, with the key as it is now: it may have changed since the customers were asked for. */
+async function showTag() {
+  dialog.current?.showModal()
+  const asked = operator.view.watched
+  const one = await operator.reload()
+  if (!one || one.customerId !== asked?.customerId) return
+  if (operator.view.watched?.customerId !== one.customerId) return
+  trackingKey = one.trackingKey
+  draw()
+}
+
+function showFeedState(state: PageState) {
+  noRoom = NO_ROOM[state] ?? ''
+  isSettled ||= noRoom !== ''
+  operator.setState(state)
+  draw()
+}
+
+/* Arriving events */
+
+function receive(event: LiveEvent, length: number) {
+  lost += waiting.add(event, length)
+  unannounced++
+  plan()
+}
+
+function plan() {
+  if (isPlanned) return
+  isPlanned = true
+  if (document.hidden) setTimeout(update, HIDDEN_DRAW_MS)
+  else requestAnimationFrame(update)
+}
+
+/** Shows what waits; in a pause only how many events that are. */
+function update() {
+  isPlanned = false
+  if (!isPaused) showWaiting()
+  draw()
+}
+
+function showWaiting() {
+  const added = takeWaiting().filter((record) => passes(record, filter))
+  if (added.length > 0) {
+    if (Date.now() > historyUntil && added.length < MAX_FLASHING)
+      for (const record of added) fresh.add(record)
+    records = [...added.reverse(), ...records].slice(0, MAX_ROWS)
+  }
+  lost = 0
+  isSettled = true
+  minute = model.lastMinute(BARS)
+}
+
+/** Counts what waits; answers the records of those that are new. */
+function takeWaiting(): Shown[] {
+  const added = waiting.all().flatMap(({ thing, length }) => model.add(thing, length) ?? [])
+  waiting.clear()
+  return added
+}
+
+function announce() {
+  if (unannounced > 0 && !isPaused && operator.view.isViewShown) {
+    const text = `${unannounced} new ${nameOf(unannounced, 'event')}`
+    announcement = { text, id: announcement.id + 1 }
+    draw()
+  }
+  unannounced = 0
+}
+
+/* The operator's actions */
+
+function setFilter(next: Filter) {
+  filter = next
+  records = model.find(filter)
+  version++
+  fresh = new WeakSet()
+  draw()
+}
+
+function resetFilters() {
+  typed = ''
+  setFilter(NO_FILTER)
+}
+
+function toggleKind(kind: string) {
+  const kinds = new Set(filter.kinds)
+  if (!kinds.delete(kind)) kinds.add(kind)
+  setFilter({ ...filter, kinds })
+}
+
+const toggleDevice = (did: string) => setFilter({ ...filter, did: filter.did === did ? '' : did })
+
+function choose(id: string) {
+  if (id === chosen?.id) return closeInspector()
+  const record = model.get(id)
+  if (!record) return
+  chosen = record
+  draw()
+}
+
+function closeInspector() {
+  if (!chosen) return
+  const { id } = chosen
+  chosen = undefined
+  draw()
+  stream.current?.focus(id)
+}
+
+function togglePause() {
+  isPaused = !isPaused
+  update()
+}
+
+function clear() {
+  closeInspector()
+  // What waits in a pause is cleared too: it must not come back when the pause ends.
+  takeWaiting()
+  lost = 0
+  model.clear()
+  minute = model.lastMinute(BARS)
+  setFilter(filter)
+}
+
+/* The page */
+
+function draw() {
+  render(<Page />, root)
+}
+
+function Page() {
+  const { isViewShown } = operator.view
+  const total = model.total()
+  const isEmpty = records.length === 0
+  return (
+    <>
+      <Frame
+        page="live"
+        operator={operator}
+        skip={{ id: 'stream', text: 'To the events' }}
+        tools={
+          <button type="button" onClick={showTag} data-test="show-tag">
+            <Sign name="tag" />
+            <span>Script tag</span>
+          </button>
+        }
+      >
+        <main
+          id="view"
+          class={['view', chosen && 'inspecting', total === 0 && 'waits'].filter(Boolean).join(' ')}
+          hidden={!isViewShown}
+        >
+          <Summary
+            model={model}
+            minute={minute}
+            filter={filter}
+            isShort={isPhone}
+            onKind={toggleKind}
+            onAllKinds={() => setFilter({ ...filter, kinds: new Set() })}
+            onDevice={toggleDevice}
+          />
+          <section class="feed" aria-label="Events">
+            <Bar />
+            <p class="notice" role="status" hidden={!noRoom} data-test="no-room">
+              {noRoom}
+            </p>
+            <div class="columns" aria-hidden="true" hidden={isEmpty}>
+              <span>Time</span>
+              <span>Kind</span>
+              <span>What</span>
+              <span>Device</span>
+              <span>Page</span>
+            </div>
+            <Stream
+              ref={stream}
+              records={records}
+              fresh={fresh}
+              chosen={chosen?.id ?? ''}
+              version={version}
+              onChoose={choose}
+              onDevice={toggleDevice}
+            />
+            <p class="hint" hidden={!isEmpty || total === 0}>
+              No event passes the filters.{' '}
+              <button type="button" class="text" onClick={resetFilters}>
+                Show all
+              </button>
+            </p>
+            <FirstSteps
+              tag={writeTag(trackingKey)}
+              isDemo={isDemo}
+              isHidden={!isSettled || total > 0 || noRoom !== ''}
+            />
+          </section>
+          <Inspector
+            record={chosen}
+            onClose={closeInspector}
+            onDevice={(did) => setFilter({ ...filter, did })}
+          />
+        </main>
+      </Frame>
+      <TagDialog dialog={dialog} tag={writeTag(trackingKey)} />
+      <p class="sr" role="status">
+        {/* A new element each time: the same words are read out again. */}
+        <span key={announcement.id}>{announcement.text}</span>
+      </p>
+    </>
+  )
+}
+
+/** The controls above the events. */
+function Bar() {
+  const news = waiting.size() + lost
+  const short = shortDid(filter.did)
+  return (
+    <div class="bar">
+      <label class="look">
+        <span class="sr">Show only events that contain</span>
+        <input
+          type="search"
+          placeholder="Product, path, e-mail, id…"
+          autocomplete="off"
+          spellcheck={false}
+          value={typed}
+          onInput={({ currentTarget }) => {
+            typed = currentTarget.value
+            setFilter({ ...filter, words: typed.trim().toLowerCase() })
+          }}
+          data-test="look"
+        />
+      </label>
+      <button
+        type="button"
+        class="chip"
+        aria-label={`Show every device again, not only ${short}`}
+        onClick={() => toggleDevice(filter.did)}
+        hidden={!filter.did}
+        data-test="device-filter"
+      >
+        device {short} ✕
+      </button>
+      <button
+        type="button"
+        class="pause"
+        aria-pressed={isPaused}
+        onClick={togglePause}
+        data-test="pause"
+      >
+        <Sign name={isPaused ? 'play' : 'pause'} />
+        <span>{isPaused ? `Resume${news ? ` (${news} new)` : ''}` : 'Pause'}</span>
+      </button>
+      <button type="button" onClick={clear} data-test="clear">
+        <Sign name="clear" />
+        <span>Clear</span>
+      </button>
+    </div>
+  )
+}

@@ -1,0 +1,228 @@
+import { expect, test } from 'vitest'
+import { createHues } from './hues.ts'
+import { cut, kindOf, MAX_SHOWN, pathOf, subjectOf } from './kinds.ts'
+import {
+  createModel,
+  type Filter,
+  type LiveEvent,
+  MAX_COUNTED,
+  MAX_EVENTS,
+  MAX_LENGTH,
+  MAX_ROWS,
+} from './model.ts'
+
+const NOW = 1_800_000_000_000
+const ALL: Filter = { kinds: new Set(), did: '', words: '' }
+/** Length of an event's JSON. */
+const USUAL = 700
+let made = 0
+
+/** An event as the gateway streams it. */
+function event(
+  operation: string,
+  did: string | null = 'a',
+  more: Partial<LiveEvent> = {},
+): LiveEvent {
+  made++
+  const payload = { did, event: operation, url: 'https://shop.example/a?b=1', ...more.payload }
+  const times = { at: NOW - 1000, receivedAt: NOW - 500 }
+  return {
+    seq: made,
+    id: `id-${made}`,
+    operation,
+    event: operation,
+    did,
+    ...times,
+    ...more,
+    payload,
+  }
+}
+
+function modelWith(...events: LiveEvent[]) {
+  const model = createModel(() => NOW)
+  for (const one of events) model.add(one, USUAL)
+  return model
+}
+
+test('an event that comes again after a reconnection is counted once', () => {
+  const one = event('search')
+  const model = modelWith(one, one)
+  expect(model.total()).toBe(1)
+  expect(model.find(ALL)).toHaveLength(1)
+})
+
+test('the funnel counts events and distinct devices, as a share of the viewers', () => {
+  const model = modelWith(
+    event('viewProduct', 'a'),
+    event('viewProduct', 'a'),
+    event('viewProduct', 'b'),
+    event('addToCart', 'a'),
+    event('addToCart', 'a'),
+  )
+  expect(model.funnel()).toMatchObject([
+    { kind: 'viewProduct', events: 3, devices: 2, share: 1 },
+    { kind: 'addToCart', events: 2, devices: 1, share: 0.5 },
+    { kind: 'initiateCheckout', events: 0, devices: 0, share: 0 },
+  ])
+})
+
+test('what a server sent counts, and is of no device', () => {
+  const payload = { email: 'ann@shop.example', event: 'birthday', url: undefined }
+  const model = modelWith(event('sendCustomApi', null, { event: 'birthday', payload }))
+  expect(model.count('sendCustomApi')).toBe(1)
+  expect(model.deviceTotal()).toEqual({ count: 0, isMore: false })
+  expect(model.devices(9)).toEqual([])
+  const [record] = model.find(ALL)
+  expect(record).toMatchObject({ kind: 'sendCustomApi', path: '' })
+  expect(record && subjectOf(record)).toEqual({ main: 'birthday', more: 'ann@shop.example' })
+  expect(model.find({ ...ALL, did: 'a' })).toEqual([])
+})
+
+test('a funnel without viewers has no shares', () => {
+  const shares = modelWith(event('addToCart'))
+    .funnel()
+    .map(({ share }) => share)
+  expect(shares).toEqual([null, null, null])
+})
+
+test('filters by kind, device and words, newest first', () => {
+  const cart = event('addToCart', 'a', { payload: { variation: { id: '1', sku: 'MUG' } } })
+  const model = modelWith(event('search', 'a'), cart, event('addToCart', 'b'))
+  const found = (filter: Partial<Filter>) => model.find({ ...ALL, ...filter }).map(({ id }) => id)
+  expect(found({})).toHaveLength(3)
+  expect(found({ kinds: new Set(['search']) })).toHaveLength(1)
+  expect(found({ kinds: new Set(['addToCart']), did: 'a' })).toEqual([cart.id])
+  expect(found({ words: 'mug' })).toEqual([cart.id])
+  expect(model.find(ALL)[0]?.did).toBe('b')
+})
+
+test('what was cleared does not come back; another customer starts anew', () => {
+  const one = event('search')
+  const model = modelWith(one)
+  model.clear()
+  expect(model.add(one, USUAL)).toBeUndefined()
+  expect(model.total()).toBe(0)
+  model.reset()
+  expect(model.add(one, USUAL)).toBeDefined()
+})
+
+test('memory is bounded while totals go on', () => {
+  const model = createModel(() => NOW)
+  const many = MAX_EVENTS * 2
+  for (let i = 0; i < many; i++) model.add(event('search', `d${i}`), USUAL)
+  expect(model.total()).toBe(many)
+  expect(model.deviceTotal()).toEqual({ count: many, isMore: false })
+  expect(model.find(ALL)).toHaveLength(MAX_ROWS)
+  expect(model.devices(many).length).toBeLessThanOrEqual(2000)
+  expect(model.devices(1)[0]?.did).toBe(`d${many - 1}`)
+})
+
+test('large events are kept by their length, the newest ones', () => {
+  const model = createModel(() => NOW)
+  const most = 100
+  for (let i = 0; i < 3 * most; i++) model.add(event('search', `d${i}`), MAX_LENGTH / most)
+  expect(model.total()).toBe(3 * most)
+  const kept = model.find(ALL)
+  expect(kept).toHaveLength(most)
+  expect(kept.map(({ did }) => did)).toEqual(
+    Array.from({ length: most }, (_, i) => `d${3 * most - 1 - i}`),
+  )
+  expect(model.get(kept[most - 1]?.id ?? '')).toBe(kept[most - 1])
+  model.add(event('search', 'huge'), 2 * MAX_LENGTH)
+  expect(model.find(ALL).map(({ did }) => did)).toEqual(['huge'])
+})
+
+test('distinct devices are counted up to a bound, and no share is told beyond it', () => {
+  const model = createModel(() => NOW)
+  for (let i = 0; i < MAX_COUNTED; i++) model.add(event('viewProduct', `d${i}`), USUAL)
+  model.add(event('addToCart', 'd0'), USUAL)
+  expect(model.deviceTotal()).toEqual({ count: MAX_COUNTED, isMore: false })
+  expect(model.funnel()[1]).toMatchObject({ devices: 1, isMore: false, share: 1 / MAX_COUNTED })
+  for (let i = 0; i < 9; i++) model.add(event('viewProduct', `made up ${i}`), USUAL)
+  expect(model.deviceTotal()).toEqual({ count: MAX_COUNTED, isMore: true })
+  expect(model.funnel()).toMatchObject([
+    { devices: MAX_COUNTED, isMore: true, events: MAX_COUNTED + 9, share: null },
+    { devices: 1, isMore: false, share: null },
+    { devices: 0, isMore: false, share: null },
+  ])
+  model.clear()
+  expect(model.deviceTotal()).toEqual({ count: 0, isMore: false })
+})
+
+test('the last minute is told by the gateway’s clock', () => {
+  const model = modelWith(
+    event('search', 'a', { receivedAt: NOW - 61_000 }),
+    event('search', 'a', { receivedAt: NOW - 59_000 }),
+    event('search', 'a', { receivedAt: NOW }),
+  )
+  expect(model.lastMinute(30).count).toBe(2)
+  model.setServerClock(NOW + 5000)
+  const { count, slots } = model.lastMinute(30)
+  expect(count).toBe(1)
+  expect(slots.reduce((sum, bars) => sum + bars, 0)).toBe(1)
+})
+
+test.each([
+  [{ operation: 'viewHomepage', event: 'view_homepage' }, 'viewHomepage'],
+  [{ operation: 'viewHomepage', event: 'shop_view_homepage' }, 'viewHomepage'],
+  [{ operation: 'viewHomepage', event: 'view_page' }, 'page'],
+  [{ operation: 'constructor', event: 'x' }, 'sendCustom'],
+])('%o is the kind %s', (given, kind) => {
+  expect(kindOf(given)).toBe(kind)
+})
+
+test.each([
+  [{ product_id: 12, quantity: 2, variation: { id: '1', sku: 'S' } }, '#12', '× 2  S'],
+  [{ search_term: 'tea' }, '“tea”', ''],
+  [{ email_address: 'a@b.example', firstname: '', lastname: 'Pop' }, 'a@b.example', 'Pop'],
+  [{ email: 'a@b.example' }, 'E', 'a@b.example'],
+  [{ product_id: '7' }, '#7', ''],
+  [{}, '', 'E'],
+])('%o is about %s %s', (payload, main, more) => {
+  expect(subjectOf({ event: 'E', payload })).toEqual({ main, more })
+})
+
+test.each([
+  ['https://x.example/a/b?c=d#e', '/a/b?c=d#e'],
+  ['HTTP://x.example', '/'],
+  ['https://x.example?a', '/?a'],
+  ['not an address', 'not an address'],
+  // The host is not parsed, however long.
+  [`https://${'漢'.repeat(43_000)}:x/a`, '/a'],
+  [undefined, ''],
+  [null, ''],
+])('a page is its path, an address that is none is shown as it is: %.40s', (url, path) => {
+  expect(pathOf({ payload: { url } })).toBe(path)
+})
+
+test('what a row shows is cut', () => {
+  const long = '😀'.repeat(9 * MAX_SHOWN)
+  const short = `${'😀'.repeat(MAX_SHOWN)}…`
+  expect(cut(long)).toBe(short)
+  expect(cut('😀'.repeat(MAX_SHOWN))).toBe('😀'.repeat(MAX_SHOWN))
+  expect(cut('a'.repeat(MAX_SHOWN + 1))).toBe(`${'a'.repeat(MAX_SHOWN)}…`)
+  expect(pathOf({ payload: { url: `https://x.example/${long}` } })).toHaveLength(2 * MAX_SHOWN)
+  expect(pathOf({ payload: { url: long } })).toBe(short)
+  for (const payload of [
+    { search_term: long },
+    { email_address: long, firstname: long, lastname: long },
+    { email: long },
+    { product_id: long },
+    { product_id: 1, quantity: 1, variation: { sku: long } },
+    {},
+  ]) {
+    const { main, more } = subjectOf({ event: long, payload })
+    expect(main.length + more.length).toBeLessThanOrEqual(2 * short.length)
+  }
+})
+
+test('a device keeps its hue, and devices that come together are told apart', () => {
+  const hueOf = createHues()
+  const hues = Array.from({ length: 12 }, (_, index) => hueOf(`device-${index}`))
+  expect(hueOf('device-3')).toBe(hues[3])
+  const apart = (a: number, b: number) => Math.min(Math.abs(a - b), 360 - Math.abs(a - b))
+  for (const [index, hue] of hues.entries()) {
+    if (index > 0) expect(apart(hue, hues[index - 1] ?? 0)).toBeGreaterThan(90)
+    for (const other of hues.slice(0, index)) expect(apart(hue, other)).toBeGreaterThan(15)
+  }
+})

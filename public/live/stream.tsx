@@ -1,0 +1,182 @@
+/** The list of events: newest first, at most MAX_ROWS rows, one Tab stop, arrows inside. */
+import { Component, createRef, type TargetedKeyboardEvent } from 'preact'
+import { Sign } from '../operator/signs.tsx'
+import { Dot } from './dot.tsx'
+import { cut, KINDS, shortDid, subjectOf } from './kinds.ts'
+import type { Shown } from './model.ts'
+import { clock, span } from './time.ts'
+
+/** A delay of the arrival that is worth showing. */
+const LATE_MS = 5000
+
+type Props = {
+  /** Newest first. */
+  readonly records: readonly Shown[]
+  /** Records whose rows flash when they arrive. */
+  readonly fresh: WeakSet<Shown>
+  /** Id of the record that is shown whole; '' for none. */
+  readonly chosen: string
+  /** Changes when the rows are other ones, as by a filter: then the list begins at its top. */
+  readonly version: number
+  readonly onChoose: (id: string) => void
+  readonly onDevice: (did: string) => void
+}
+
+export class Stream extends Component<Props> {
+  readonly list = createRef<HTMLOListElement>()
+
+  /** The focus goes back to the row of a record, or to the list where that row has gone. */
+  focus(id: string): void {
+    const row = this.list.current?.querySelector(`li[data-id="${CSS.escape(id)}"]`)
+    if (row) focusRow(row)
+    else this.list.current?.focus()
+  }
+
+  override getSnapshotBeforeUpdate() {
+    const { scrollTop = 0, scrollHeight = 0 } = this.list.current ?? {}
+    return { scrollTop, scrollHeight }
+  }
+
+  override componentDidUpdate(
+    before: Props,
+    _: unknown,
+    { scrollTop, scrollHeight }: ReturnType<Stream['getSnapshotBeforeUpdate']>,
+  ) {
+    const list = this.list.current
+    if (!list || before.records === this.props.records) return
+    if (before.version !== this.props.version) list.scrollTop = 0
+    // The rows that are being read stay in place when others arrive above them.
+    else if (scrollTop > 0) list.scrollTop = scrollTop + list.scrollHeight - scrollHeight
+    if (list.querySelector(TAB_STOP)) return
+    const first = list.querySelector<HTMLElement>('.open')
+    if (first) first.tabIndex = 0
+  }
+
+  render({ records, fresh, chosen, onChoose, onDevice }: Props) {
+    return (
+      <ol
+        id="stream"
+        ref={this.list}
+        tabIndex={-1}
+        aria-label="Events, newest first"
+        data-test="stream"
+        onClick={({ target }) => {
+          const row = closest(target, 'li')
+          if (row?.dataset.id === undefined) return
+          if (closest(target, 'button.device')) onDevice(row.dataset.did ?? '')
+          else onChoose(row.dataset.id)
+        }}
+        onKeyDown={moveByKey}
+        onFocusIn={({ target }) => {
+          const open = closest(target, 'li')?.querySelector<HTMLElement>('.open')
+          if (open) setTabStop(open)
+        }}
+      >
+        {records.map((record) => (
+          <Row
+            key={record.id}
+            record={record}
+            isFresh={fresh.has(record)}
+            isChosen={record.id === chosen}
+          />
+        ))}
+      </ol>
+    )
+  }
+}
+
+const TAB_STOP = '.open[tabindex="0"]'
+
+/** The Tab stop moves among the rows that are there: an update does not know it and leaves it alone. */
+function setTabStop(open: HTMLElement) {
+  const stops = open.closest('ol')?.querySelectorAll<HTMLElement>(TAB_STOP) ?? []
+  for (const other of stops) other.tabIndex = -1
+  open.tabIndex = 0
+}
+
+function focusRow(row: Element) {
+  const open = row.querySelector<HTMLElement>('.open')
+  if (!open) return
+  setTabStop(open)
+  open.focus()
+}
+
+function moveByKey(event: TargetedKeyboardEvent<HTMLOListElement>) {
+  // With one of these a key is the browser's.
+  if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return
+  const row = closest(event.target, 'li')
+  if (!row) return
+  const next = {
+    ArrowDown: row.nextElementSibling,
+    ArrowUp: row.previousElementSibling,
+    Home: event.currentTarget.firstElementChild,
+    End: event.currentTarget.lastElementChild,
+  }[event.key]
+  if (!next) return
+  event.preventDefault()
+  focusRow(next)
+}
+
+const closest = (target: EventTarget | null, selector: string): HTMLElement | null =>
+  target instanceof Element ? target.closest<HTMLElement>(selector) : null
+
+type RowProps = { readonly record: Shown; readonly isFresh: boolean; readonly isChosen: boolean }
+
+class Row extends Component<RowProps> {
+  /** A record never changes: five hundred rows cost nothing while others arrive. */
+  override shouldComponentUpdate({ record, isFresh, isChosen }: RowProps): boolean {
+    const { props } = this
+    return record !== props.record || isFresh !== props.isFresh || isChosen !== props.isChosen
+  }
+
+  render({ record, isFresh, isChosen }: RowProps) {
+    const { id, did, kind, operation, at, receivedAt, payload, path, storedBytes, bot } = record
+    const { main, more } = subjectOf(record)
+    const lateMs = receivedAt - at
+    return (
+      <li
+        class={[isFresh && 'fresh', isChosen && 'chosen'].filter(Boolean).join(' ')}
+        data-id={id}
+        data-did={did ?? undefined}
+        data-operation={operation}
+        data-test="row"
+      >
+        <button class="open" type="button" tabIndex={-1}>
+          <time dateTime={new Date(at).toISOString()}>
+            {clock(at)}
+            {lateMs > LATE_MS && <small title="How much later it arrived">+{span(lateMs)}</small>}
+          </time>
+          <span class="kind">
+            <Sign name={kind} kind={kind} />
+            <b>{KINDS.get(kind)}</b>
+          </span>
+          <span class="what">
+            {main && <b>{main}</b>}
+            {more && <span>{more}</span>}
+            {storedBytes && <em title="Its payload is large, and shown shortened">cut</em>}
+            {bot && <em title="Its user agent says it is a bot">bot</em>}
+          </span>
+        </button>
+        {did ? (
+          <button
+            class="device"
+            type="button"
+            tabIndex={-1}
+            title={`Only device ${cut(did)}`}
+            data-test="row-device"
+          >
+            <Dot did={did} />
+            {shortDid(did)}
+          </button>
+        ) : (
+          <span class="device none" title="Sent by a server, so of no device">
+            server
+          </span>
+        )}
+        <span class="path" title={cut(String(payload.url ?? ''))}>
+          {path}
+        </span>
+      </li>
+    )
+  }
+}

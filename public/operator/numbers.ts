@@ -1,0 +1,9 @@
+/** `1,200`. */
+export const number = (value: number): string => value.toLocaleString('en-US')
+
+/** The noun for a count: `device` for 1, else `devices`. */
+export const nameOf = (count: number, one: string): string => (count === 1 ? one : `${one}s`)
+
+/** `1 visitor`, `1,200 visitors`. */
+export const counted = (count: number, one: string): string =>
+  `${number(count)} ${nameOf(count, one)}`

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { describeQuota } from './quota.ts'
+
+const MILLION = 1e6
+const GIB = 2 ** 30
+const say = (events: number, bytes: number, secondsLeft = 7_500) =>
+  describeQuota({
+    events: { used: events, limit: 10 * MILLION },
+    bytes: { used: bytes, limit: 20 * GIB },
+    secondsLeft,
+  })
+
+test('while there is enough left nothing is said', () => {
+  expect(say(0, 0)).toBeUndefined()
+  expect(say(7_999_999, 15.9 * GIB)).toBeUndefined()
+})
+
+test('from four fifths on it is said how much is used, of events or of bytes, whichever is nearer', () => {
+  expect(say(8_390_000, 0)).toEqual({
+    state: 'near',
+    text: '83 % of today’s 10 million events are used. Above that, new events wait in the pages until midnight UTC, in 2 h 5 min.',
+  })
+  expect(say(8_000_000, 19 * GIB)?.text).toMatch(/^95 % of today’s 20 GiB of events are used\./)
+  expect(say(9_999_999, 0)?.text).toMatch(/^99 %/)
+})
+
+test('a quota that is reached is said, and what becomes of the events', () => {
+  expect(say(10_000_004, 0, 60)).toEqual({
+    state: 'reached',
+    text: 'Today’s 10 million events are used up. New events are refused until midnight UTC, in a minute; pages keep theirs and send them then.',
+  })
+  expect(say(9_000_000, 20 * GIB)?.text).toMatch(/^Today’s 20 GiB of events are used up\./)
+})
+
+test.each([
+  [5, '5 events'],
+  [50_000, '50,000 events'],
+  [1_250_000, '1.3 million events'],
+])('%d events are written as people read them', (limit, written) => {
+  const quota = { events: { used: limit, limit }, bytes: { used: 0, limit: 1 }, secondsLeft: 1 }
+  expect(describeQuota(quota)?.text).toContain(`Today’s ${written} are`)
+})
+
+test.each([
+  [1_000, '1,000 bytes'],
+  [1.5 * 2 ** 20, '1.5 MiB'],
+  [3_000 * GIB, '2.9 TiB'],
+])('%d bytes are written as people read them', (limit, written) => {
+  const quota = { events: { used: 0, limit: 1 }, bytes: { used: limit, limit }, secondsLeft: 1 }
+  expect(describeQuota(quota)?.text).toContain(`Today’s ${written} of`)
+})
+
+test.each([
+  [1, 'a minute'],
+  [120, '2 minutes'],
+  [3_600, '1 h 0 min'],
+  [86_400, '24 h 0 min'],
+])('%d seconds: %s', (seconds, written) => {
+  expect(say(10 * MILLION, 0, seconds)?.text).toContain(`in ${written};`)
+})

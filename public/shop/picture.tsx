@@ -1,0 +1,37 @@
+import type { Product, Variation } from './products.ts'
+
+/** A product's drawing in the glaze of a variation. */
+export function Picture({
+  product,
+  variation,
+}: {
+  readonly product: Product
+  readonly variation: Variation
+}) {
+  return (
+    <svg
+      viewBox="0 0 240 210"
+      role="img"
+      aria-label={`${product.name}, ${variation.name}`}
+      style={{ '--glaze': variation.glaze }}
+    >
+      <use href={`img/${product.art}.svg#art`} />
+    </svg>
+  )
+}
+
+/** A sign of the shop, by its name. */
+export function Sign({ name }: { readonly name: 'heart' }) {
+  return (
+    <svg viewBox="0 0 24 24" aria-hidden="true">
+      <use href={`img/signs.svg#${name}`} />
+    </svg>
+  )
+}
+
+/** A small picture at the start of a line. */
+export const Thumb = (shown: { readonly product: Product; readonly variation: Variation }) => (
+  <span class={`thumb ${shown.product.tint}`}>
+    <Picture {...shown} />
+  </span>
+)

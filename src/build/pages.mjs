@@ -1,0 +1,82 @@
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+import { refuseForeign, write } from './bundles.mjs'
+import { root } from './install.mjs'
+
+/** What the script of a page may hold. */
+export const PAGE_INPUTS = /^(public|src\/contract)\/|(^|\/)node_modules\/preact\//
+/** What makes the pages of the demo shop. */
+const GENERATOR_INPUTS = /^(public\/shop\/|src\/tracker\/snippet\.ts$)/
+
+/** The operators' pages. Each has a script, a style, a page and the icon. */
+const OPERATOR_PAGES = ['live', 'campaigns']
+
+/** Builds what the gateway serves under /live, /campaigns and /shop into dist/public. */
+export async function buildPages() {
+  const files = new Map()
+  for (const page of OPERATOR_PAGES) {
+    files.set(`${page}/index.html`, readFileSync(inPublic(`${page}/index.html`)))
+    files.set(`${page}/icon.svg`, readFileSync(inPublic('operator/icon.svg')))
+    files.set(`${page}/${page}.js`, await bundle(`${page}/${page}.tsx`, { minify: true }))
+    files.set(`${page}/${page}.css`, await bundle(`${page}/${page}.css`, { minify: true }))
+  }
+  // Not minified, since shop developers read it.
+  files.set('shop/shop.js', await bundle('shop/shop.tsx'))
+  for (const [path, html] of await generateShop()) files.set(`shop/${path}`, html)
+  for (const path of readdirSync(inPublic('shop'), { recursive: true }))
+    if (/\.(css|svg)$/.test(path))
+      files.set(`shop/${slashed(path)}`, readFileSync(inPublic('shop', path)))
+
+  for (const [path, contents] of files) write(`public/${path}`, contents)
+  removeOthers(files)
+}
+
+const inPublic = (...path) => join(root, 'public', ...path)
+const slashed = (path) => path.replaceAll('\\', '/')
+
+async function bundle(entry, options = {}) {
+  const { outputFiles, metafile } = await build({
+    entryPoints: [`public/${entry}`],
+    absWorkingDir: root,
+    outdir: 'dist/public',
+    bundle: true,
+    write: false,
+    metafile: true,
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2022',
+    legalComments: 'none',
+    logLevel: 'error',
+    ...options,
+  })
+  refuseForeign(Object.keys(metafile.inputs), PAGE_INPUTS, entry)
+  return outputFiles[0].contents
+}
+
+/** The pages of the demo shop, made from its products: HTML by path below the shop. */
+async function generateShop() {
+  const { outputFiles, metafile } = await build({
+    entryPoints: ['public/shop/pages/pages.ts'],
+    absWorkingDir: root,
+    bundle: true,
+    write: false,
+    metafile: true,
+    format: 'esm',
+    platform: 'neutral',
+    target: 'node20',
+    logLevel: 'error',
+  })
+  refuseForeign(Object.keys(metafile.inputs), GENERATOR_INPUTS, 'the demo shop')
+  const code = Buffer.from(outputFiles[0].contents).toString('base64')
+  const { PAGES } = await import(`data:text/javascript;base64,${code}`)
+  return PAGES
+}
+
+/** Files of an earlier build would be served and packed as well. */
+function removeOthers(files) {
+  const folder = join(root, 'dist/public')
+  for (const path of readdirSync(folder, { recursive: true }))
+    if (!files.has(slashed(path)) && statSync(join(folder, path)).isFile())
+      rmSync(join(folder, path))
+}

@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Config } from './config.ts'
-import { createIsDuplicate, type Origin, type Reports } from './duplicates.ts'
+import { createIsDuplicate, type Reporter, type Reports } from './duplicates.ts'
 
 const config: Config = { key: 'ABC123', base: 'http://gateway.example' }
 const line = {
@@ -53,7 +53,7 @@ test.each([
   expect(isDuplicate(own, line, 'dataLayer')).toBe(expected)
 })
 
-test.each<[string, [Origin, boolean][]]>([
+test.each<[string, [Reporter, boolean][]]>([
   [
     'two clicks, each reported in two ways',
     [
@@ -139,7 +139,7 @@ test('each key has its own', () => {
 
 describe('GA4', () => {
   const ga4 = { ...line, quantity: 3, variation: { id: '42', sku: '42' } }
-  test.each<[string, Origin, Origin]>([
+  test.each<[string, Reporter, Reporter]>([
     ['first', 'ga4', 'dataLayer'],
     ['second', 'dataLayer', 'ga4'],
   ])('%s: the name and the product decide', (_name, first, second) => {

@@ -2,8 +2,8 @@ import { DUPLICATE_WINDOW_MS } from '../contract/settings.ts'
 import type { Config } from './config.ts'
 import { now } from './lib/now.ts'
 
-/** Who saw it. */
-export type Origin =
+/** What reported an event: a call of the shop's code, or one of the script's readers. */
+export type Reporter =
   | 'call'
   | 'attribute'
   | 'pageView'
@@ -13,72 +13,71 @@ export type Origin =
   | 'ga4.ua'
   | 'schemaOrg'
 
-/** So many subjects are remembered. */
+/** The most subjects that are remembered. */
 const MAX_REPORTS = 500
-/** One action of a visitor, as it was first reported. */
+
+/** The first report of an action of the visitor. */
 export type Report = {
   /** When it was reported, ms since 1970. */
   readonly at: number
-  /** The event without what belongs to visitor and page. */
-  readonly said: string
-  /** Who has reported it. */
-  readonly by: Origin[]
-  /** The DOM event that the page was in then, if any, held weakly: it would keep its nodes alive. */
+  /** The event as JSON, without the fields of visitor and page. */
+  readonly text: string
+  /** Everything that has reported this action. */
+  readonly by: Reporter[]
+  /** The DOM event that was dispatched at that time, if any. Weak, because it would keep its elements in memory. */
   readonly during?: WeakSet<Event>
 }
 
-/** Recent reports, by tracking key, event name and subject (a product, a search term, an address). */
+/** Recent reports, by tracking key, event name and subject (a product, a search term, an e-mail address). */
 export type Reports = Map<string, Report[]>
 
-/** Two reporters need not agree on the SKU. */
-const withoutSku = (said: string) => said.replace(/,"sku".*/, '')
+/** Two reporters may give different SKUs for the same variation. */
+const withoutSku = (text: string) => text.replace(/,"sku".*/, '')
 
-/** Whether an event is one that was reported already; if not, it is remembered. */
+/** Returns whether the same action was reported already. If not, remembers it. */
 export type IsDuplicate = (
   config: Config,
   payload: { readonly [name: string]: unknown },
-  from?: Origin,
+  reporter?: Reporter,
 ) => boolean
 
 /**
- * One action, one event. An event is a duplicate when an earlier report says the same (its name and
- * product, quantity and variation; or search term; or address, names and phone) and
+ * Makes one event of each action of the visitor. An event is a duplicate if an earlier report has the same content
+ * (event name with product, quantity and variation, or with the search term, or with the person's data), and
  *
- * - came from somebody else within the window: an attribute and a plugin's push for one click. One for
- *   one, since a report stands for one of each other reporter's: two clicks reported in two ways stay
- *   two. The moment of the report counts, not of the action, since calls and pushes made before the
- *   script are all reported when it comes.
- * - or came from the same reporter during the same DOM event: a theme that runs its code twice. Apart
- *   from that a reporter who says a thing twice means it twice.
+ * - is from another reporter, within the window: an attribute and a plugin's push for one click. Each report matches
+ *   one report of each other reporter, so two clicks reported in two ways remain two events. The time of the report
+ *   counts, not that of the action, because everything from before the script has loaded is reported when it starts.
+ * - or is from the same reporter, during the same DOM event: a theme that runs its code twice. Otherwise two reports of
+ *   one reporter are two actions.
  *
- * Where one of the two reporters reads GA4, the name and the subject decide (docs/decisions.md,
- * "Duplicates"): it knows no variations.
+ * If one of the reporters reads GA4, only event name and subject are compared, because GA4 has no variations
+ * (docs/decisions.md, "Duplicates").
  *
- * @param reports Those of the page before, where somebody kept them.
+ * @param reports Filled with those of the previous page, if a part has stored them.
  */
 export const createIsDuplicate =
   (reports: Reports): IsDuplicate =>
-  ({ key, duplicateWindowMs = DUPLICATE_WINDOW_MS }, payload, from = 'call') => {
-    // Without what belongs to visitor and page; without a prototype, whose toJSON would be the page's.
+  ({ key, duplicateWindowMs = DUPLICATE_WINDOW_MS }, payload, reporter = 'call') => {
+    // Without the fields of visitor and page, and without a prototype, because pages extend it with `toJSON`.
     const rest = { __proto__: null, ...payload, did: 0, url: 0, http_user_agent: 0, source: 0 }
-    // The contract has put the fields in order: quantity, variation.id and at last the SKU.
-    const said = key + JSON.stringify(rest)
-    const subject = said.replace(/,"quantity".*/, '')
+    // `check` has put the fields in the order of the schema: quantity, variation.id and last the SKU.
+    const text = key + JSON.stringify(rest)
+    const subject = text.replace(/,"quantity".*/, '')
     const at = now()
-    // `event` is a name that pages use for something else too.
+    // A page may have a global `event` of its own.
     const event = window.event?.eventPhase ? [window.event] : []
     const recent = (reports.get(subject) ?? []).filter(
       (report) => Math.abs(at - report.at) < +duplicateWindowMs,
     )
-    const twin = recent.find(({ by, during, said: before }) =>
-      by.includes(from)
-        ? before === said && during?.has(event[0] as Event)
-        : withoutSku(before) === withoutSku(said) || /ga4/.test(`${by}${from}`),
+    const first = recent.find(({ by, during, text: before }) =>
+      by.includes(reporter)
+        ? before === text && during?.has(event[0] as Event)
+        : withoutSku(before) === withoutSku(text) || /ga4/.test(`${by}${reporter}`),
     )
-    if (twin) twin.by.push(from)
-    else recent.push({ at, said, by: [from], during: new WeakSet(event) })
-    // What a page reports has no end.
+    if (first) first.by.push(reporter)
+    else recent.push({ at, text, by: [reporter], during: new WeakSet(event) })
     if (reports.size > MAX_REPORTS) reports.clear()
     reports.set(subject, recent)
-    return !!twin
+    return !!first
   }

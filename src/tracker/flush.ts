@@ -6,43 +6,41 @@ import type { Kind, Notice, Notices } from './notices.ts'
 import { type Entry, idOf, type Outbox } from './outbox.ts'
 import type { Send } from './transport.ts'
 
-/**
- * When events are sent.
+/*
+ * Decides when events are sent.
  *
- * The fresh events of one task leave together, in one request that is made before the browser goes on to
- * the next task: so it leaves when the page navigates in the same task. It is made outside any lock, since
- * a request made inside a lock would be too late. Two such requests may be open; the events of meanwhile
- * are gathered. What is sent again (an earlier page's events, failed attempts) waits for its turn: one
- * request at a time an origin. Where the gateway may have it already, a small request asks first.
+ * The fresh events of one task are sent in one request, before the browser continues with the next task. So they are
+ * sent even if the page navigates in the same task. This needs no lock, since waiting for one could take too long. At
+ * most two such requests are open; events that are tracked meanwhile wait for the next.
  *
- * After a failure nothing leaves until the backoff is over, save once when the page is left.
+ * Events that are sent again (those of an earlier page, and those of failed requests) need the tab lock, so that an
+ * origin has one such request at a time. If the gateway may already have them, a small request asks first.
+ *
+ * After a failure nothing is sent until the backoff is over, except once when the page is left.
  */
 
-/**
- * A task is over after so many microtasks without an event. One is too few: every `await` between two calls
- * takes up to three.
- */
+/** A task is considered over after this many microtasks without an event. An `await` between two calls takes up to 3. */
 const QUIET_MICROTASKS = 10
-/** Requests with fresh events on their way at once. */
+/** The most requests with fresh events that are open at once. */
 const MAX_REQUESTS = 2
-/** What another page has handed over is left to its answer for so long, ms. */
+/** The time in which the answer to another page's request is still expected. */
 const HAND_OFF_MS = 4000
-/** First and longest wait after failures, ms; each is shortened at random by up to a half. */
+/** The first and the longest wait after failures. Each is shortened at random by up to a half. */
 const RETRY_BASE_MS = 2000
 const RETRY_MAX_MS = 120_000
-/** What failed no longer ago is not tried again when the page is left, ms. */
+/** When the page is left, events of a request that failed this recently are not sent again. */
 const JUST_NOW_MS = 1000
-/** flush() answers after this at the latest, ms. */
+/** flush() resolves after this time at the latest. */
 const MAX_FLUSH_MS = 34_000
 const DAY_MS = 86_400_000
-/** An age above this is no age but a clock that was wrong and was set right, days. */
+/** An event that seems older than this comes from a wrong clock. It is not dropped. */
 const BROKEN_DAYS = 400
-/** What an event costs in a batch beside its payload, bytes: its id, `at` and the names. */
+/** Bytes of an event in a batch besides its payload: its id, `at` and the names of the fields. */
 const ENVELOPE_BYTES = 100
-/** What a question is counted as, bytes: a batch may have 60,000, so one asks about 500 events at most. */
+/** Bytes reserved for an event in a question. A batch may have 60,000, so one asks about 500 events at most. */
 const ASK_BYTES = 120
 
-/** What became of the outbox in one flush: numbers of events. */
+/** Numbers of events. */
 export type FlushResult = {
   readonly delivered: number
   readonly kept: number
@@ -50,27 +48,24 @@ export type FlushResult = {
 }
 
 export type Flush = {
-  /**
-   * Above 0 while code of the page's own may run inside ours (its storage, its fetch): what that tracks would
-   * go round for ever.
-   */
+  /** Above 0 while the page's own storage or fetch may be called. Events tracked there are not accepted. */
   busy: number
-  /** There is an event in the outbox that was just accepted. */
+  /** To be called when an event was added to the outbox. */
   fresh(): void
-  /** Sends what earlier pages left; and after `online`, or a return from the back/forward cache. */
+  /** Starts sending, or continues after `online` or a return from the back/forward cache. */
   resume(): unknown
   /**
-   * The page is left, or only hidden: sends what never left, whatever the backoff, and once more what
-   * failed a while ago. What is tracked while the page unloads goes at once too.
+   * To be called when the page is left or hidden. Ignores the backoff: sends what was not sent yet, and once more what
+   * failed a while ago. Events tracked while the page unloads are sent at once.
    */
   leave(): void
-  /** Tries everything now, whatever the backoff. */
+  /** Sends everything now, and ignores the backoff. */
   all(): Promise<FlushResult>
 }
 
 /**
- * @param configs The configuration of each key on this page; one may join later.
- * @param withTabLock Runs when no other page of the origin is at it; `false` where it is not its turn.
+ * @param configs The configuration of each key on this page. Keys may join later.
+ * @param withTabLock Runs a function unless another page holds the lock. Resolves with whether it was run.
  */
 export function createFlush(
   outbox: Outbox,
@@ -81,23 +76,23 @@ export function createFlush(
 ): Flush {
   const requests = new Set<Promise<unknown>>()
   /**
-   * Attempts, by entry name: Infinity while a request has no answer yet, else when the last one failed, ms
-   * since 1970. Negative: the gateway is known not to have the event, so it is sent without asking.
+   * The last request of each entry, by its name: Infinity while it is open, else when it failed, ms since 1970.
+   * Negative if the gateway does not have the event, so that it can be sent without asking.
    */
   const tried = new Map<string, number>()
   const settled = { delivered: 0, dropped: 0 }
-  /** Bytes that a batch may have, and that requests with keepalive may have on their way besides. */
+  /** The most bytes of a batch, and the bytes that are left for keepalive requests. */
   let most = MAX_KEEPALIVE_BYTES
   let room = MAX_KEEPALIVE_BYTES
-  /** Attempts failed in a row: while a timer runs after one, nothing leaves. */
+  /** Number of failures in a row. If there was one, nothing is sent while the timer runs. */
   let failures = 0
   let timer = 0
-  /** Until then the gateway has asked to wait, by performance.now: nothing shortens it, no success either. */
+  /** End of the longest Retry-After, by performance.now. A success does not shorten it. */
   let notBefore = 0
   let leaving = false
-  /** Microtasks until the current task counts as over; 0: no event waits for that. */
+  /** Microtasks until the current task counts as over, 0 if no event waits for that. */
   let quiet = 0
-  /** The last turn at sending again. */
+  /** The last request for the tab lock. */
   let turn: Promise<boolean> | undefined
 
   const isWaiting = () => timer && (failures || notBefore > performance.now())
@@ -113,27 +108,27 @@ export function createFlush(
     )
   }
 
-  const tell = (kind: Kind, { name, key }: Entry, why?: Notice) =>
-    notices.tell(kind, { id: idOf(name), key, ...why })
+  const notify = (kind: Kind, { name, key }: Entry, why?: Notice) =>
+    notices.emit(kind, { id: idOf(name), key, ...why })
 
   const settle = (kind: 'delivered' | 'dropped', entry: Entry, why?: Notice) => {
     settled[kind]++
     failures = 0
     tried.delete(entry.name)
     outbox.remove(entry.name)
-    tell(kind, entry, why)
+    notify(kind, entry, why)
   }
 
   const triedAt = ({ name }: Entry) => tried.get(name) ?? 0
 
   /**
-   * One request, with those of the entries, of the first one's key, that fit. What it does not settle
-   * is sent again after the backoff. Answers whether all went well, or at once nothing where nothing was
-   * sent: there are no entries, or they would not outlive the page and there are others to send.
+   * Sends a request with as many of the entries as fit, all of the first one's key. Entries without a verdict are sent
+   * again after the backoff.
    *
-   * @param isFresh With keepalive, so that the request outlives the page, if there is room. That quota
-   * belongs to fresh events: what is sent again is kept anyway. What is not fresh the gateway may have: it is
-   * asked first.
+   * @param isFresh Whether these entries are sent for the first time. Then the request is made with `keepalive`, so
+   * that it outlives the page, if there is room. Otherwise the gateway may have the events, so it is asked first.
+   * @returns Whether every entry has a verdict. Undefined if no request was made: there are no entries, or there is
+   * no room while other requests are open.
    */
   const deliver = (entries: readonly Entry[], isFresh: boolean): Promise<boolean> | undefined => {
     const [first] = entries
@@ -169,7 +164,7 @@ export function createFlush(
         const verdict = verdicts.find(({ id }) => id === idOf(entry.name))
         if (!verdict) {
           tried.set(entry.name, !asks && /^[34]/.test(status as never) ? -now() : now())
-          tell('held', entry, { status })
+          notify('held', entry, { status })
         } else if (verdict.status < (asks ? 207 : 300)) settle('delivered', entry)
         else if (asks) tried.set(entry.name, -1)
         else settle('dropped', entry, { reason: 'refused', ...verdict })
@@ -178,7 +173,7 @@ export function createFlush(
       if (held[0]) {
         if (config.served && !config.anyOk && /^3/.test(status as never))
           config.base = config.served
-        // Too large as a batch, or one of its events can not be read: each gets its own verdict in the end.
+        // The batch is too large, or one of its events can not be read. Smaller ones find out which.
         if (group[1] && /^4(00|13|22)/.test(status as never)) most = bytes / 2
         notBefore = Math.max(notBefore, performance.now() + afterMs)
         wait(Math.min(RETRY_MAX_MS, RETRY_BASE_MS * 2 ** failures++) * (1 - Math.random() / 2))
@@ -190,7 +185,7 @@ export function createFlush(
     return request
   }
 
-  /** Sends fresh events while there is room, when leaving in as many requests as it takes. */
+  /** Sends fresh events. When the page is left, in any number of requests. */
   const pump = () => {
     while (
       (leaving || requests.size < MAX_REQUESTS) &&
@@ -204,8 +199,8 @@ export function createFlush(
   }
 
   /**
-   * What may be sent again: what failed here, and what other pages do not have in hand any more. What
-   * failed last comes last, so that an event or a key which is held holds no other.
+   * What is to be sent again: events of failed requests, and those of other pages whose requests are over. What failed
+   * last comes last, so that an event that always fails does not block the others.
    */
   const leftovers = () =>
     outbox
@@ -224,7 +219,7 @@ export function createFlush(
     while (!isWaiting() && (await deliver(leftovers(), false)));
   }
 
-  /** What to do now: fresh events first, what is sent again when nothing is on its way. */
+  /** Sends fresh events first, and what is to be sent again when no request is open. */
   const next = async () => {
     if (isWaiting()) return
     pump()
@@ -255,7 +250,7 @@ export function createFlush(
     leave() {
       leaving = true
       pump()
-      // A page that is only hidden, or comes back, has another task.
+      // If the page was only hidden, its tasks continue.
       setTimeout(() => (leaving = false))
     },
     async all() {

@@ -1,37 +1,34 @@
-/**
- * `window.track`, for shops that write TypeScript: `/// <reference types="shoptrail/global" />` types it.
- * (An import would stay in the shop's code and look for a file that there is none of.)
+/*
+ * The types of `window.track`, for shops that use TypeScript: `/// <reference types="shoptrail/global" />`. (An import
+ * would remain in the shop's code, and there is no module to import.)
  *
- * Where a shop has a `track` of its own the helpers are at `shoptrail`, or where `data-global` says. Such a shop
- * copies this file without its last lines, and declares that name: `declare const shoptrail: TrackApi`.
- *
- * Fields of payloads bear the specification's names. `did`, `event`, `url`, `http_user_agent`, and
- * where configured `source` and `remote_addr`, are filled in and may be given.
+ * If the shop has a `track` of its own, the helpers are `shoptrail`, or what `data-global` says. Then copy this file
+ * without its last lines, and declare that name: `declare const shoptrail: TrackApi`.
  */
 
-/** Fields that every helper takes and fills in where they are not given. */
+/** Fields of every payload. All are optional: a helper fills in those that are not given. */
 export interface CommonFields {
-  /** The device id, a UUID. Default: the one kept for this browser. */
+  /** The device id, a UUID. Default: that of this browser. */
   did?: string
-  /** The event's name. Default: the operation's usual one, with the key's prefix. */
+  /** The event's name. Default: the usual name of the operation, with the key's prefix. */
   event?: string
-  /** The page's address, http or https. Default: where the visitor is; secrets in it are masked. */
+  /** The page's URL, http or https. Secrets in it are masked. Default: the current URL. */
   url?: string
-  /** Default: the browser's. */
+  /** The user agent. Default: that of the browser. */
   http_user_agent?: string
-  /** The visitor's address. Default: the gateway takes it from the connection. */
+  /** The visitor's IP address. Default: the gateway takes it from the connection. */
   remote_addr?: string
-  /** Where the event comes from, in the shop's own words. Default: the key's, else none. */
+  /** Where the event comes from; the shop chooses the text. Default: the key's setting, else none. */
   source?: string | null
 }
 
-/** A line of a cart or a wishlist. */
+/** A product line of a cart or a wishlist. */
 export interface ProductLine extends CommonFields {
-  /** The shop's product number: a whole number from 1, or its digits. Nothing is rounded. */
+  /** The shop's product id: a whole number from 1, or its digits as text. Not rounded. */
   product_id: number | string
-  /** How many: a whole number from 1. */
+  /** A whole number from 1. */
   quantity: number
-  /** Which variation. A product without any is its own: its number as text, twice. */
+  /** The variation. For a product without variations, both fields are its id as text. */
   variation: {
     /** Not blank. */
     id: string
@@ -42,9 +39,9 @@ export interface ProductLine extends CommonFields {
 
 /** One fault of a payload. */
 export interface TrackIssue {
-  /** Where, dotted: `variation.sku`. */
+  /** Path of the field: `variation.sku`. */
   readonly path: string
-  /** What was expected, in short: `Expected whole number`. Debug mode tells it in full, with what came. */
+  /** What was expected, in short: `Expected whole number`. Debug mode shows the full rule and the value. */
   readonly message: string
 }
 
@@ -59,8 +56,8 @@ export type TrackDropReason =
   | 'ignored'
 
 /**
- * What a helper answers: `ok` once the event is checked and kept, long before it is delivered. Otherwise
- * the ValidationException that names every fault, or the reason of the drop.
+ * The result of a helper. `ok` is true when the event was checked and put into the outbox; it is delivered later.
+ * Otherwise `error` is a ValidationException with every fault, or the reason why the event was dropped.
  */
 export type TrackOutcome =
   | { readonly ok: true; readonly id: string }
@@ -71,38 +68,35 @@ export type TrackOutcome =
         | TrackDropReason
     }
 
-/** What became of an event, or of something seen on the page that did not become one: for `track.on`. */
+/** For `track.on`: what happened to an event, or to something on the page that did not become an event. */
 export interface TrackNotice {
-  /** The event's id; absent for what never became an event. */
+  /** The event's id. Absent if there is no event. */
   readonly id?: string | undefined
-  /** The tracking key it was for. */
+  /** The tracking key that the event is for. */
   readonly key?: string | undefined
   /** The helper's name. */
   readonly operation?: string | undefined
-  /** As it was sent, or as it was given where it was dropped. */
+  /** The payload as it is sent. If it was dropped, as it was given. */
   readonly payload?: unknown
-  /** Of a drop: why. */
+  /** Why the event was dropped. */
   readonly reason?: TrackDropReason | undefined
-  /** Of a drop as `invalid`: every fault. */
+  /** Every fault, if the reason is `invalid`. */
   readonly error?: (Error & { readonly issues: readonly TrackIssue[] }) | undefined
-  /** Of something seen that did not become an event: a short code. */
+  /** A short code, if something on the page did not become an event. */
   readonly code?: string | undefined
-  /** The element or the push it was seen at. */
+  /** The element or the pushed object. */
   readonly where?: unknown
-  /** Of a drop as `refused`, and of `held`: the HTTP status that was answered, 0 where no answer came. */
+  /** The HTTP status, 0 without an answer. For the kind `held`, and the reason `refused`. */
   readonly status?: number | undefined
-  /** Of a drop as `refused`: the gateway's words. */
+  /** The gateway's message, if the reason is `refused`. */
   readonly message?: string | undefined
 }
 
-/**
- * `window.track`. Every helper answers a promise that never rejects; nobody has to await it, and no
- * step of a purchase should.
- */
+/** `window.track`. Every helper returns a promise that never rejects. Do not let the visitor wait for it. */
 export interface TrackApi {
-  /** A visit of the home page, or of any page. `track.viewHomepage()` */
+  /** The visitor sees the home page, or any page. `track.viewHomepage()` */
   viewHomepage(payload?: CommonFields): Promise<TrackOutcome>
-  /** The visitor's e-mail address is known: a sign-in, a newsletter. Names and phone may be left out. */
+  /** The visitor's e-mail address is known, from a sign-in or a newsletter form. */
   setEmail(
     payload: CommonFields & {
       email_address: string
@@ -111,44 +105,45 @@ export interface TrackApi {
       phone?: string
     },
   ): Promise<TrackOutcome>
-  /** A product page. `track.viewProduct({ product_id: 42 })`; text is kept as it is, `'00042'` too. */
+  /** The visitor sees a product. `track.viewProduct({ product_id: 42 })`. Text is not changed: `'00042'`. */
   viewProduct(payload: CommonFields & { product_id: string | number }): Promise<TrackOutcome>
   /** `track.addToCart({ product_id: 42, quantity: 1, variation: { id: '42-S', sku: 'TEE-S' } })` */
   addToCart(payload: ProductLine): Promise<TrackOutcome>
-  /** A line leaves the cart; `quantity` says how many. */
+  /** `quantity` is the number of pieces that are removed. */
   removeFromCart(payload: ProductLine): Promise<TrackOutcome>
   addToWishlist(payload: ProductLine): Promise<TrackOutcome>
   removeFromWishlist(payload: ProductLine): Promise<TrackOutcome>
-  /** The visitor begins to check out. `track.initiateCheckout()` */
+  /** The visitor starts the checkout. `track.initiateCheckout()` */
   initiateCheckout(payload?: CommonFields): Promise<TrackOutcome>
-  /** A search in the shop. `track.search({ search_term: 'mug' })` */
+  /** The visitor searches. `track.search({ search_term: 'mug' })` */
   search(payload: CommonFields & { search_term: string }): Promise<TrackOutcome>
-  /** An event of the shop's own, under a name of its own. */
+  /** An event of the shop's own. */
   sendCustom(payload: CommonFields & { event: string; email: string }): Promise<TrackOutcome>
 
-  /** The device id of this browser at this shop. */
+  /** The device id of this browser in this shop. */
   readonly did: string
   /** The version of the script. */
   readonly version: string
   /**
-   * Tries now to deliver everything kept. Answers how many events were delivered and dropped by it and
-   * how many are still kept. Nobody needs it: events leave by themselves.
+   * Sends all events in the outbox now. Resolves within 35 s with the numbers of events that were delivered and dropped,
+   * and that are still in the outbox. Events are also sent without it.
    */
   flush(): Promise<{ readonly delivered: number; readonly kept: number; readonly dropped: number }>
   /**
-   * Tells what becomes of events: `held` means that an attempt to deliver one failed, and that it is kept and
-   * tried again (a status of 401, 403 or 404 is a matter of the key's configuration). Answers its own undo.
+   * Calls a listener for each event that is accepted, delivered, held or dropped. `held` means that a request failed and
+   * that the event will be sent again; the status 401, 403 or 404 points to a mistake in the configuration. Returns a
+   * function that removes the listener.
    */
   on(
     kind: 'accepted' | 'delivered' | 'held' | 'dropped',
     listener: (notice: TrackNotice) => void,
   ): () => void
   /**
-   * Debug mode of this tab: the console says what was seen on the page and not sent, why, and what
-   * would fix it. `?track_debug=1` in the address does the same. Off takes effect on the next page.
+   * Debug mode of this tab: the console lists what was seen on the page and not sent, why, and how to fix it.
+   * `?track_debug=1` in the address does the same. Off takes effect on the next page.
    */
   debug(isOn: boolean): void
-  /** A new device id and an empty outbox: what was kept and not delivered is forgotten. */
+  /** Makes a new device id and empties the outbox. Events that were not delivered are lost. */
   reset(): void
 }
 

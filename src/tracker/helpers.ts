@@ -7,14 +7,11 @@ import { whenShown } from './lib/whenShown.ts'
 import type { Notices } from './notices.ts'
 import type { Outbox } from './outbox.ts'
 import { schemas } from './schemas.ts'
-import type { Sighting, Track } from './track.ts'
+import type { Track, TrackOptions } from './track.ts'
 
 declare const __version__: string
 
-/**
- * What `window.track` is: the helpers, each a promise that never rejects, and a few words beside.
- * A helper's second argument is ours: where and when an early call was made.
- */
+/** The value of `window.track`. A helper has a second, internal parameter, for early calls: options of `track`. */
 export function createHelpers(
   track: Track,
   deviceId: DeviceId,
@@ -25,10 +22,10 @@ export function createHelpers(
 ): TrackApi {
   const helpers: { [O in TrackingOperation]?: unknown } = {}
   for (const operation of Object.keys(schemas) as TrackingOperation[])
-    helpers[operation] = (payload: unknown, seen?: Sighting) =>
+    helpers[operation] = (payload: unknown, options?: TrackOptions) =>
       new Promise((resolve) => {
-        const sighting = { at: now(), url: location.href, ...seen }
-        whenShown(() => resolve(track(operation, payload, sighting)))
+        const all = { at: now(), url: location.href, ...options }
+        whenShown(() => resolve(track(operation, payload, all)))
       })
   return {
     ...(helpers as Pick<TrackApi, TrackingOperation>),

@@ -20,32 +20,32 @@ import { createParts, type Parts } from './parts.ts'
 import { createTrack } from './track.ts'
 import { createSend } from './transport.ts'
 
-/** How a copy of the script hands its key to the copy that runs. */
+/** Adds another key to the copy of the script that runs. */
 type Join = (config: Config, parts: Parts) => void
 
 declare global {
   interface Performance {
     /**
-     * Not under the helpers' name, which the page may take for itself at any time, and not in the document or the
-     * window, where an element by that name hides what we put there.
+     * In `performance`, because elements with this name or id would shadow a property of `document` or `window`, and the
+     * page may overwrite the helpers.
      */
     shoptrail?: Join
   }
 }
-/** What the page has at a name, or our helpers. */
+/** A global variable of the page, or the helpers. */
 type Global = TrackApi & { readonly q?: unknown }
 declare const window: Window & { [name: string]: Global }
-/** What the page's own code means by that name. */
+/** As the code of the page resolves this name. */
 declare const track: unknown
 
 function start(config: Config, parts: Parts) {
   let name = config.global ?? GLOBAL
   let stub = window[name]
   if (
-    // A `const` or `class` of the page's scripts is no property of the window, and hides one.
+    // A `const` or `class` of a page's script is not a property of window, and shadows one.
     (!config.global && guard(() => track) !== stub) ||
-    // An element by its id is no property of the window's own. Our stub is an object with a queue; a function
-    // of the page's may have one too.
+    // An element with this id is not an own property of window. The stub is an object with the property `q`. A function
+    // of the page may have such a property too.
     (stub &&
       // biome-ignore lint/suspicious/noPrototypeBuiltins: browsers of 2020 have no Object.hasOwn.
       (window as Window).hasOwnProperty(name) &&
@@ -55,9 +55,9 @@ function start(config: Config, parts: Parts) {
     stub = window[name]
   }
   const store = createStore(() => localStorage)
-  // Visits of the people who work at the shop, switched off by `?track_ignore=1` for this browser.
+  // People who work at the shop exclude their browser with `?track_ignore=1`.
   const isIgnored = readSwitch('track.ignore', store)
-  // Without a key nothing becomes an event, and nothing is sent.
+  // Without a key, `track` makes no events and nothing is sent.
   const configs = new Map<string, Config>()
   if (!isIgnored) configs.set(config.key, config)
   const notices = createNotices()
@@ -65,7 +65,7 @@ function start(config: Config, parts: Parts) {
   const reports: Reports = new Map()
 
   const outbox = createOutbox(store)
-  // Asked for only when a turn is: the page's first sight of it takes time.
+  // Read only when it is needed, because the first access takes time.
   const locks: Locks = { request: (...all) => (navigator.locks as Locks).request(...all) }
   const withTabLock = createTabLock(locks, store)
   const flush = createFlush(outbox, createSend(fetch), configs, notices, withTabLock)
@@ -82,16 +82,16 @@ function start(config: Config, parts: Parts) {
   let replay: ReturnType<typeof takeEarlyCalls>
   listen(window, 'storage', deviceId.read)
   whenShown(() => {
-    const kept: string[] = []
-    outbox.all(kept)
-    replay = takeEarlyCalls(kept, stub, helpers)
+    const stored: string[] = []
+    outbox.all(stored)
+    replay = takeEarlyCalls(stored, stub, helpers)
     replay()
     flush.resume()
     listen(window, 'pagehide', flush.leave)
     listen(document, 'visibilitychange', () => (document.hidden ? flush.leave() : flush.fresh()))
     listen(window, 'online pageshow', (event) => {
       if (!((event as PageTransitionEvent).persisted ?? true)) return
-      // A page in the back/forward cache hears of no other tab's storage.
+      // A page in the back/forward cache gets no storage events.
       deviceId.read()
       flush.resume()
     })
@@ -110,16 +110,17 @@ function start(config: Config, parts: Parts) {
 }
 
 /**
- * Called once by the script's last line, which the build writes for each set of parts.
+ * Starts the script, or adds its key to the copy that already runs on this page. The build writes the call, with a set
+ * of parts.
  *
- * @param served The key's configuration, as the gateway wrote it.
- * @param parts Those that the key switches on, in the order in which they start.
+ * @param served The key's settings, as the gateway wrote them.
+ * @param parts The parts of this script, in the order in which they start.
  */
 export function main(served: Config, parts: Parts): void {
   try {
     const startOrJoin = performance.shoptrail ?? start
     startOrJoin(readConfig(served, document), parts)
   } catch {
-    // A page in which the script can not start goes on without it.
+    // The script can not start on this page. That must not cause an error.
   }
 }

@@ -4,31 +4,31 @@ import { createNotices, type Notice } from './notices.ts'
 const settled = () => new Promise((resolve) => setTimeout(resolve))
 
 test('a listener hears its kind only, in order, until it is undone', async () => {
-  const { tell, on } = createNotices()
+  const { emit, on } = createNotices()
   const heard: Notice[] = []
   const undo = on('accepted', (notice) => heard.push(notice))
-  tell('accepted', { id: '1' })
-  tell('dropped', { id: '2' })
-  tell('accepted', { id: '3' })
+  emit('accepted', { id: '1' })
+  emit('dropped', { id: '2' })
+  emit('accepted', { id: '3' })
   await settled()
   undo()
-  tell('accepted', { id: '4' })
+  emit('accepted', { id: '4' })
   await settled()
   expect(heard).toEqual([{ id: '1' }, { id: '3' }])
 })
 
 test('it is told in a task of its own', async () => {
-  const { tell, on } = createNotices()
+  const { emit, on } = createNotices()
   const listener = vi.fn()
   on('delivered', listener)
-  tell('delivered', { id: '1' })
+  emit('delivered', { id: '1' })
   expect(listener).not.toHaveBeenCalled()
   await settled()
   expect(listener).toHaveBeenCalledExactlyOnceWith({ id: '1' })
 })
 
 test('what a listener throws or rejects stays here and stops nobody', async () => {
-  const { tell, on } = createNotices()
+  const { emit, on } = createNotices()
   const rejections = vi.fn()
   process.on('unhandledRejection', rejections)
   on('dropped', () => {
@@ -40,7 +40,7 @@ test('what a listener throws or rejects stays here and stops nobody', async () =
   on('dropped', null as never)
   const listener = vi.fn()
   on('dropped', listener)
-  tell('dropped', { reason: 'too_old' })
+  emit('dropped', { reason: 'too_old' })
   await settled()
   await settled()
   process.off('unhandledRejection', rejections)
@@ -49,21 +49,21 @@ test('what a listener throws or rejects stays here and stops nobody', async () =
 })
 
 test('the same listener twice is two, each with its own undo', async () => {
-  const { tell, on } = createNotices()
+  const { emit, on } = createNotices()
   const listener = vi.fn()
   const undo = on('accepted', listener)
   on('accepted', listener)
   undo()
   undo()
-  tell('accepted', {})
+  emit('accepted', {})
   await settled()
   expect(listener).toHaveBeenCalledOnce()
 })
 
 test('who begins to listen in the same task hears what was told before', async () => {
-  const { tell, on } = createNotices()
+  const { emit, on } = createNotices()
   const listener = vi.fn()
-  tell('accepted', { id: '1' })
+  emit('accepted', { id: '1' })
   on('accepted', listener)
   await settled()
   on('accepted', () => expect.unreachable())

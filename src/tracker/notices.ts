@@ -4,24 +4,24 @@ export type Notice = TrackNotice
 export type Kind = 'accepted' | 'delivered' | 'held' | 'dropped'
 export type Listener = (notice: Notice) => void
 
-/** Tells those who listen. Told in a task of its own, so that no listener delays or breaks an event. */
 export type Notices = {
-  tell(kind: Kind, notice: Notice): void
-  /** Answers its own undo. */
+  /** Calls the listeners, in a later microtask, so that none of them delays an event. */
+  emit(kind: Kind, notice: Notice): void
+  /** Adds a listener. Returns a function that removes it. */
   on(kind: Kind, listener: Listener): () => void
 }
 
 export function createNotices(): Notices {
   const all = new Set<readonly [Kind, Listener]>()
   return {
-    tell(kind, notice) {
-      const said = Promise.resolve(notice)
-      // Who listens is looked at then: a part that starts after an early call hears of it.
-      said.then(() => {
-        for (const [told, listener] of all)
-          if (told === kind)
-            // A listener is the shop's: what it throws must not become a rejection of ours.
-            said.then(listener).catch(() => {})
+    emit(kind, notice) {
+      const later = Promise.resolve(notice)
+      // Listeners are looked up in the microtask, so a part that starts after an early call is notified too.
+      later.then(() => {
+        for (const [listened, listener] of all)
+          if (listened === kind)
+            // An error of the shop's listener must not become an unhandled rejection.
+            later.then(listener).catch(() => {})
       })
     },
     on(kind, listener) {

@@ -1,21 +1,21 @@
 import { UUID } from '../contract/uuid.ts'
 import type { Store } from './lib/storage.ts'
 
-/** Storage names begin so; the entry's name follows. */
+/** Storage names are this prefix and the entry's name. */
 const PREFIX = 'track.e.'
 /**
- * The most the outbox keeps in storage, characters of names and values: 512 KiB where a character is
- * two bytes, a tenth of what browsers give an origin, so that the shop's own data is not squeezed out.
+ * The most that the outbox stores, characters of names and values: a tenth of what browsers give an origin, so that
+ * there is room for the shop's own data.
  */
 const MAX_STORED_CHARACTERS = 262_144
-/** What an event costs there beside its payload, at most: its id, the key twice, the moment. */
+/** The most that an event needs in storage besides its payload: its id, the key twice, the time. */
 const ENTRY_CHARACTERS = 110
-/** The most one page keeps, events: what storage does not take lives in its memory. */
+/** The most events that one page keeps. Those that do not fit into storage are in memory. */
 const MAX_OWN_EVENTS = 5000
 
-/** One event on its way to one tracking key. */
+/** An event that is to be delivered to a tracking key. */
 export type Entry = {
-  /** Its name in the outbox: the event's id, and for a second key on the page also that key. */
+  /** Its name in the outbox: the event's id, for a second key on the page followed by that key. */
   readonly name: string
   /** When it happened, ms since 1970 by the browser's clock. */
   readonly at: number
@@ -24,32 +24,32 @@ export type Entry = {
   readonly body: string
 }
 
-/** The event's id in an outbox name. */
+/** The event's id, from the entry's name. */
 export const idOf = (name: string): string => name.slice(0, 36)
 
 /**
- * What was accepted and not yet acknowledged. One storage name an event, removed by that name: two
- * tabs can neither overwrite each other's events nor remove the wrong one. What this page accepted is
- * held in memory as well, so that it outlives a full, missing or cleared storage as long as the page.
+ * Events that were accepted and not yet acknowledged. Each has a storage name of its own and is removed by that name,
+ * so two tabs can not overwrite each other's events or remove the wrong one. Events of this page are in memory too,
+ * in case storage is full, missing or cleared.
  */
 export type Outbox = {
-  /** Keeps an event, in storage if it can, else in memory. `false`: both are full. */
+  /** Adds an event. Returns `false` if there is no room. */
   add(entry: Entry): boolean
   remove(name: string): void
-  /** What was accepted on this page, oldest first. */
+  /** The events of this page, oldest first. */
   own(): Entry[]
   /**
-   * Everything, what other pages accepted too. Junk found in storage is removed.
+   * The events of all pages. Removes invalid values from storage.
    *
-   * @param calls Takes out of storage what a page's stub kept of its calls when it was left. Default:
-   * they stay there.
+   * @param calls Receives the calls that stubs of earlier pages have stored, and removes them from storage. Default:
+   * they stay stored.
    */
   all(calls?: string[]): Entry[]
 }
 
 export function createOutbox(store: Store): Outbox {
   const own = new Map<string, Entry>()
-  /** Characters in storage, as far as this page knows. */
+  /** Characters in storage, when last counted, and those that this page has added. */
   let stored = 0
 
   const remove = (name: string) => {
@@ -80,7 +80,7 @@ export function createOutbox(store: Store): Outbox {
           stored += storedName.length + value.length
           if (at && UUID.test(idOf(name)))
             all.set(name, own.get(name) ?? ({ name, at: +at, key, body } as Entry))
-          // What begins with a bracket is a call that a stub kept, the rest is junk.
+          // A value that begins with a bracket is a call.
           else if (value[0] !== '[' || calls?.push(value)) remove(name)
         }
       return [...all.values()]

@@ -5,28 +5,28 @@ import type { Notices } from './notices.ts'
 import type { Track } from './track.ts'
 
 /**
- * Reads one push. May throw: what can not be read is ignored.
+ * Reads one object that was pushed into the dataLayer. May throw; the object is then ignored.
  *
- * @param push As pushed; the page may change it later.
- * @param before What this reader answered when the same object was last pushed.
- * @returns What the push says, as text; empty where it is none of the reader's. An object that says
- * what it said before is not reported again.
+ * @param push The pushed object. The page may change it later.
+ * @param before What this reader returned for the same object before.
+ * @returns The relevant content of the object, as text, empty if it has none. If this is `before`, the object was
+ * not reported again.
  */
 export type Reader = (push: object, before: string | undefined) => string
 
-/** The readers of a page, each with the objects it has read. */
+/** The readers of a page, each with its results for the objects that it has read. */
 export type Readers = Map<Reader, WeakMap<object, string>>
 
 /**
- * An optional part of the script, which is built in where a key's configuration switches it on. Started
- * once a page, whichever key brought it. A second key may bring it with a copy of the script that does not
- * run: so what has a state is handed over, and what has none a part imports.
+ * An optional part of the script. The build makes a script for each set of parts, and the gateway serves the one that a
+ * key's settings need. A part is started once on a page, even if several keys need it. It may come from the copy of the
+ * script that a second key loads, so everything that has state is a parameter. A part imports only what has none.
  *
- * @param configs The configuration of each key on this page; one may join later.
- * @param readers Read every push of the dataLayer.
- * @param reports What was reported lately, for who keeps it over a navigation.
- * @param newId Makes an event's id, for a part that reports later than it sees.
- * @returns What it does for each key on the page, the first one too; nothing where that is nothing.
+ * @param configs The configuration of each key on this page. Keys may join later.
+ * @param readers Readers of the dataLayer.
+ * @param reports Recent reports, for a part that keeps them over a navigation.
+ * @param newId Makes an event's id, for a part that reports an event later than it happens.
+ * @returns Called for each key on the page, the first one too. Undefined if there is nothing to do for a key.
  */
 export type Part = (
   track: Track,
@@ -39,11 +39,11 @@ export type Part = (
 
 export type Parts = { readonly [name: string]: Part }
 
-/** @returns Starts the parts that a key brings, and tells every part on the page of the key. */
+/** @returns Starts the parts of a key that are not started yet, and calls all parts on the page for that key. */
 export function createParts(...state: Parameters<Part>): (parts: Parts, config: Config) => void {
   const started: { [name: string]: ReturnType<Part> } = {}
   return (parts, config) => {
-    // The page may lack what a part stands on; the others go on.
+    // The browser may lack what one part needs. The others still start.
     for (const name in parts)
       if (!(name in started)) started[name] = guard(() => parts[name]?.(...state))
     for (const name in started) guard(() => started[name]?.(config))

@@ -4,7 +4,7 @@ import { MAX_URL_CHARACTERS } from '../contract/fields.ts'
 import type { Config } from './config.ts'
 import { maskUrl, namesToMask } from './lib/maskUrl.ts'
 
-/** An address that is too long without its fragment, then without its query. */
+/** Removes the fragment of a URL that is too long, then its query. */
 const shorten = (url: string) => {
   for (const mark of '#?')
     if (isLongerThan(url, MAX_URL_CHARACTERS)) [url = ''] = url.split(mark, 1)
@@ -12,12 +12,12 @@ const shorten = (url: string) => {
 }
 
 /**
- * The payload of the specification, completed: what was given wins over what the page knows
- * (docs/decisions.md, "Completed fields"). A field given as `null` or `undefined` was not given.
- * Addresses are masked whoever gave them. Throws where a getter of the page's does.
+ * The complete payload. Fields that the caller gives replace those that the script fills in
+ * (docs/decisions.md, "Completed fields"). `null` and `undefined` count as absent.
+ * Secrets in URLs are masked. Throws what a getter of the given object throws.
  *
  * @param given The caller's fields.
- * @param url The page's address at the moment of the call.
+ * @param url The page's URL at the time of the call.
  */
 export function completePayload(
   operation: TrackingOperation,
@@ -28,7 +28,7 @@ export function completePayload(
 ): { readonly [name: string]: unknown } {
   const event = config.events?.[operation] ?? eventNameOf(operation)
   const payload: { [name: string]: unknown } = {
-    // What was given as undefined is absent, whatever the page put into Object.prototype.
+    // No prototype, because pages extend Object.prototype.
     __proto__: null,
     did,
     event: event && (config.eventPrefix ?? '') + event,
@@ -44,7 +44,7 @@ export function completePayload(
   if (operation === 'viewProduct' && Number.isSafeInteger(product_id))
     payload.product_id = `${product_id}`
   if (typeof payload.url === 'string') {
-    // Bounded before it is looked at; a mask may be longer than what it hides.
+    // Shortened first, so that masking takes bounded time, and again, because `***` may be longer than a value.
     const bounded = shorten(payload.url).slice(0, 2 * MAX_URL_CHARACTERS)
     payload.url = shorten(maskUrl(bounded, namesToMask(`${config.mask ?? ''}`)))
   }

@@ -4,7 +4,7 @@ import { ValidationException } from '../contract/errors.ts'
 import { eventNameOf, type TrackingOperation } from '../contract/events.ts'
 import type { Config } from './config.ts'
 import type { DeviceId } from './deviceId.ts'
-import type { IsDuplicate, Origin } from './duplicates.ts'
+import type { IsDuplicate, Reporter } from './duplicates.ts'
 import type { Flush } from './flush.ts'
 import { now } from './lib/now.ts'
 import { uuid7 } from './lib/uuid.ts'
@@ -13,33 +13,36 @@ import type { Outbox } from './outbox.ts'
 import { completePayload } from './payload.ts'
 import { schemas } from './schemas.ts'
 
-/** How, when and where something was seen; what is absent is now and here. */
-export type Sighting = {
-  /** Who saw it. Default `call`. */
-  readonly from?: Origin
-  /** The event's id. */
+export type TrackOptions = {
+  /** Default `call`. */
+  readonly from?: Reporter
+  /** The event's id. Default: a new one. */
   readonly id?: string
-  /** When, ms since 1970 by the browser's clock. */
+  /** When it happened, ms since 1970 by the browser's clock. Default: now. */
   readonly at?: number
-  /** The page's address then. */
+  /** The page's URL at that time. Default: its URL now. */
   readonly url?: string
-  /** The element or the push, for who reads notices. */
+  /** The element or the pushed object that reported it, for notices. */
   readonly where?: unknown
-  /** Which of the keys on the page it is for. Default all. */
+  /** Which keys on the page the event is for. Default all. */
   readonly only?: ((config: Config) => unknown) | undefined
 }
 
-/** What became of an event: kept under its id, or why not. */
+/** The id of the accepted event, or why it was not accepted. */
 export type Outcome =
   | { readonly ok: true; readonly id: string }
   | { readonly ok: false; readonly error: ValidationException | DropReason }
 
-/** The way of an event from whoever saw it into the outbox. Never throws. */
-export type Track = (operation: TrackingOperation, payload: unknown, sighting?: Sighting) => Outcome
+/** Completes an event, checks it and puts it into the outbox, for each key on the page. Never throws. */
+export type Track = (
+  operation: TrackingOperation,
+  payload: unknown,
+  options?: TrackOptions,
+) => Outcome
 
 /**
- * The operation that a payload is checked as: the one whose event name it has, since the gateway takes it for
- * that. A custom event may have any name.
+ * The operation that the gateway will find for an event: that of its event name, except for a custom event, which may
+ * have any name.
  */
 const operationOf = (operation: TrackingOperation, event: unknown, config: Config) =>
   (operation !== 'sendCustom' &&
@@ -59,8 +62,8 @@ export function createTrack(
   notices: Notices,
   isDuplicate: IsDuplicate,
 ): Track {
-  return (operation, given, sighting) => {
-    // Without a prototype: what a page adds to Object.prototype says nothing of this event.
+  return (operation, given, options) => {
+    // Without a prototype, because pages extend Object.prototype.
     const {
       at = now(),
       id = uuid7(at),
@@ -68,11 +71,11 @@ export function createTrack(
       where,
       only,
       from,
-    }: Sighting = { __proto__: null, ...sighting } as Sighting
+    }: TrackOptions = { __proto__: null, ...options } as TrackOptions
     let outcome: Outcome | undefined
 
-    const tell = (kind: Kind, key?: string, payload: unknown = given, why?: Notice) =>
-      notices.tell(kind, { id, operation, where, key, payload, ...why })
+    const notify = (kind: Kind, key?: string, payload: unknown = given, why?: Notice) =>
+      notices.emit(kind, { id, operation, where, key, payload, ...why })
     const drop = (
       reason: DropReason,
       error?: ValidationException,
@@ -80,7 +83,7 @@ export function createTrack(
       payload?: unknown,
     ) => {
       outcome ??= { ok: false, error: error ?? reason } as Outcome
-      tell('dropped', key, payload, { reason, error } as Notice)
+      notify('dropped', key, payload, { reason, error } as Notice)
     }
 
     const add = (config: Config) => {
@@ -92,17 +95,17 @@ export function createTrack(
       if (from !== 'pageView' && isDuplicate(config, payload, from))
         return drop('duplicate', undefined, key, payload)
       const body = JSON.stringify(payload)
-      // The first key's entry bears the event's id alone, a second key's also its own: one that joins
-      // later must not take the name of an entry that is still on its way.
+      // The entry of the first key is named by the event's id alone. A key that joins later must not reuse that name
+      // while the entry is still in the outbox.
       if (!outbox.add({ name: outcome || only ? `${id}.${key}` : id, at, key, body }))
         return drop('outbox_full', undefined, key, payload)
       outcome = { ok: true, id }
-      tell('accepted', key, payload)
+      notify('accepted', key, payload)
       flush.fresh()
     }
 
     try {
-      // A page that tracks from inside its own storage or fetch would go round for ever.
+      // A page that calls `track` inside its own replacement of storage or fetch would loop forever.
       if (flush.busy++) throw flush
       for (const config of configs.values()) if (!only || only(config)) add(config)
     } catch {

@@ -3,28 +3,29 @@ import type { Config } from './config.ts'
 import { now } from './lib/now.ts'
 import { type Entry, idOf } from './outbox.ts'
 
-/** An attempt without an answer is given up after this, ms. */
+/** A request without an answer is aborted after this time. */
 const TIMEOUT_MS = 30_000
-/** A gateway that asks for more patience is asked again after this all the same, ms. */
+/** The longest Retry-After that is obeyed. */
 const MAX_RETRY_AFTER_MS = 3_600_000
 
-/** What an attempt did. */
+/** The outcome of a request. */
 export type Answer = readonly [
-  /** The answer's HTTP status; 0 when none came. */
+  /** The HTTP status, 0 if there was no answer. */
   status: number,
-  /** How long the gateway asks to wait, ms; 0 or less where it does not say. */
+  /** Retry-After, ms; 0 or less if there was none. */
   afterMs: number,
   /**
-   * For events, in any order: taken (2xx), refused for good (400, 413, 422). On a question: the gateway has the
-   * event (200), or has not (404; 207: not all of those in question). Missing where it is not known.
+   * Verdicts on single events, in any order: accepted (2xx) or refused for good (400, 413, 422). If the request was a
+   * question: the event is stored (200), or not (404, or 207: not every event in question). An event without a
+   * verdict may have arrived.
    */
   verdicts: readonly Verdict[],
 ]
 
 /**
- * One attempt: sends events of one tracking key in one request. Never rejects.
+ * Sends events of one tracking key in one request. Never rejects.
  *
- * @param asks Asks whether the gateway has them, and sends no payload.
+ * @param asks Whether to ask only if the gateway has these events, without their payloads.
  */
 export type Send = (
   config: Config,
@@ -33,7 +34,7 @@ export type Send = (
   asks: boolean,
 ) => Promise<Answer>
 
-/** @param post The page's fetch. */
+/** @param post `fetch` of the page. */
 export const createSend =
   (post: typeof fetch): Send =>
   async (config, entries, keepalive, asks) => {
@@ -60,35 +61,34 @@ export const createSend =
           keepalive,
           credentials: 'omit',
           referrerPolicy: 'origin',
-          // A redirect is then an answer that acknowledges nothing.
+          // A redirect is not followed, and acknowledges nothing.
           redirect: 'manual',
-          // Older browsers have only their own limit.
+          // Browsers without AbortSignal.timeout have only their own time limit.
           signal: AbortSignal.timeout?.(TIMEOUT_MS),
         },
       )
-      // Of a redirect a browser says no status.
+      // Browsers hide the status of a redirect.
       status = response.status || 308
-      // Retry-After in seconds or as a date (RFC 9110, 10.2.3); nonsense says nothing.
+      // Retry-After in seconds or as a date (RFC 9110, 10.2.3). Invalid values are ignored.
       const after = response.headers.get('retry-after') as string
       afterMs = Math.min(
         +after * 1000 || (after && +new Date(after) - sent) || 0,
         MAX_RETRY_AFTER_MS,
       )
       const same = response.ok && entries.map(({ name }) => ({ id: idOf(name), status }))
-      // From the script's tag `anyOk` is text. A wrapper of fetch may have read the body: of a question the
-      // status says enough. (A body that is empty or no JSON is no answer of the gateway's.)
+      // If the page's wrapper of fetch has read the body of an answer to a question, the status is enough. An empty
+      // body, or one that is not JSON, is not from the gateway.
       const answered =
         config.anyOk ||
         (response.bodyUsed && asks && /json/.test(response.headers.get('content-type') as string))
           ? same
           : await response.json().then((answer) => answer.results ?? [{ ...answer, status }])
-      // A verdict on the event itself, which names it: proxies and captive portals answer errors too, and
-      // 401, 403 and 404 speak of a configuration, which somebody will mend.
+      // Other errors are no verdict on an event (docs/decisions.md, "Verdicts").
       verdicts = (answered as Verdict[]).filter(
         ({ status }) => asks || /^2|^4(00|13|22)/.test(status as never),
       )
     } catch {
-      // No answer, or none of the gateway's: the events are still in the outbox.
+      // No answer, or one that is not from the gateway. The events are still in the outbox.
     }
     return [status, afterMs, verdicts]
   }

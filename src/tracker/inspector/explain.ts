@@ -5,7 +5,7 @@ import type { TrackDropReason, TrackNotice } from '../global.d.ts'
 import { nearest } from './nearest.ts'
 
 const HELPERS = Object.keys(EVENT_NAMES)
-/** What plugins may push behind the prefix. */
+/** Event names that plugins may push, without the prefix. */
 const PUSHES = [
   ...Object.values(EVENT_NAMES).filter(Boolean),
   'view_category',
@@ -13,19 +13,19 @@ const PUSHES = [
   'set_phone',
 ]
 
-/** What is explained: a notice, and what `held` tells as a reason of its own. */
+/** A notice of a drop, or of the kind `held`, which has that as its reason. */
 export type Explained = Omit<TrackNotice, 'reason'> & {
   readonly reason?: TrackDropReason | 'held' | undefined
 }
 
-/** Why something was not sent, and what fixes it. The keys are the codes that the script tells. */
+/** Why something was not sent, and how to fix it, by the notice's code. */
 const BY_CODE: { readonly [code: string]: readonly [why: string, fix: string] } = {
   helper: [
     'There is no helper of that name.',
     `Write one of these into data-track: ${HELPERS.join(', ')}.`,
   ],
   from: [
-    'The selector matches no form field that may be read, neither here nor in an element around. Passwords, card numbers and unchecked choices are not read. A default was sent instead if there is one (a quantity of 1, the product as its own variation).',
+    'The selector matches no form field that may be read, neither in this element nor in one around it. Passwords, card numbers and unchecked choices are not read. A default was sent instead if there is one (a quantity of 1, the product as its own variation).',
     'Correct the selector, or put the field into the same card as the element.',
   ],
   disabled: [
@@ -65,7 +65,7 @@ const BY_CODE: { readonly [code: string]: readonly [why: string, fix: string] } 
     'Push whole quantities, or set ga4.quantity to "up" to round up.',
   ],
   'ga4-variant': [
-    'item_variant is a label and not an id. The line was sent with the product id as its variation.',
+    'item_variant is a label, not an id. The line was sent with the product id as its variation.',
     'Set ga4.variationId to the parameter that holds the id of the variation.',
   ],
   'ga4-split-push': [
@@ -73,10 +73,7 @@ const BY_CODE: { readonly [code: string]: readonly [why: string, fix: string] } 
     'Send event and items in one push.',
   ],
   'ga4-too-many': ['Only the first 20 items of one push are sent.', 'Push fewer items at a time.'],
-  'ga4-search-term': [
-    'The search has no term that is text.',
-    'Push `search_term` beside the event.',
-  ],
+  'ga4-search-term': ['The search has no term that is text.', 'Push `search_term` with the event.'],
   'ga4-user-data': [
     'user_data holds no plain e-mail address. Hashed ones (sha256_…) can not be turned back.',
     'Push `email` in plain text, or report set_email in another way.',
@@ -99,7 +96,7 @@ const BY_CODE: { readonly [code: string]: readonly [why: string, fix: string] } 
   ],
 }
 
-/** Why an event was dropped, or waits. The keys are the reasons. */
+/** Why an event was dropped, or is held, by the notice's reason. */
 const BY_REASON: { readonly [reason: string]: readonly [why: string, fix: string] } = {
   invalid: ['The event breaks a rule of its operation.', 'Correct the fields named here.'],
   duplicate: [
@@ -126,7 +123,7 @@ const BY_REASON: { readonly [reason: string]: readonly [why: string, fix: string
   ],
 }
 
-/** What to do where events are held: by the status that was answered. */
+/** How to fix that events are held, by the HTTP status. */
 function fixOf({ status, key, reason }: Explained): string | undefined {
   if (reason !== 'held') return
   if (status === 0)
@@ -141,8 +138,8 @@ function fixOf({ status, key, reason }: Explained): string | undefined {
 }
 
 /**
- * The code of what was seen and did not become an event. An element that names no helper, and a push that
- * is no event's, are told without: their name says it.
+ * The code of something that did not become an event. Notices of an element without a valid helper, and of an unknown
+ * push, have none.
  */
 export function codeOf({ code, operation = '', where, reason }: Explained): string | undefined {
   if (code || reason !== 'invalid' || !where || HELPERS.includes(operation)) return code
@@ -150,24 +147,24 @@ export function codeOf({ code, operation = '', where, reason }: Explained): stri
   return /^(order|set_phone)$/.test(operation) ? operation : 'push'
 }
 
-/** The name that was meant, where one is near. */
-function meant(code: string | undefined, { operation = '' }: Explained): string | undefined {
+/** Suggests a name that is similar to the unknown one. */
+function suggest(code: string | undefined, { operation = '' }: Explained): string | undefined {
   const names = { helper: HELPERS, push: PUSHES }[code ?? '']
   const near = names && nearest(operation, names)
   return near && `Did you mean ${near}?`
 }
 
-/** A payload without what belongs to visitor and page. */
-const inShort = (payload: unknown) =>
-  inWords({
+/** A payload without the fields of visitor and page. */
+const shortPayload = (payload: unknown) =>
+  toText({
     ...(payload as object),
     did: undefined,
     url: undefined,
     http_user_agent: undefined,
   })
 
-/** A fault in full. "Text" may look like a number: where the value is no string, it says that one is expected. */
-const tell = (issue: Issue, payload: unknown) =>
+/** An issue in full. If the value is not a string, says so: `12` does not look like one in an attribute either. */
+const issueText = (issue: Issue, payload: unknown) =>
   describeIssue(issue, payload).message.replace(
     /^Expected text\b(.*), received (?!")/,
     'Expected text$1 (a string), received ',
@@ -176,8 +173,8 @@ const tell = (issue: Issue, payload: unknown) =>
 export const isElement = (where: unknown): where is Element =>
   typeof Element === 'function' && where instanceof Element
 
-/** An element as it would be selected, or a value as it would be written, at most 200 characters. */
-export function inWords(where: unknown): string {
+/** An element as its tag with the id, another value as JSON, at most 200 characters. */
+export function toText(where: unknown): string {
   if (isElement(where)) {
     const { id, localName } = where
     return `<${localName}${id && ` id="${id}"`}>`
@@ -190,32 +187,32 @@ export function inWords(where: unknown): string {
 }
 
 /**
- * What was seen and not sent, for a developer's console: what, where, why, and what would fix it, a
- * line each. A code that nobody has explained stands as it is.
+ * The text for a developer's console: what was not sent, where, why, and how to fix it, a line each. An unknown code is
+ * shown as it is.
  *
- * @param notice Of a drop while on its way (`refused`, `too_old`) operation and payload are those of
- * its `accepted`, where the page knows them.
+ * @param notice If the event was dropped after it was accepted (`refused`, `too_old`), with operation and payload from
+ * its notice `accepted`, if the page has it.
  */
 export function explain(notice: Explained): string {
   const { operation, reason, error, status, message, where, payload } = notice
   const code = codeOf(notice)
   const [why, fix] = BY_CODE[code ?? ''] ?? BY_REASON[reason ?? ''] ?? []
-  const fate =
+  const outcome =
     reason === 'held' ? 'wait' : code && !reason ? 'was sent, but not all of it' : 'was not sent'
   const name =
     operation ||
     (reason === 'held' ? 'events' : reason === 'refused' ? 'an earlier event' : 'event')
   const isOnItsWay = /^(refused|too_old|outbox_full)$/.test(reason ?? '')
   return [
-    `track: ${name} ${fate} (${code ?? reason})`,
-    where === undefined ? '' : `  at: ${inWords(where)}`,
-    isOnItsWay && payload !== undefined ? `  event: ${inShort(payload)}` : '',
+    `track: ${name} ${outcome} (${code ?? reason})`,
+    where === undefined ? '' : `  at: ${toText(where)}`,
+    isOnItsWay && payload !== undefined ? `  event: ${shortPayload(payload)}` : '',
     why && `  why: ${why}`,
     ...(code ? [] : (error?.issues ?? [])).map(
-      (issue) => `  ${issue.path || 'payload'}: ${tell(issue, payload)}`,
+      (issue) => `  ${issue.path || 'payload'}: ${issueText(issue, payload)}`,
     ),
     (status || message) && `  seen: ${[status, message].filter(Boolean).join(' ')}`,
-    fix && `  fix: ${[meant(code, notice), fixOf(notice) ?? fix].filter(Boolean).join(' ')}`,
+    fix && `  fix: ${[suggest(code, notice), fixOf(notice) ?? fix].filter(Boolean).join(' ')}`,
   ]
     .filter(Boolean)
     .join('\n')

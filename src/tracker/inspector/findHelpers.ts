@@ -6,11 +6,11 @@ const isHelpers = (there: unknown): there is TrackApi =>
   typeof (there as Partial<TrackApi>).on === 'function'
 
 /**
- * The helpers of the script on this page: under the name that the tag or the key's settings give, else where
- * the script puts them by itself. Undefined where the page has put something of its own over them.
+ * The helpers of the script on this page: the global variable that the tag or the key's settings name, else `track` or
+ * `shoptrail`. Undefined if the page has overwritten it.
  *
- * @param say Receives a text where the page has a `track` of its own.
- * @param get The browser's `fetch`, for the settings: used only where the helpers are at neither usual name.
+ * @param say Receives a text if the page has a `track` of its own.
+ * @param get `fetch`, for the key's settings. Used only if the helpers are not found otherwise.
  */
 export async function findHelpers(
   page: Window,

@@ -1,10 +1,10 @@
 import { around, UNREAD } from '../lib/trackedElements.ts'
 
 /**
- * The attributes `data-track-…-from`, of an element and those around it, that name no form field and
- * have no value in their place: what they should say was left out, or another value stood in.
+ * The attributes `data-track-…-from` of an element, and of those around it, that select no form field and for which there
+ * is no other attribute. Their value is missing in the payload, or was replaced by a default.
  *
- * @returns Each as it is written.
+ * @returns The attributes as HTML.
  */
 export function findMissing(element: Element): string[] {
   const path = around(element)
@@ -15,7 +15,7 @@ export function findMissing(element: Element): string[] {
         [...scope.querySelectorAll(selector)].some((field) => !field.matches(UNREAD)),
       )
     } catch {
-      // No selector.
+      // The selector is invalid.
       return false
     }
   }

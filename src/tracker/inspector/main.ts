@@ -6,14 +6,13 @@ import { startConsole } from './startConsole.ts'
 import { watchGa4 } from './watchGa4.ts'
 import { watchTrackedElements } from './watchTrackedElements.ts'
 
-// The second bundle, which the script loads in debug mode only: it says in the console what was seen
-// on the page and not sent.
+// A script of its own, loaded in debug mode: it lists in the console what was seen on the page and not sent.
 const say = (text: string) => console.warn(text)
 const local = createStore(() => localStorage)
 if (readSwitch('track.ignore', local)) say(explain({ reason: 'ignored' }))
 else {
   findHelpers(window, say).then((helpers) => {
-    if (helpers) startConsole(helpers.on, console, (tell) => watchTrackedElements(window, tell))
+    if (helpers) startConsole(helpers.on, console, (warn) => watchTrackedElements(window, warn))
   })
   watchGa4(window, say)
 }

@@ -1,10 +1,10 @@
-/** How many letters differ, at most, in a name that was meant; and at most half of them. */
+/** The most letters that may differ. At most half of them may. */
 const MAX_DISTANCE = 4
 
-/** Upper case, `_` and `-` are habits: `addtocart` and `add-to-cart` are meant to be `addToCart`. */
+/** Case, `_` and `-` do not matter: `addtocart` and `add-to-cart` mean `addToCart`. */
 const plain = (name: string) => name.toLowerCase().replace(/[_-]/g, '')
 
-/** The name that was meant: the one that needs the fewest letters changed, if it needs few. */
+/** The name that is most similar to a misspelled one, if any is similar enough. */
 export function nearest(written: string, names: readonly string[]): string | undefined {
   const limit = Math.min(MAX_DISTANCE, plain(written).length / 2)
   const [best] = names
@@ -14,7 +14,7 @@ export function nearest(written: string, names: readonly string[]): string | und
   return best?.[1]
 }
 
-/** Letters to insert, delete or replace (Levenshtein), one row of the table at a time. */
+/** Letters to insert, delete or replace (Levenshtein distance), one row of the table at a time. */
 function distance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index)
   for (const [index, letter] of [...from].entries()) {

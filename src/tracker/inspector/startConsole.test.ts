@@ -16,7 +16,7 @@ async function say(...dropped: Notice[]) {
     warn: (text: string) => void printed.push(text),
     info: (text: string) => void infos.push(text),
   })
-  for (const notice of dropped) notices.tell('dropped', notice)
+  for (const notice of dropped) notices.emit('dropped', notice)
   await told()
   const first = printed.map((text) => text.split('\n')[0])
   return { notices, printed, infos, first, stop }
@@ -68,10 +68,10 @@ test('has an end, and says so', async () => {
 test('an event that is refused later is named', async () => {
   const { notices, printed } = await say()
   const event = { id: 'one', operation: 'search', payload: { search_term: 'mug' } }
-  notices.tell('accepted', event)
+  notices.emit('accepted', event)
   const refused = { reason: 'refused', status: 422, message: 'No url' } as const
-  notices.tell('dropped', { id: 'one', ...refused })
-  notices.tell('dropped', { id: 'unknown', ...refused })
+  notices.emit('dropped', { id: 'one', ...refused })
+  notices.emit('dropped', { id: 'unknown', ...refused })
   await told()
   expect(printed[0]).toMatch(/^track: search was not sent \(refused\)\n {2}event: .+"mug"/)
   expect(printed[1]).toMatch(/^track: an earlier event was not sent/)
@@ -81,7 +81,7 @@ test('a form field that is not found is told, also of an event that was sent', a
   const { notices, printed } = await say()
   const where = document.createElement('button')
   where.dataset.trackQuantityFrom = '#qyt'
-  notices.tell('accepted', { id: 'one', operation: 'addToCart', where })
+  notices.emit('accepted', { id: 'one', operation: 'addToCart', where })
   await told()
   expect(printed[0]).toMatch(/^track: addToCart was sent, but not all of it \(from\)/)
   expect(printed[0]).toContain('seen: data-track-quantity-from="#qyt"')
@@ -114,7 +114,7 @@ test('that events wait is told once a status', async () => {
     ['two', 403],
     ['one', 503],
   ] as const)
-    notices.tell('held', { id, status, key: 'ABC123' })
+    notices.emit('held', { id, status, key: 'ABC123' })
   await told()
   expect(printed).toEqual([
     expect.stringMatching(/^track: events wait \(held\)[\s\S]+403[\s\S]+--origin/),
@@ -125,8 +125,8 @@ test('that events wait is told once a status', async () => {
 test('stops', async () => {
   const { notices, printed, stop } = await say()
   stop()
-  notices.tell('dropped', { code: 'order' })
-  notices.tell('held', { status: 403 })
+  notices.emit('dropped', { code: 'order' })
+  notices.emit('held', { status: 403 })
   await told()
   expect(printed).toEqual([])
 })

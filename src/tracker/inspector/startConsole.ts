@@ -1,37 +1,35 @@
 import type { TrackApi, TrackNotice } from '../global.d.ts'
-import { codeOf, type Explained, explain, inWords, isElement } from './explain.ts'
+import { codeOf, type Explained, explain, isElement, toText } from './explain.ts'
 import { findMissing } from './findMissing.ts'
 
-/** Printed at most so often a page: a shop's list may hold the same mistake in every card. */
+/** The most messages of a page: every card of a product list may have the same mistake. */
 const MAX_LINES = 50
-/** Events whose notice is remembered, for what becomes of them later. */
+/** The most accepted events that are remembered, to describe them if they are dropped later. */
 const MAX_REMEMBERED = 500
 
 /**
- * Prints each thing that was seen and not sent. The same thing at the same element, or in a push that
- * says the same, is told once; the same mistake at another element is another one. That events wait is told
- * once for each status that was answered.
+ * Prints what was seen and not sent. A message is printed once for the same element, or for pushes of the same content,
+ * and again for another element. That events are held is printed once for each HTTP status.
  *
- * @param on Adds a listener, and answers its undo: `track.on`.
- * @param out Where to print: `warn` with the text, and with it the notice, so that it can be unfolded;
- * `info` with a first line, since what came before it is not told.
- * @param watch Starts a watch of the inspector's own, which tells what the script passes over. Default none.
- * @returns Stops it.
+ * @param on `track.on`.
+ * @param out The console: `info` for the first line, then `warn` with a text and the notice, which can be unfolded there.
+ * @param watch Starts to watch for what the script emits no notice of. Default: does nothing.
+ * @returns Stops printing. What `watch` has started goes on.
  */
 export function startConsole(
   on: TrackApi['on'],
   out: Pick<Console, 'info' | 'warn'>,
-  watch?: (tell: (notice: TrackNotice) => void) => void,
+  watch?: (warn: (notice: TrackNotice) => void) => void,
 ): () => void {
-  const said = new Set<string>()
+  const printed = new Set<string>()
   const accepted = new Map<string, TrackNotice>()
   const numbers = new WeakMap<Element, number>()
   let elements = 0
   let lines = 0
 
-  /** The same for the same element, and for pushes that say the same. */
+  /** The same for the same element, and for pushes of the same content. */
   const nameOf = (where: unknown) => {
-    if (!isElement(where)) return inWords(where)
+    if (!isElement(where)) return toText(where)
     const number = numbers.get(where) ?? ++elements
     numbers.set(where, number)
     return number
@@ -42,13 +40,13 @@ export function startConsole(
     const code = codeOf(notice)
     const fields = error?.issues.map(({ path }) => path)
     const name = `${[operation, code ?? reason, status, code && message, fields, nameOf(where)]}`
-    if (said.has(name) || lines > MAX_LINES) return
-    said.add(name)
+    if (printed.has(name) || lines > MAX_LINES) return
+    printed.add(name)
     if (++lines > MAX_LINES) out.warn('track: and more. No more lines are printed on this page.')
     else out.warn(explain(notice), notice)
   }
 
-  /** An attribute that names no form field: another value may have stood in, and nothing looks wrong. */
+  /** An attribute that selects no form field is not visible in the payload, because a default may replace its value. */
   const warnOfMissing = ({ operation, where }: TrackNotice) => {
     if (!isElement(where)) return
     for (const message of findMissing(where)) warn({ operation, code: 'from', where, message })

@@ -1,20 +1,18 @@
 import { readSettings, tagOf } from './readSettings.ts'
 
-/** How often the page's array is looked at, ms. */
+/** The time between two looks into the page's array. */
 const LOOK_MS = 1000
 
-/** Names that mean a purchase's way and nothing else: `search` or `page_view` may be anybody's. */
+/** Names that only GA4 uses. Others, such as `search`, may be from something else. */
 const NAMES =
   /^(view_item|add_to_cart|remove_from_cart|add_to_wishlist|remove_from_wishlist|begin_checkout)$/
 
 /**
- * Says once that GA4 or Universal Analytics pushes are seen while no key on the page reads them. The
- * settings are asked for only where there is such a push.
+ * Reports once that the page pushes GA4 or Universal Analytics events while the first key does not read them.
  *
- * @param page Where the array is.
- * @param say Told one text, at most once.
- * @param get The browser's `fetch`.
- * @returns Stops it.
+ * @param say Receives the text.
+ * @param get `fetch`, for the key's settings. Used only if there is such a push.
+ * @returns Stops watching.
  */
 export function watchGa4(
   page: Window,
@@ -40,7 +38,7 @@ export function watchGa4(
   return stop
 }
 
-/** What a push of GA4 or Universal Analytics tells of the way to a purchase; none of any other push. */
+/** The event name of a GA4 push, or the key of Universal Analytics. Undefined for other pushes. */
 function nameOf(push: unknown): string | undefined {
   if (!push || typeof push !== 'object') return
   if (Object.prototype.toString.call(push) === '[object Arguments]') {

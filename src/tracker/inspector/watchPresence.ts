@@ -2,15 +2,15 @@ import { PRESENT } from '../lib/trackedElements.ts'
 import { tagOf } from './readSettings.ts'
 
 /**
- * Tries, at the first element that reports by being there, to load what reads these, and tells where that can
- * not be loaded: the page's policy or a proxy may know the script's own address only.
+ * Tries to load the script for `load` and `visible` elements when the page has such an element. The page's policy or a
+ * proxy may block it. Does nothing if the page has no tag of the script.
  *
- * @param page Where the script's tag is; where there is none nothing is tried.
- * @param tell Told of the element.
+ * @param onBlocked Called with the first such element, if the script can not be loaded.
+ * @param load `import`.
  */
 export function watchPresence(
   page: Window,
-  tell: (where: HTMLElement) => void,
+  onBlocked: (where: HTMLElement) => void,
   load: (address: string) => Promise<unknown>,
 ): void {
   const base = tagOf(page)?.src.match(/(.*)\/t\/j\//)?.[1]
@@ -18,7 +18,7 @@ export function watchPresence(
     const where = page.document.querySelector<HTMLElement>(PRESENT)
     if (!base || !where) return
     changes.disconnect()
-    load(`${base}/t/p.js`).catch(() => tell(where))
+    load(`${base}/t/p.js`).catch(() => onBlocked(where))
   }
   const changes = new MutationObserver(look)
   changes.observe(page.document, {

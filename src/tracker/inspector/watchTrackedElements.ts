@@ -4,18 +4,17 @@ import { readSettings, tagOf } from './readSettings.ts'
 import { watchPresence } from './watchPresence.ts'
 
 /**
- * Tells of what a visitor did at a marked element and the attributes part passes over: `disabled` (a
- * control), `prevented` (a submit), and of one that reports by being there where that can not be read
- * (`presence`). Where the first key has attributes off, nothing.
+ * Warns of what the attributes part does not report: an action at a disabled control (`disabled`), a submit that the page
+ * prevents (`prevented`), and `load` or `visible` elements whose script can not be loaded (`presence`). Nothing if the
+ * first key has attributes off.
  *
- * @param page Where the script's tag is.
- * @param tell Told each, a little after it happened.
- * @param get The browser's `fetch`, for the settings: asked for once, and only where there is something to tell.
- * @param load The browser's `import`.
+ * @param warn Called a little after it happened.
+ * @param get `fetch`, for the key's settings. Used at most once, and only if there is something to report.
+ * @param load `import`.
  */
 export function watchTrackedElements(
   page: Window,
-  tell: (notice: TrackNotice) => void,
+  warn: (notice: TrackNotice) => void,
   get: typeof fetch = fetch,
   load: (address: string) => Promise<unknown> = (address) => import(address),
 ): void {
@@ -25,7 +24,7 @@ export function watchTrackedElements(
   const drop = async (where: HTMLElement, code: string) => {
     if (own === undefined) settings ??= readSettings(page, get)
     if (own === 'false' || (await settings)?.attributes === false) return
-    tell({ operation: where.dataset.track, reason: 'invalid', code, where })
+    warn({ operation: where.dataset.track, reason: 'invalid', code, where })
   }
 
   watchPresence(page, (where) => drop(where, 'presence'), load)

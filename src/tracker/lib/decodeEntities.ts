@@ -1,10 +1,10 @@
-/** Code points of the named entities of XML: shop plugins escape with these and with numbers. */
+/** The named entities of XML. Shop plugins escape with these and with numbers. */
 const NAMED: { readonly [name: string]: number } = { amp: 38, lt: 60, gt: 62, quot: 34, apos: 39 }
 
 /**
- * Text as a shop's page escaped it, unescaped once: `&#38;amp;` is `&amp;`. Numbers (decimal to
- * 999999, hexadecimal to fffff) and the five names; anything else stays. By hand, since every way
- * through the browser's own parser is forbidden where a page demands Trusted Types.
+ * Decodes entities once: `&#38;amp;` becomes `&amp;`. Knows numbers (decimal to 999999, hexadecimal to fffff) and the
+ * five names of XML; everything else stays. A page that requires Trusted Types forbids the browser's own parser
+ * (https://www.w3.org/TR/trusted-types/).
  */
 export const decodeEntities = (text: string): string =>
   text.replace(/&(#?\w{1,6});/g, (entity, name) => {

@@ -1,6 +1,6 @@
 /**
- * What a call answers, or another value where it throws: for what the platform refuses now and then
- * (storage, cookies, malformed text). Nothing is reported; the other value is the way on.
+ * Returns what a call returns, or `otherwise` if it throws: for what browsers sometimes refuse, such as storage and
+ * cookies. The error is not reported.
  */
 export function guard<T, U = undefined>(call: () => T, otherwise?: U): T | U {
   try {

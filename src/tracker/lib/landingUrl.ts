@@ -1,17 +1,17 @@
 import { guard } from './guard.ts'
 
 /**
- * What an address says of the page: without its query, its fragment (unless a router keeps its page there,
- * `#/p/1`), a slash at its end, and differences in case and encoding.
+ * Identifies the page of a URL: without query, without a trailing slash, without differences in case and encoding, and
+ * without the fragment, unless a router uses it (`#/p/1`).
  */
 const pageOf = (url: string) =>
   unescape(url.replace(/\/?(\?[^#]*|#(?!!?\/.).*|$)/g, '')).toLowerCase()
 
 /**
- * The address that the visitor came by, where the page has changed no more of it than its query, its
- * fragment or its spelling: shops and consent tools clean `utm_…` away before the script is there.
+ * The URL that the browser loaded, if `url` is the same page. Shops and consent tools remove `utm_…` from the address
+ * before the script has loaded.
  *
- * @param url An address of this page.
+ * @param url A URL of the current document.
  */
 export const landingUrl = (url: string): string =>
   guard(

@@ -1,6 +1,6 @@
 import { guard } from './guard.ts'
 
-/** Adds a listener, for the life of the page, whose failure stays ours. */
+/** Adds a listener that is never removed, and whose errors are not reported to the page. */
 export function listen(
   target: EventTarget,
   types: string,
@@ -8,10 +8,5 @@ export function listen(
   capture = false,
 ): void {
   for (const type of types.split(' '))
-    target.addEventListener(
-      type,
-      // The page goes on; what we could not read we do not report.
-      (event) => guard(() => listener(event)),
-      capture,
-    )
+    target.addEventListener(type, (event) => guard(() => listener(event)), capture)
 }

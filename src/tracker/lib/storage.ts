@@ -1,6 +1,6 @@
 import { guard } from './guard.ts'
 
-/** The part of Storage the script uses; what fails answers nothing. */
+/** The used part of Storage. If an access fails, it returns undefined, `names` an empty list. */
 export type Store = {
   get(name: string): string | null | undefined
   /** Whether the value is stored now. */
@@ -10,17 +10,17 @@ export type Store = {
 }
 
 /**
- * A store over Storage that never throws. Merely reading `window.localStorage` may throw (blocked
- * cookies, sandboxed frames), it may be null, and every call on it may fail later (full, revoked).
+ * A Storage that never throws. Reading `window.localStorage` may throw (blocked cookies, sandboxed frames), it may be
+ * null, and each call may fail (full, revoked).
  *
- * @param open Answers the Storage; called for each access, its failure is a failed access.
+ * @param open Returns the Storage. Called for each access; may throw.
  */
 export const createStore = (open: () => Storage): Store => ({
   get: (name) => guard(() => open().getItem(name)),
   set: (name, value) =>
     guard(() => {
       open().setItem(name, value)
-      // A page may have put something in its place that does nothing.
+      // A page may have replaced it by something that does nothing.
       return open().getItem(name) === value
     }),
   remove: (name) => guard(() => open().removeItem(name)),

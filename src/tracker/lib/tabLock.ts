@@ -1,19 +1,19 @@
 import { now } from './now.ts'
 import type { Store } from './storage.ts'
 
-/** What the turn is called: the lock, and the lease where there are no locks. */
+/** Name of the Web Lock, and in localStorage of the lease that replaces it. */
 const NAME = 'track.turn'
-/** A lease is believed for so long, ms: a little longer than an attempt may take. */
+/** A lease is valid for this time, a little longer than a request may take. */
 const LEASE_MS = 40_000
-/** A lock manager that does not answer for so long never will, ms. */
+/** A lock manager that has not answered after this time is considered broken. */
 const SILENCE_MS = 15_000
 /**
- * A page that was refused a turn so long ago goes on without one, ms. It asks again 4 to 8 s after each
- * refusal, so it waits for at most 15 s.
+ * A page that was refused the lock this long ago runs without it. It asks again 4 to 8 s after each refusal, so it
+ * waits for at most 15 s.
  */
 const PATIENCE_MS = 7000
 
-/** The part of the Web Locks API that is used. */
+/** The used part of the Web Locks API (https://www.w3.org/TR/web-locks/). */
 export type Locks = {
   request(
     name: string,
@@ -23,28 +23,28 @@ export type Locks = {
 }
 
 /**
- * One page of the origin at a time. Under a Web Lock, which a closed or crashed tab gives back by
- * itself; on pages served by http, where there is none, under a lease in storage.
+ * Lets one page of the origin run at a time: with a Web Lock, which the browser releases if the tab is closed or
+ * crashes, or on pages served by http, which have none, with a lease in localStorage.
  *
- * A frozen tab may keep a turn, and a broken browser may never answer. After 15 s at most a page goes on
- * without a turn: two pages at once send some events twice, and the gateway stores them once.
+ * A frozen tab may hold the lock for long, and a broken browser may never answer. So a page runs without the lock after
+ * 15 s at most. Then two pages may send the same event, which the gateway stores once.
  *
- * @returns `false` where another page has the turn: nothing was run.
+ * @returns Runs a function. Resolves when it has ended, or with `false` at once if another page holds the lock.
  */
 export const createTabLock = (locks: Locks | undefined, store: Store) => {
-  /** When a turn was first refused since the last one was given, by performance.now. */
+  /** When the lock was refused for the first time since it was last granted, by performance.now. */
   let refused: number | undefined
 
   return (run: () => Promise<unknown>) =>
     new Promise<boolean>((resolve) => {
       let running: Promise<unknown> | undefined
       const end = () => resolve(true)
-      /** Runs where the turn is ours. Answers the run, which ends the turn. */
-      const begin = (isMine: unknown) => {
+      /** Runs if the lock was granted, or refused for too long. The lock is held until the returned promise settles. */
+      const begin = (isGranted: unknown) => {
         clearTimeout(timer)
         const time = performance.now()
         refused ??= time
-        if (isMine || time - refused >= PATIENCE_MS) running ??= run()
+        if (isGranted || time - refused >= PATIENCE_MS) running ??= run()
         if (running) refused = undefined
         else resolve(false)
         return running
@@ -58,7 +58,7 @@ export const createTabLock = (locks: Locks | undefined, store: Store) => {
         if (isFree) store.remove(NAME)
         end()
       }
-      // Without a lock manager it throws, and where storage is blocked it rejects.
+      // Rejects if there is no lock manager, or if storage is blocked.
       const lock = async () => (locks as Locks).request(NAME, { ifAvailable: true }, begin)
       lock().then(end, lease)
     })

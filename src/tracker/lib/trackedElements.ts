@@ -2,21 +2,21 @@ import { guard } from './guard.ts'
 import { listen } from './listen.ts'
 
 /*
- * What the attributes part and the inspector both know of elements marked with `data-track`: which of
- * them an event speaks for, and what is said around it.
+ * Elements with `data-track`, for the attributes part and the inspector: which of them a DOM event is about, and which
+ * fields their attributes give.
  */
 
-/** Elements that report by being there; the others wait for an action of the visitor. */
+/** Elements that are reported when they are on the page or on screen. The others are reported at an action. */
 export const PRESENT = '[data-track-on=load],[data-track-on=visible]'
-/** Fields act at `change`, unless they say otherwise. */
+/** Form fields, which are reported at `change` by default. */
 const FIELD = 'select,textarea,input:not([type=submit],[type=button],[type=image])'
-/** What a visitor can not use. */
+/** Controls that the visitor can not use. */
 export const DISABLED = ':disabled:not(fieldset),[aria-disabled=true]'
-/** What is never read, asked or not: nobody's business, and choices that were not made. */
+/** Form fields that are never read: passwords, card numbers, and choices that are not made. */
 export const UNREAD =
   '[type=password],[autocomplete*=cc-],[type=radio]:not(:checked),[type=checkbox]:not(:checked)'
 
-/** An element and what is around it up to the document, innermost first, over the borders of open shadow roots. */
+/** An element and its ancestors up to the document, innermost first. Those outside an open shadow root too. */
 export type Path = readonly HTMLElement[]
 
 export function around(inner: EventTarget | undefined): Path {
@@ -30,7 +30,7 @@ export function around(inner: EventTarget | undefined): Path {
   return path
 }
 
-/** The innermost that a selector matches. */
+/** The innermost element that a selector matches. */
 export const find = (path: Path, selector: string): HTMLElement | undefined =>
   path.find((node) => node.matches?.(selector))
 
@@ -39,33 +39,33 @@ export const triggerOf = (element: HTMLElement): string =>
   (element.matches('form') ? 'submit' : element.matches(FIELD) ? 'change' : 'click')
 
 /**
- * What `data-track-…` says of a field, the nearest element of a path first: of `product_id` the attribute
- * `data-track-product-id`, or before it the form field that `data-track-product-id-from` selects.
+ * The value of a payload's field from the attributes of the nearest element of a path: for `product_id` that of the
+ * form field that `data-track-product-id-from` selects, else the value of `data-track-product-id`.
  */
 export function readAround(path: Path, name: string): string | undefined {
   const attribute = `data-track-${name.replace(/_/g, '-')}`
-  let said: string | undefined
+  let value: string | undefined
   for (const node of path) {
     const selector = node.getAttribute?.(`${attribute}-from`)
-    said ??= (selector && readField(path, selector)) ?? node.getAttribute?.(attribute)?.trim()
+    value ??= (selector && readField(path, selector)) ?? node.getAttribute?.(attribute)?.trim()
   }
-  return said
+  return value
 }
 
 /**
- * The value of a field that a selector finds: in the nearest scope that has one, so of the one in the same
- * card before those elsewhere. Of several a visible one, then one that is filled: forms have decoys that only
- * robots see. Where the browser can not tell what is visible, the first that is filled.
+ * The value of a form field that a selector matches, in the innermost scope that has one: in the same product card
+ * before others. If several match, prefers a visible one, then one with a value: forms have hidden fields to detect
+ * robots. In a browser without `checkVisibility`, the first with a value.
  */
 export function readField(scopes: Path, selector: string): string | undefined {
   const rank = (field: HTMLInputElement) =>
     ((field.checkVisibility?.({ checkOpacity: true, checkVisibilityCSS: true }) ?? true) ? 2 : 0) +
     (field.value ? 1 : 0)
-  // What is no selector, or selects no field, reads nothing.
+  // An invalid selector throws.
   return guard(() => {
     for (const scope of scopes) {
       const fields = [...scope.querySelectorAll<HTMLInputElement>(selector)]
-      // Of a single one nothing is asked: to see what is visible, the browser computes its style.
+      // For a single field, `sort` does not call `rank`, which makes the browser compute styles.
       for (const field of fields.sort((a, b) => rank(b) - rank(a)))
         if (!field.matches(UNREAD)) return field.value.trim()
     }
@@ -73,7 +73,7 @@ export function readField(scopes: Path, selector: string): string | undefined {
   })
 }
 
-/** Calls when a visitor does what a marked element waits for, before anything of the page hears of it. */
+/** Calls `use` when the visitor does what an element with `data-track` waits for, before the page's own listeners. */
 export function whenUsed(
   use: (element: HTMLElement, event: MouseEvent & SubmitEvent, path: Path) => void,
 ): void {
@@ -81,8 +81,8 @@ export function whenUsed(
   const act = (event: Event) => {
     const { type, button } = event as MouseEvent
     const path = around(event.composedPath()[0])
-    // Submit and change do not leave a shadow root, so they are listened to inside, from the first
-    // event on that does: to submit or change something a visitor has to click or focus it.
+    // The events submit and change do not leave a shadow root, so they are listened to inside it. The visitor has to
+    // click or focus something there first, and these events do leave it.
     for (const root of path)
       if ((root as Node) instanceof ShadowRoot && !roots.has(root)) {
         roots.add(root)
@@ -94,9 +94,9 @@ export function whenUsed(
     if (
       element &&
       triggerOf(element) === type.replace('aux', '') &&
-      // The middle button opens links and does nothing else, those after it do not activate.
+      // The middle button only opens links, and further buttons do nothing.
       (!button || (button < 2 && find(path, '[href]'))) &&
-      // A label's click is followed by one of its control, and that one counts if it is seen here.
+      // A click of a label is followed by a click of its control. If that is inside the element too, it counts.
       !(control && element.contains(control) && !path.includes(control))
     )
       use(element, event as MouseEvent & SubmitEvent, path)

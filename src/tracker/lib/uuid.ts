@@ -1,8 +1,8 @@
-/**
- * UUIDs from getRandomValues, since `crypto.randomUUID` is missing on pages served by http.
+/*
+ * UUIDs (RFC 9562) from getRandomValues, because pages served by http have no `crypto.randomUUID`.
  */
 
-/** A version 4 UUID: tells nothing. */
+/** A version 4 UUID: random. */
 export function uuid4(): string {
   const random = crypto.getRandomValues(new Uint8Array(36))
   return '10000000-1000-4000-8000-100000000000'.replace(/[018]/g, (digit, at) =>
@@ -13,10 +13,10 @@ export function uuid4(): string {
 let last = 0
 
 /**
- * A version 7 UUID (RFC 9562): sorts by time and, on a page, by call. Of calls in the same millisecond,
- * or while the clock steps back, each takes the millisecond after the last one's.
+ * A version 7 UUID: sorts by time, and on a page by call. If the time is not after that of the last call, the
+ * millisecond after it is used.
  *
- * @param at ms since 1970.
+ * @param at Time, ms since 1970.
  */
 export function uuid7(at: number): string {
   last = Math.max(at, last + 1)

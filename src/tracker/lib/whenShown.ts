@@ -1,8 +1,8 @@
 import { listen } from './listen.ts'
 
 /**
- * Calls at once, or when a prerendered page is shown (`prerenderingchange`), in the order of asking.
- * A page that is never shown never calls, so it stores and sends nothing.
+ * Calls a function at once or, on a prerendered page, when the page is shown. A page that is never shown stores and sends
+ * nothing (https://wicg.github.io/nav-speculation/prerendering.html).
  */
 export function whenShown(call: () => void): void {
   if ((document as Document & { prerendering?: boolean }).prerendering)

@@ -6,14 +6,14 @@ import type { Config } from '../config.ts'
 import { uuid7 } from '../lib/uuid.ts'
 import { createNotices } from '../notices.ts'
 import { start } from '../presence/main.ts'
-import type { Outcome, Sighting, Track } from '../track.ts'
+import type { Outcome, Track, TrackOptions } from '../track.ts'
 import { attributes } from './attributes.ts'
 
 const vectors: { id: string; kind: string; input: { html?: string } }[] = JSON.parse(
   readFileSync(`${import.meta.dirname}/../fixtures/tracker.json`, 'utf8'),
 )
 
-type Seen = { op: string; payload: Record<string, unknown>; sighting: Sighting | undefined }
+type Seen = { op: string; payload: Record<string, unknown>; options: TrackOptions | undefined }
 let seen: Seen[] = []
 
 let outcome: Outcome = { ok: true, id: '' }
@@ -27,8 +27,8 @@ const copy = (value: unknown): Record<string, unknown> =>
       .map(([name, field]) => [name, field && typeof field === 'object' ? copy(field) : field]),
   )
 
-const track: Track = (operation, payload, sighting) => {
-  seen.push({ op: operation, payload: copy(payload), sighting })
+const track: Track = (operation, payload, options) => {
+  seen.push({ op: operation, payload: copy(payload), options })
   return outcome
 }
 
@@ -103,7 +103,7 @@ test('a click on what is inside counts, also when the theme stops it, and names 
     {
       op: 'addToCart',
       payload: { product_id: '7', quantity: 1, variation: { id: '7', sku: '7' } },
-      sighting: { from: 'attribute', where: $('button') },
+      options: { from: 'attribute', where: $('button') },
     },
   ])
 })
@@ -278,7 +278,7 @@ test('a helper that there is none of is for track to refuse, with its element', 
   $('b').click()
   append('<i data-track="nope" data-track-on="load"></i>')
   await vi.waitFor(() => expect(ops()).toEqual(['addtocart', 'constructor', 'nope']))
-  expect(seen.map(({ sighting }) => sighting?.where)).toEqual([$('button'), $('b'), $('i')])
+  expect(seen.map(({ options }) => options?.where)).toEqual([$('button'), $('b'), $('i')])
 })
 
 test('every underscore of a field is a hyphen of its attribute', () => {
@@ -539,7 +539,7 @@ test('an element that has not changed is read once, however often the page chang
 test('for the keys that have attributes on', () => {
   show(`<button ${LINE}>Add</button>`)
   $('button').click()
-  const only = seen[0]?.sighting?.only
+  const only = seen[0]?.options?.only
   const of = (more: Partial<Config>) => !!only?.({ key: 'K', base: '', ...more })
   expect([of({}), of({ attributes: true }), of({ attributes: false })]).toEqual([true, true, false])
 })

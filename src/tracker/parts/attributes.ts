@@ -16,36 +16,35 @@ import {
 import type { Part } from '../parts.ts'
 import { schemas } from '../schemas.ts'
 
-/** The fields that are read unasked: of a form that is marked, these. */
+/** Form fields that are read without an attribute, if a form with `data-track` is submitted. */
 const EMAIL_FIELD = '[type=email],[name=email]:not([type=hidden])'
 const SEARCH_FIELD = '[type=search],[name=q]:not([type=hidden]),[name=s]:not([type=hidden])'
 
-/** How often a changing page is looked through at most, ms: a look takes one, on a slow phone five. */
-const LOOK_MS = 300
+/** The shortest time between two searches of a changing page. A search takes 1 ms, on a slow phone 5. */
+const SEARCH_MS = 300
 
 /**
- * Reports what attributes say: `data-track` names the helper, `data-track-…` of the element or of the
- * nearest around it the fields of its payload, and `data-track-on` says when.
+ * Reports elements with `data-track`, which names the helper. The fields of the payload are in the attributes
+ * `data-track-…` of the element or of the nearest around it, and `data-track-on` says when to report.
  *
- * One action of a visitor is one event: of marked elements in one another the innermost counts, and
- * what an action sets off in turn (a click made by a click's listener, the submit of a clicked button)
- * counts only for another helper. Nothing is prevented, delayed or repeated.
+ * One action of the visitor is one event. If such elements are nested, only the innermost is reported. What the action
+ * causes in turn (a click made by a listener, the submit of a clicked button) is reported only with another helper. The
+ * DOM events are not prevented, delayed or repeated.
  *
- * What is disabled, and a submit that the page prevents, is passed over without a word: the inspector
- * sees it by itself.
+ * Disabled controls, and forms whose submit the page prevents, are not reported. The inspector finds these by itself.
  */
 export const attributes: Part = (track, configs) => {
   const only = ({ attributes = ATTRIBUTES }: Config) => attributes
-  /** The last action that became an event, and what it was about: its helper and its elements. */
+  /** The DOM event of the last reported action, and what was reported: the helper, and the element's path. */
   let last: Event | undefined
   let about: readonly unknown[] = []
-  /** Submits whose dispatch is not over. */
+  /** Reports of submits that the page may still prevent. */
   const submits: (() => void)[] = []
 
   const report = (where: HTMLElement, payload: object) =>
     track(helperOf(where), payload, { from: 'attribute', where, only })
 
-  /** Whether what reports elements by their presence runs. */
+  /** Whether the script for `load` and `visible` elements runs. */
   let isLoaded = false
   const settle = () => {
     for (const submit of submits.splice(0)) guard(submit)
@@ -65,7 +64,7 @@ export const attributes: Part = (track, configs) => {
       return
     }
     const outcome = report(element, payload)
-    // A duplicate too: somebody else was quicker to report this very action.
+    // Or a duplicate: the action was reported in another way.
     if (outcome.ok || outcome.error === 'duplicate') {
       last = event
       about = [helper, ...path]
@@ -73,46 +72,46 @@ export const attributes: Part = (track, configs) => {
   })
   listen(window, 'pagehide', () => {
     settle()
-    // A page that is left before that has come reports what has been there.
+    // If the page is left before that script has loaded, `load` elements are reported here.
     if (!isLoaded)
       for (const element of document.querySelectorAll<HTMLElement>('[data-track-on=load]'))
         report(element, readPayload(element))
   })
 
-  /** Looks for an element that reports by being there, also in open shadow roots, and loads what reports it. */
-  const look = () => {
+  /** Searches for a `load` or `visible` element, also in open shadow roots, and loads the script for these. */
+  const search = () => {
     const roots = new Set<Node>([document])
     for (const root of roots) {
       observer.observe(root, { childList: true, subtree: true, attributeFilter: ['data-track-on'] })
-      // Elements only. Three times as fast as a list of them all.
+      // 1: elements only. Three times as fast as querySelectorAll.
       const nodes = document.createTreeWalker(root, 1)
       for (let node: Node | null = root; node; node = nodes.nextNode())
         roots.add((node as Element).shadowRoot ?? root)
       if ((root as Document).querySelector(PRESENT)) {
         observer.disconnect()
-        // Of the first key's gateway; another key's has the same.
+        // From the gateway of the first key.
         for (const { base } of configs.values())
           return void import(`${base}/t/p.js`)
             .then(({ start }) => (isLoaded = start(report, readPayload, configs)))
-            // A page whose policy forbids it goes on without it; the browser says so.
+            // If the page's Content-Security-Policy forbids it, the browser reports it.
             .catch(() => {})
       }
     }
   }
-  // After a change it does not listen until it has looked: a busy page costs no more than that.
+  // Disconnected until the next search, so that a page with many changes costs no more.
   const observer = new MutationObserver(() => {
     observer.disconnect()
-    setTimeout(look, LOOK_MS)
+    setTimeout(search, SEARCH_MS)
   })
-  // When the page has been parsed and when it has loaded, beside its changes.
-  listen(document, 'readystatechange', look)
-  look()
+  // Also when the page is parsed, and when it has loaded.
+  listen(document, 'readystatechange', search)
+  search()
   return undefined
 }
 
 const helperOf = ({ dataset }: HTMLElement) => dataset.track as TrackingOperation
 
-/** The payload of the element's helper. A product without variations is its own. */
+/** The payload for the element's helper. A product without variations is its own variation. */
 function readPayload(element: HTMLElement): { readonly [name: string]: unknown } {
   const path = around(element)
   const read = (name: string) => readAround(path, name)
@@ -120,7 +119,7 @@ function readPayload(element: HTMLElement): { readonly [name: string]: unknown }
   const id = read('variation_id')
   const sku = read('variation_sku')
   const own = (id ?? sku) ? undefined : read('product_id')
-  // Without a prototype, whose toJSON would be the page's.
+  // Without a prototype, because pages extend it with `toJSON`.
   const payload: { [name: string]: unknown } = {
     __proto__: null,
     variation: { __proto__: null, id: id ?? own, sku: sku ?? own },

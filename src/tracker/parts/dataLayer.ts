@@ -9,23 +9,22 @@ import type { Part, Reader } from '../parts.ts'
 import { schemas } from '../schemas.ts'
 import type { Track } from '../track.ts'
 
-/** Whether a key wants what plugins push. */
+/** Whether a key reads what plugins push. */
 const wantsPlugins = ({ dataLayer = DATA_LAYER }: Config) => dataLayer
 
 /**
- * The bridge to what is pushed into `dataLayer`: by shop plugins, and for other readers by anybody.
+ * Passes what is pushed into the global `dataLayer` to the readers: that of shop plugins, here, and that of GA4.
  *
- * The page's array is made where there is none, and never replaced; its `push` is wrapped, and others
- * may wrap it before or after. There is no cursor into the array, since tag managers cut it: each
- * object is known by itself. An array that the page puts in its place is followed at once, by an
- * accessor. Where the page declared its array with `var` there can be none, and the new array is found
- * when the page has loaded, at a click, and when the page is left.
+ * Makes the array if there is none, and never replaces it. Wraps its `push`; others may wrap it before or after. Tag
+ * managers shorten the array, so the position in it means nothing; each object is remembered by itself. If the page
+ * assigns another array, an accessor notices that. A variable declared with `var` can have no accessor; then the new
+ * array is found when the page has loaded, at a click, and when the page is left.
  *
- * The array's name and the prefix of its events are facts of the page: the first key that wants the
- * bridge says them. Whether a key wants the plugins' events is a setting of each key.
+ * Name and prefix are taken from the first key that needs this part. Each key has its own setting for the events of
+ * plugins.
  *
- * @returns To be called for each key, once its readers are in the list: reads what was pushed before,
- * in order, for readers that have not read it, and from then on what comes.
+ * @returns To be called for each key when its readers are added: reads what was pushed before, in order, and from then
+ * on what is pushed.
  */
 export const dataLayer: Part = (track, _configs, notices, readers) => {
   const page = window as unknown as { [name: string]: unknown }
@@ -33,9 +32,9 @@ export const dataLayer: Part = (track, _configs, notices, readers) => {
   let layer: unknown
   let wrapped: unknown
 
-  /** @param again It lies in the array, and may have been read when it was pushed. */
+  /** @param again The object is in the array, and may have been read when it was pushed. */
   const read = (push: object, again?: boolean) => {
-    // What is no object, or one whose getters throw, tells nothing.
+    // Throws for values that are not objects, and for getters that throw.
     for (const [reader, known] of readers)
       guard(() => {
         const before = known.get(push)
@@ -45,7 +44,7 @@ export const dataLayer: Part = (track, _configs, notices, readers) => {
 
   const follow = () => {
     try {
-      // What has the name and is no array, such as an element, is the page's own business.
+      // The name may belong to something else, such as an element.
       layer = page[name] ??= []
       if (!Array.isArray(layer)) return
       for (const push of layer) read(push, true)
@@ -64,7 +63,7 @@ export const dataLayer: Part = (track, _configs, notices, readers) => {
         },
       })
     } catch {
-      // Frozen, or declared with `var`: what was in it has been read.
+      // The array is frozen, or declared with `var`. Its content has been read.
     }
   }
 
@@ -80,29 +79,29 @@ export const dataLayer: Part = (track, _configs, notices, readers) => {
 
 type Fields = { [name: string]: unknown }
 
-/** Fields that some operation takes, and what some platforms call two of them. */
+/** Fields of the operations, and other names that plugins use for two of them. */
 const FIELDS =
   'product_id quantity qty search_term email_address firstname lastname phone tmphone'.split(' ')
 
-/** Text without white space at its ends, a number as text; what is empty, or 0, or neither is absent. */
+/** Trimmed text, or a number as text. Undefined for empty text, 0, and everything else. */
 const clean = (value: unknown): unknown =>
   (typeof value === 'string' && value.trim()) ||
   (typeof value === 'number' && value && `${value}`) ||
   undefined
 
 /**
- * Reads the events of shop plugins: the helpers' usual names behind a prefix, and four of their own
- * (docs/decisions.md, "Plugin pushes"). What is not sent is told by its name: an
- * order, a phone number that waits, a name that there is none of.
+ * Reads the events of shop plugins: the usual event names with a prefix, and four others
+ * (docs/decisions.md, "Plugin pushes"). Emits a notice for each event that is not sent: an
+ * order, a phone number without an e-mail address, an unknown name.
  *
- * @param config The first key's: its prefix stands before the names view_category and view_brand too.
+ * @param config That of the first key. Its `eventPrefix` is used for view_category and view_brand.
  */
 function createPluginReader(
   track: Track,
   notices: Notices,
   { dataLayerPrefix = DATA_LAYER_PREFIX, eventPrefix = '' }: Config,
 ): Reader {
-  /** The page's last set_email, and a phone number that waits for the next. */
+  /** The last set_email of the page, and a phone number for the next one. */
   let email: Fields | undefined
   let phone: unknown
 
@@ -111,9 +110,9 @@ function createPluginReader(
     if (typeof event !== 'string' || !event.startsWith(dataLayerPrefix)) return ''
     let name = event.slice(dataLayerPrefix.length)
 
-    // Copies without a prototype: what the page put into Object.prototype is no field of a push.
+    // Copies without a prototype, because pages extend Object.prototype.
     const given: Fields = { __proto__: null, ...push }
-    // A product without variations is its own.
+    // A product without variations is its own variation.
     const own = { id: given.product_id, sku: given.product_id }
     const { id, sku }: Fields = { __proto__: null, ...((given.variation ?? own) as object) }
     let fields: Fields = {
@@ -121,10 +120,10 @@ function createPluginReader(
       variation: { __proto__: null, id: clean(id), sku: clean(sku) },
     }
     for (const field of FIELDS) fields[field] = clean(given[field])
-    const said = name + JSON.stringify(fields)
-    if (said === before) return said
+    const text = name + JSON.stringify(fields)
+    if (text === before) return text
 
-    // No platform gives a wishlist's line a quantity.
+    // Plugins push lines of a wishlist without a quantity.
     fields.quantity = +((fields.quantity ?? fields.qty ?? /wish/.test(name)) as string)
     fields.search_term = decodeEntities(`${fields.search_term ?? ''}`)
     fields.phone ??= fields.tmphone
@@ -146,15 +145,15 @@ function createPluginReader(
     const isEmail = operation === 'setEmail'
     if (isEmail) fields.phone ??= phone
     if (operation) {
-      const sighting = { from: 'dataLayer', where: push, only: wantsPlugins } as const
-      const outcome = track(operation, fields, sighting)
+      const options = { from: 'dataLayer', where: push, only: wantsPlugins } as const
+      const outcome = track(operation, fields, options)
       if (isEmail && (outcome.ok || outcome.error === 'duplicate')) {
         email = fields
         phone = undefined
       }
     } else if (dataLayerPrefix)
-      // Without a prefix everybody's events come here.
-      notices.tell('dropped', { operation: name, where: push, reason: 'invalid' })
-    return said
+      // Without a prefix, this may be any event.
+      notices.emit('dropped', { operation: name, where: push, reason: 'invalid' })
+    return text
   }
 }

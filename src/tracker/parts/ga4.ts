@@ -1,23 +1,23 @@
 import type { TrackingOperation } from '../../contract/events.ts'
 import type { Ga4Settings } from '../../contract/settings.ts'
 import type { Config } from '../config.ts'
-import type { Origin, Report } from '../duplicates.ts'
+import type { Report, Reporter } from '../duplicates.ts'
 import { listen } from '../lib/listen.ts'
 import { now } from '../lib/now.ts'
 import { createStore } from '../lib/storage.ts'
 import type { Notice } from '../notices.ts'
 import type { Part, Reader } from '../parts.ts'
 
-/** Lines taken from one push. */
+/** The most items that are read from one push. */
 const MAX_LINES = 20
-/** Reports younger than this outlive a navigation, ms: the longest window a key may set. */
+/** Reports younger than this are kept over a navigation: the longest duplicateWindowMs. */
 const CARRIED_MS = 60_000
-/** Where they do, in sessionStorage. */
+/** Their name in sessionStorage. */
 const CARRIED = 'track.ga4'
 
 const DIGITS = /^\d+$/
 
-/** Names of GA4 whose items become events. */
+/** GA4 events with an event for each item. */
 const BY_NAME: { readonly [name: string]: TrackingOperation } = {
   view_item: 'viewProduct',
   add_to_cart: 'addToCart',
@@ -25,45 +25,49 @@ const BY_NAME: { readonly [name: string]: TrackingOperation } = {
   add_to_wishlist: 'addToWishlist',
   remove_from_wishlist: 'removeFromWishlist',
 }
-/** Keys of Universal Analytics below `ecommerce` whose products become events. */
+/** Keys of Universal Analytics in `ecommerce` with an event for each product. */
 const BY_KEY: { readonly [key: string]: TrackingOperation } = {
   detail: 'viewProduct',
   add: 'addToCart',
   remove: 'removeFromCart',
 }
 
-/** A page's own field; what it put into Object.prototype is none. */
+/** The value of an own field. Pages extend Object.prototype. */
 const field = (value: unknown, name: string): unknown =>
   value && {}.propertyIsEnumerable.call(value, name)
     ? (value as { [name: string]: unknown })[name]
     : undefined
 
-/** Text that says something, or a number as text. */
+/** Trimmed text that is not empty, or a number as text. */
 const textOf = (value: unknown): string | undefined =>
   (typeof value === 'string' && value.trim()) ||
   (typeof value === 'number' && Number.isFinite(value) && `${value}`) ||
   undefined
 
-/** What an event says. By hand: old frameworks give arrays a toJSON that calls JSON.stringify again. */
-const say = (value: unknown): string =>
-  value && typeof value === 'object' ? Object.values(value).map(say).join('|') : `${value}`
+/** Not JSON.stringify: old frameworks give arrays a `toJSON` that calls it again. */
+const toText = (value: unknown): string =>
+  value && typeof value === 'object' ? Object.values(value).map(toText).join('|') : `${value}`
 
 const first = (value: unknown): unknown => (Array.isArray(value) ? value[0] : value)
 
-/** Reads what shops push for GA4 and Universal Analytics, and their gtag calls. */
+/**
+ * Reads what shops push for GA4 and Universal Analytics, and their gtag calls (docs/decisions.md, "GA4"). The fields of
+ * the setting are taken from the first key that has the reader on.
+ */
 export const ga4: Part = (track, configs, notices, readers, reports) => {
   const only = ({ ga4: setting }: Config) => setting
   const options = ([...configs.values()].find(only)?.ga4 ?? {}) as Ga4Settings
   const { productId = {}, homepage = [] } = options
 
+  /** Found in the current push. */
   let events: [TrackingOperation, object][]
-  let told: Notice[]
+  let notes: Notice[]
 
-  const tell = (operation: string, code: string, message?: string) =>
-    told.push({ operation, code, message, reason: 'invalid' })
+  const note = (operation: string, code: string, message?: string) =>
+    notes.push({ operation, code, message, reason: 'invalid' })
 
   const addItem = (operation: TrackingOperation, name: string, item: unknown, index: number) => {
-    const refuse = (code: string, what: string) => tell(name, code, `item ${index}: ${what}`)
+    const refuse = (code: string, what: string) => note(name, code, `item ${index}: ${what}`)
     const given = textOf(field(item, 'item_id')) ?? textOf(field(item, 'id'))
     const { from, pattern, table } = productId
     const found = from ? textOf(field(item, from)) : given
@@ -87,7 +91,7 @@ export const ga4: Part = (track, configs, notices, readers, reports) => {
     const isId = label && DIGITS.test(label)
     if (label && !isId && !own) {
       const message = `item ${index}: item_variant "${label}"`
-      told.push({ operation: name, code: 'ga4-variant', message })
+      notes.push({ operation: name, code: 'ga4-variant', message })
     }
     return events.push([
       operation,
@@ -103,8 +107,8 @@ export const ga4: Part = (track, configs, notices, readers, reports) => {
   }
 
   const addItems = (operation: TrackingOperation, name: string, items: unknown) => {
-    if (!Array.isArray(items)) return tell(name, 'ga4-split-push')
-    if (items.length > MAX_LINES) tell(name, 'ga4-too-many', `${items.length} items`)
+    if (!Array.isArray(items)) return note(name, 'ga4-split-push')
+    if (items.length > MAX_LINES) note(name, 'ga4-too-many', `${items.length} items`)
     return items
       .slice(0, MAX_LINES)
       .forEach((item, index) => void addItem(operation, name, item, index))
@@ -113,7 +117,7 @@ export const ga4: Part = (track, configs, notices, readers, reports) => {
   const addUserData = (data: unknown) => {
     if (!options.userData || !data) return
     const email_address = textOf(first(field(data, 'email')))
-    if (!email_address) return tell('user_data', 'ga4-user-data')
+    if (!email_address) return note('user_data', 'ga4-user-data')
     const address = first(field(data, 'address'))
     return events.push([
       'setEmail',
@@ -126,7 +130,7 @@ export const ga4: Part = (track, configs, notices, readers, reports) => {
     ])
   }
 
-  /** The path last looked at, so that a page_view on load does not repeat the load. */
+  /** The last path, so that a page_view event on load does not report the page again. */
   let path: string
   const addHomepage = () => {
     if (path === location.pathname) return
@@ -134,7 +138,7 @@ export const ga4: Part = (track, configs, notices, readers, reports) => {
     if (homepage.includes(path)) events.push(['viewHomepage', {}])
   }
 
-  /** An event by its GA4 name. Answers whether the name is one of them. */
+  /** Reads an event by its GA4 name. Returns whether it is one of those that are read. */
   const addNamed = (name: string, parameters: unknown): boolean => {
     const operation = field(BY_NAME, name) as TrackingOperation | undefined
     if (operation)
@@ -147,14 +151,14 @@ export const ga4: Part = (track, configs, notices, readers, reports) => {
     else if (name === 'search' || (name === 'view_search_results' && options.searchResults)) {
       const search_term = textOf(field(parameters, 'search_term'))
       if (search_term) events.push(['search', { search_term }])
-      else tell(name, 'ga4-search-term')
+      else note(name, 'ga4-search-term')
     } else if (name === 'page_view') addHomepage()
-    else if (/^(purchase|refund)$/.test(name)) tell(name, 'ga4-purchase')
+    else if (/^(purchase|refund)$/.test(name)) note(name, 'ga4-purchase')
     else return false
     return true
   }
 
-  /** What stands under a key of Universal Analytics. */
+  /** Reads the keys of Universal Analytics. */
   const addKeyed = (ecommerce: unknown) => {
     for (const key in BY_KEY) {
       const products = field(field(ecommerce, key), 'products')
@@ -163,23 +167,23 @@ export const ga4: Part = (track, configs, notices, readers, reports) => {
     const checkout = field(ecommerce, 'checkout')
     const step = textOf(field(field(checkout, 'actionField'), 'step')) ?? '1'
     if (checkout && step === '1') events.push(['initiateCheckout', {}])
-    if (field(ecommerce, 'purchase')) tell('purchase', 'ga4-purchase')
+    if (field(ecommerce, 'purchase')) note('purchase', 'ga4-purchase')
   }
 
-  /** Reports what was found, unless the same object told the same before. */
+  /** Reports what was found, unless the same object had the same content before. */
   const report = (by: 'ga4' | 'ga4.gtag' | 'ga4.ua', push: unknown, before?: string) => {
-    const said = say([events, told])
-    if (said === before) return said
-    for (const notice of told) notices.tell('dropped', { ...notice, where: push })
+    const text = toText([events, notes])
+    if (text === before) return text
+    for (const notice of notes) notices.emit('dropped', { ...notice, where: push })
     for (const [operation, payload] of events)
-      track(operation, payload, { from: by as Origin, where: push, only })
-    return said
+      track(operation, payload, { from: by as Reporter, where: push, only })
+    return text
   }
 
   const read: Reader = (push, before) => {
     events = []
-    told = []
-    // A gtag call. A real array is none: Google's own reader passes it over too.
+    notes = []
+    // A gtag call pushes its `arguments`. Arrays are ignored, as in Google's tag.
     if (Object.prototype.toString.call(push) === '[object Arguments]') {
       const [command, name, parameters] = push as unknown as unknown[]
       if (command === 'event') addNamed(`${name}`, parameters)
@@ -190,10 +194,10 @@ export const ga4: Part = (track, configs, notices, readers, reports) => {
     const ecommerce = field(push, 'ecommerce')
     const name = field(push, 'event')
     addUserData(field(push, 'user_data'))
-    // Under a GA4 name, but with the products under a key of Universal Analytics: the key tells.
+    // Universal Analytics with a GA4 name: the key decides.
     const isKeyed = !!ecommerce && !field(ecommerce, 'items')
     if (isKeyed) addKeyed(ecommerce)
-    if (events.length || told.length) return report(isKeyed ? 'ga4.ua' : 'ga4', push, before)
+    if (events.length || notes.length) return report(isKeyed ? 'ga4.ua' : 'ga4', push, before)
     if (typeof name === 'string') addNamed(name, push)
     return report('ga4', push, before)
   }
@@ -205,21 +209,21 @@ export const ga4: Part = (track, configs, notices, readers, reports) => {
     for (const [subject, carried] of JSON.parse(session.get(CARRIED) ?? '[]'))
       if (carried.every(({ by }: Report) => by.includes)) reports.set(subject, carried)
   } catch {
-    // Somebody else's junk.
+    // Not written by this script.
   }
   session.remove(CARRIED)
   listen(window, 'pagehide', () => {
     const carried = [...reports].flatMap(([subject, all]) => {
       const recent = all.filter(({ at }) => now() - at < CARRIED_MS)
-      // Addresses of persons are not written down.
+      // E-mail addresses are not stored.
       if (!recent.length || subject.includes('@')) return []
-      return [[subject, recent.map(({ at, said, by }) => ({ at, said, by }))]]
+      return [[subject, recent.map(({ at, text, by }) => ({ at, text, by }))]]
     })
     if (carried.length) session.set(CARRIED, JSON.stringify(carried))
   })
 
   events = []
-  told = []
+  notes = []
   addHomepage()
   report('ga4', undefined)
 }

@@ -3,12 +3,12 @@ import { afterEach, expect, test, vi } from 'vitest'
 import type { Config } from '../config.ts'
 import { uuid7 } from '../lib/uuid.ts'
 import { createNotices } from '../notices.ts'
-import type { Sighting, Track } from '../track.ts'
+import type { Track, TrackOptions } from '../track.ts'
 import { pageViews } from './pageViews.ts'
 
 const BASE = { key: 'AAAAAA', base: 'http://gateway.test' }
 let views: string[] = []
-let sightings: Sighting[] = []
+let allOptions: TrackOptions[] = []
 
 /**
  * Starts at `/a`, with the fallback that wraps history unless a Navigation API is given.
@@ -23,18 +23,18 @@ function start(setting: Partial<Config> = {}, more: readonly Config[] = [], land
     type === 'navigation' ? [entry] : [],
   )
   // An earlier test's copy goes on listening, and counts into its own list.
-  sightings = []
+  allOptions = []
   const mine: string[] = []
   views = mine
   const configs = new Map<string, Config>(
     [{ ...BASE, ...setting }, ...more].map((config) => [config.key, config]),
   )
-  const track: Track = (_operation, payload, sighting) => {
-    sightings.push(sighting ?? {})
+  const track: Track = (_operation, payload, options) => {
+    allOptions.push(options ?? {})
     for (const config of configs.values())
-      if (sighting?.only?.(config))
+      if (options?.only?.(config))
         mine.push(
-          `${config.key} ${(payload as { event: string }).event} ${sighting.url?.replace(location.origin, '')}`,
+          `${config.key} ${(payload as { event: string }).event} ${options.url?.replace(location.origin, '')}`,
         )
     return { ok: true, id: '' }
   }
@@ -110,8 +110,8 @@ test('the moment and the id are those of when the page came', () => {
   const later = uuid7(Date.now())
   history.replaceState({}, '', '/en')
   settled()
-  expect(sightings).toEqual([expect.objectContaining({ at })])
-  expect(`${sightings[0]?.id}` < later).toBe(true)
+  expect(allOptions).toEqual([expect.objectContaining({ at })])
+  expect(`${allOptions[0]?.id}` < later).toBe(true)
 })
 
 const CAMPAIGN = 'utm_source=mail&utm_campaign=may'

@@ -5,37 +5,36 @@ import { landingUrl } from '../lib/landingUrl.ts'
 import { listen } from '../lib/listen.ts'
 import { now } from '../lib/now.ts'
 import type { Part } from '../parts.ts'
-import type { Sighting } from '../track.ts'
+import type { TrackOptions } from '../track.ts'
 
-/** A page is counted so long after its address came, ms: time for a redirect. */
+/** A page is reported this long after its address was set, so that the page can still replace it. */
 const SETTLE_MS = 200
 
 /**
- * Counts a viewHomepage, under the key's event name for page views, once for each page that is shown:
- * loaded, shown by a router, or restored from the back/forward cache. A tab opened in the background
- * counts when it is loaded, a prerendered page when it is shown (`whenShown` of main.ts).
+ * Reports each page that is shown as a viewHomepage with the event name of page views: pages that are loaded, shown by a
+ * router, or restored from the back/forward cache. A page in a background tab is reported when it is loaded, a
+ * prerendered page when it is shown (`whenShown` in main.ts).
  *
- * A page is its path, and where the key says so also its query or its fragment; a fragment router's
- * home, `#/`, is the page without a fragment, since the router writes it there on load. Of a redirect, also one
- * of the page that was loaded, only the last address counts: the one that replaced the others shortly after
- * they came. A redirect that pushes leaves two pages in the history, and both count.
+ * A page is identified by its path, and with the settings pageViewQuery and pageViewHash also by its query and fragment.
+ * `#/` counts as no fragment, because routers add it on load. If an address is replaced shortly after it was set, only
+ * the last one is reported. If it is pushed instead, the history has two pages and both are reported.
  *
- * The id is made when the page comes, so that the view sorts before the calls made while its address settles.
+ * The event id is made when the page is shown, so that the view sorts before calls made in the meantime.
  *
- * @returns Counts the page for a key that has not counted it.
+ * @returns Reports the current page for a key that has not reported it.
  */
 export const pageViews: Part = (track, configs, _notices, _readers, _reports, newId) => {
-  /** The page each key counted last; none before its first. */
+  /** The page that each key has reported last. */
   const last = new Map<Config, string>()
-  /** The page whose address may still be replaced, or none. */
-  let seen: (Sighting & { readonly url: string }) | undefined
+  /** The page that is not reported yet, because its address may be replaced. */
+  let pending: (TrackOptions & { readonly url: string }) | undefined
   let timer = 0
-  /** The address that a key's first view carries. */
-  let addressOf = landingUrl
+  /** Makes the URL of a key's first view. */
+  let toUrl = landingUrl
 
   const settle = () => {
-    const { url, ...sighting } = seen ?? {}
-    seen = undefined
+    const { url, ...options } = pending ?? {}
+    pending = undefined
     if (!url) return
     for (const config of configs.values()) {
       const { pageViews, pageViewEvent, eventPrefix = '' } = config
@@ -49,9 +48,9 @@ export const pageViews: Part = (track, configs, _notices, _readers, _reports, ne
           'viewHomepage',
           { event: eventPrefix + (pageViewEvent ?? PAGE_VIEW_EVENT) },
           {
-            ...sighting,
+            ...options,
             from: 'pageView',
-            url: before ? url : addressOf(url),
+            url: before ? url : toUrl(url),
             only: (other) => other === config,
           },
         )
@@ -61,7 +60,7 @@ export const pageViews: Part = (track, configs, _notices, _readers, _reports, ne
   const change = (isReplaced: boolean) => {
     if (!isReplaced) settle()
     const at = now()
-    seen = { at, id: newId(at), ...seen, url: location.href }
+    pending = { at, id: newId(at), ...pending, url: location.href }
     clearTimeout(timer)
     timer = setTimeout(settle, SETTLE_MS)
   }
@@ -71,20 +70,19 @@ export const pageViews: Part = (track, configs, _notices, _readers, _reports, ne
     if (!(event as PageTransitionEvent).persisted) return
     change(false)
     last.clear()
-    // A return is no new visit of the campaign.
-    addressOf = String
+    // Going back is not a new visit from the campaign.
+    toUrl = String
   })
-  // The page may have frozen its history.
+  // The page may have frozen `history`.
   guard(() => watchAddress(change))
   return () => change(true)
 }
 
 /**
- * Calls after each change of the address without a load. By the Navigation API, which nobody has to
- * wrap; where there is none (or something of the page's own, an element even, under its name) history
- * is wrapped, in a way that others may wrap it before and after.
+ * Calls after each change of the address without a load. Uses the Navigation API. If the browser has none, or the page
+ * has something else of that name, wraps `history`; others may wrap it before or after.
  *
- * @param changed Is told whether the entry in the history was replaced.
+ * @param changed Called with whether the entry in the history was replaced.
  */
 function watchAddress(changed: (isReplaced: boolean) => void): void {
   const { navigation } = window as { navigation?: EventTarget & { currentEntry?: unknown } }

@@ -2,10 +2,7 @@ import type { Config } from '../config.ts'
 import { listen } from '../lib/listen.ts'
 import type { Part } from '../parts.ts'
 
-/**
- * The page gets so long after its load to report the product itself, ms: shop plugins push 1 to 2
- * seconds after theirs (docs/decisions.md, "schema.org").
- */
+/** The page has this time after its load to report the product in another way (docs/decisions.md, "schema.org"). */
 const WAIT_MS = 4000
 
 type Node = { readonly [name: string]: unknown }
@@ -19,10 +16,7 @@ function textOf(value: unknown): string {
   return typeof plain === 'string' || typeof plain === 'number' ? `${plain}`.trim() : ''
 }
 
-/**
- * The path of an address, which may be relative to the page; none where it is no address, or a name
- * within the description (`_:b0`).
- */
+/** The path of a URL, which may be relative. Empty if it is not a URL, or a name in the description (`_:b0`). */
 function pathOf(address: unknown): string {
   const text = textOf(address)
   try {
@@ -35,7 +29,7 @@ function pathOf(address: unknown): string {
 const lastPart = (address: unknown): string =>
   pathOf(address).split('/').filter(Boolean).pop() ?? ''
 
-/** productID (of a group of variants productGroupID), else sku, else the last part of its @id or url. */
+/** productID, for a group of variants productGroupID, else sku, else the last part of its @id or url. */
 const idOf = (product: Node): string =>
   textOf(product.productID) ||
   textOf(product.productGroupID) ||
@@ -43,7 +37,7 @@ const idOf = (product: Node): string =>
   lastPart(product['@id']) ||
   lastPart(product.url)
 
-/** Products that JSON-LD says the page is about: at its top, in a list, in @graph, or as mainEntity. */
+/** The products that a JSON-LD description is about: at its top level, in a list, in @graph, or as mainEntity. */
 function productsIn(node: unknown): Node[] {
   if (Array.isArray(node)) return node.flatMap(productsIn)
   if (!node || typeof node !== 'object') return []
@@ -52,7 +46,7 @@ function productsIn(node: unknown): Node[] {
   return [...productsIn(graph), ...productsIn(mainEntity)]
 }
 
-/** An item of microdata, with the properties that tell its id; not those of items inside it. */
+/** The properties of a microdata item that may contain its id, without those of nested items. */
 function readItem(item: Element): Node {
   const product: { [name: string]: string } = { '@id': item.getAttribute('itemid') ?? '' }
   for (const element of item.querySelectorAll('[itemprop]')) {
@@ -69,20 +63,19 @@ function readItem(item: Element): Node {
 }
 
 /**
- * Reports a product page by what it says of itself in schema.org's words, JSON-LD or microdata: one
- * viewProduct a page view, and none where the page reports one in any other way. It waits until the
- * page has had its chance, or is left. A page with several products (a category) reports none, unless
- * one of them has the page's own address.
+ * Reports the product that a page describes with schema.org, in JSON-LD or microdata, as a viewProduct. First waits
+ * whether the page reports one in another way, until the page is left. A page with several products (a category) is not
+ * reported, unless one of them has the page's own URL (docs/decisions.md, "schema.org").
  */
 export const schemaOrg: Part = (track, _configs, notices) => {
   const only = ({ schemaOrg: setting }: Config) => setting
   let timer = 0
   let path = location.pathname
-  /** The product this reader reported last: a router may leave its description behind. */
+  /** The product that was reported last. A router may leave its description in the page. */
   let reported = ''
 
-  const tell = (code: string, where: unknown) =>
-    notices.tell('dropped', { operation: 'viewProduct', code, where, reason: 'invalid' })
+  const notify = (code: string, where: unknown) =>
+    notices.emit('dropped', { operation: 'viewProduct', code, where, reason: 'invalid' })
 
   const find = (): Node[] => {
     const found: Node[] = []
@@ -90,7 +83,7 @@ export const schemaOrg: Part = (track, _configs, notices) => {
       try {
         found.push(...productsIn(JSON.parse(script.textContent ?? '')))
       } catch {
-        tell('schema-json', script)
+        notify('schema-json', script)
       }
     if (found.length) return found
     return [...document.querySelectorAll('[itemscope][itemtype]:not([itemprop])')]
@@ -109,8 +102,9 @@ export const schemaOrg: Part = (track, _configs, notices) => {
     let ids = idsOf(products)
     if (ids.length > 1) ids = idsOf(products.filter(isHere))
     const [product_id] = ids
-    if (ids.length > 1 || (!product_id && products.length > 1)) return tell('schema-many', products)
-    if (!product_id) return products.length && tell('schema-no-id', products)
+    if (ids.length > 1 || (!product_id && products.length > 1))
+      return notify('schema-many', products)
+    if (!product_id) return products.length && notify('schema-no-id', products)
     if (product_id === reported) return
     reported = product_id
     return track('viewProduct', { product_id }, { from: 'schemaOrg', where: products, only })
@@ -129,7 +123,7 @@ export const schemaOrg: Part = (track, _configs, notices) => {
     path = location.pathname
   })
   listen(window, 'pagehide', () => timer && report())
-  // Until it has loaded, the page has its chance; one that is left before is read when it is left.
+  // Waits for the load first. If the page is left before, it is read then.
   if (document.readyState === 'complete') plan()
   else {
     timer = -1

@@ -1,7 +1,6 @@
 /**
- * The elements whose boxes show an element: itself, or where it is `display: contents` and so has no box,
- * those in its place, which are its children: of a host those of its open shadow root, of a slot what is put
- * into it.
+ * The elements whose boxes show an element: the element itself. If it is `display: contents` it has no box, and these are
+ * its children, those of its open shadow root, or the elements assigned to a slot.
  */
 export function boxesOf(element: Element): Element[] {
   if (getComputedStyle(element).display !== 'contents') return [element]

@@ -1,15 +1,15 @@
 import { boxesOf } from './boxesOf.ts'
 import { isSeen, THRESHOLDS } from './isSeen.ts'
 
-/** An element of which half is on screen for so long was seen, ms. */
+/** An element was seen if half of it is on screen for this time. */
 const SEEN_MS = 1000
 
 /**
- * Watches whether a visitor sees an element: half of it, or of one of its boxes, for a second.
+ * Watches whether the visitor sees an element: half of it, or of one of its boxes, for a second.
  *
  * @param onSeen Called each time that it was seen.
- * @returns Looks at its boxes again, and begins a new second if it is on screen. To be called first, and
- * when the page has changed.
+ * @returns Finds the element's boxes, and starts a new second if it is on screen. To be called at the beginning, and when
+ * the page has changed.
  */
 export function createWatch(element: HTMLElement, onSeen: () => void): () => void {
   const onScreen = new Set<Element>()

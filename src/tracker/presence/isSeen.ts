@@ -1,10 +1,10 @@
 /**
- * Ratios at which an IntersectionObserver calls: each step is 2 % smaller than the one before, down to a
- * thousandth. Which ratio counts depends on the sizes of element and screen (`isSeen`), and both change.
+ * Ratios at which an IntersectionObserver calls: from 1 to a thousandth in steps of 2 %. The decisive ratio depends on the
+ * sizes of element and screen (`isSeen`), which change.
  */
 export const THRESHOLDS: readonly number[] = Array.from({ length: 320 }, (_, i) => 2 ** (-i / 32))
 
-/** What is read of an IntersectionObserverEntry. */
+/** The used part of an IntersectionObserverEntry. */
 export type Sight = {
   readonly isIntersecting: boolean
   readonly intersectionRect: Size
@@ -14,10 +14,10 @@ export type Sight = {
 type Size = { readonly width: number; readonly height: number }
 
 /**
- * Whether half of an element is on screen. Of an element that is higher or wider than the screen: half of
- * what fits, so a long section counts once it covers half of the screen.
+ * Whether half of an element is on screen. If it is larger than the screen: half of what fits, so that a long section
+ * counts when it covers half of the screen.
  *
- * @param frame Stands in where a frame of another origin is not told the size of the screen.
+ * @param frame Used as the size of the screen in a frame of another origin, which has no `rootBounds`.
  */
 export function isSeen(sight: Sight, frame: Size): boolean {
   const { isIntersecting, intersectionRect: part, boundingClientRect: whole } = sight

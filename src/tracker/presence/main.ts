@@ -4,13 +4,13 @@ import { listen } from '../lib/listen.ts'
 import { PRESENT } from '../lib/trackedElements.ts'
 import { createWatch } from './createWatch.ts'
 
-/** What has come to the page is looked for at most so often, ms. */
-const LOOK_MS = 100
+/** The shortest time between two searches. */
+const SEARCH_MS = 100
 
-/** What makes an element say something else. */
-const SAYING = ['', '-on', '-product-id', '-variation-id', '-variation-sku', '-search-term']
+/** Attributes (`data-track…`) whose change may change what an element reports. */
+const ATTRIBUTES = ['', '-on', '-product-id', '-variation-id', '-variation-sku', '-search-term']
 
-/** What the attributes part hands over. Scripts of an older version may: what is here is only added to. */
+// Parameters of `start`. The attributes part of an older version may call it, so they may only be extended.
 type Report = (where: HTMLElement, payload: object) => unknown
 type ReadPayload = (element: HTMLElement) => object
 type Configs = ReadonlyMap<string, Pick<Config, 'pageViewHash'>>
@@ -18,93 +18,93 @@ type Configs = ReadonlyMap<string, Pick<Config, 'pageViewHash'>>
 let isStarted = false
 
 /**
- * Reports elements that say something by being there: `data-track-on="load"` as soon as they are, `visible`
- * once a visitor has seen one. Also those that come later or say something else later, but the same thing
- * once a page, however often a framework or a carousel makes it anew. Also inside open shadow roots: one
- * that is attached to an element of the page, without anything changing around it, is found at the page's
- * next change.
+ * Reports elements with `data-track-on="load"` as soon as they are on the page, and those with `visible` once the visitor
+ * has seen them, also if they are added or changed later, and inside open shadow roots. The same event is reported once a
+ * page, however often a framework or a carousel creates its element again. A shadow root that is attached to an existing
+ * element, without another change on the page, is found at the page's next change.
  *
- * A script of its own, which the attributes part imports once a page has such an element.
+ * This is a separate script. The attributes part imports it when a page has such an element.
  *
- * @returns That it runs.
+ * @returns `true`: it runs.
  */
 export function start(report: Report, readPayload: ReadPayload, configs: Configs): true {
   if (isStarted) return true
   isStarted = true
-  const told = new Set<string>()
-  /** Elements that have been read and have not changed since: a page may change at every frame. */
+  const reported = new Set<string>()
+  /** Elements that were read and have not changed since. A page may change at every frame. */
   let read = new WeakSet<Element>()
   const watches = new WeakMap<Element, () => void>()
+  /** Names of custom elements that are not defined yet. */
   const awaited = new Set<string>()
   let page = ''
 
-  /** The page as page views count it: an anchor that the visitor jumps to is none of its own. */
-  const turn = () => {
+  /** Forgets what was reported if a router shows another page. A change of the fragment is only one with pageViewHash. */
+  const checkPage = () => {
     let here = location.pathname
     for (const { pageViewHash } of configs.values()) if (pageViewHash) here += location.hash
     if (page === here) return
     page = here
-    told.clear()
+    reported.clear()
     read = new WeakSet()
   }
 
-  const tell = (element: HTMLElement) =>
+  const reportOnce = (element: HTMLElement) =>
     guard(() => {
-      turn()
+      checkPage()
       if (read.has(element)) return
       read.add(element)
       const payload = readPayload(element)
       const text = element.dataset.track + JSON.stringify(payload)
-      if (!told.has(text)) report(element, payload)
-      told.add(text)
+      if (!reported.has(text)) report(element, payload)
+      reported.add(text)
     })
 
   const watch = (element: HTMLElement) => {
-    const watching = watches.get(element) ?? createWatch(element, () => tell(element))
+    const watching = watches.get(element) ?? createWatch(element, () => reportOnce(element))
     watches.set(element, watching)
     watching()
   }
 
-  const lookInto = (root: Document | ShadowRoot) => {
+  const searchIn = (root: Document | ShadowRoot) => {
     changes.observe(root, {
       childList: true,
       subtree: true,
-      attributeFilter: SAYING.map((name) => `data-track${name}`),
+      attributeFilter: ATTRIBUTES.map((name) => `data-track${name}`),
     })
     for (const element of root.querySelectorAll<HTMLElement>(PRESENT))
-      if (!read.has(element)) (element.dataset.trackOn === 'load' ? tell : watch)(element)
-    // An element that is defined later gets its shadow root then, which changes nothing around it.
+      if (!read.has(element)) (element.dataset.trackOn === 'load' ? reportOnce : watch)(element)
+    // A custom element that is defined later gets its shadow root then, which the observer does not see.
     for (const { localName } of root.querySelectorAll(':not(:defined)')) {
       if (awaited.has(localName)) continue
       awaited.add(localName)
-      customElements.whenDefined(localName).then(lookSoon, () => {})
+      customElements.whenDefined(localName).then(searchSoon, () => {})
     }
     const walker = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT)
     while (walker.nextNode()) {
       const { shadowRoot } = walker.currentNode as Element
-      if (shadowRoot) lookInto(shadowRoot)
+      if (shadowRoot) searchIn(shadowRoot)
     }
   }
 
   let timer = 0
-  const look = () =>
+  const search = () =>
     guard(() => {
       timer = 0
-      turn()
-      lookInto(document)
+      checkPage()
+      searchIn(document)
     })
-  // Not at every change: a page that animates its elements changes them at every frame.
-  const lookSoon = () => {
-    if (!timer) timer = setTimeout(look, LOOK_MS)
+  // Not at every change: an animated page changes at every frame.
+  const searchSoon = () => {
+    if (!timer) timer = setTimeout(search, SEARCH_MS)
   }
   const changes = new MutationObserver((records) => {
     if (records.some(({ type }) => type === 'attributes')) read = new WeakSet()
-    lookSoon()
+    searchSoon()
   })
   listen(window, 'pageshow', (event) => {
     if ((event as PageTransitionEvent).persisted) page = ''
-    look()
+    search()
   })
-  look()
+  search()
   return true
 }

@@ -9,7 +9,7 @@ test('marks around a slot, in an open shadow root @both', async ({ page, shop, e
   await expectStored([{ event: 'view_product', payload: { product_id: '7' } }])
 })
 
-test('debug mode tells what is passed over: disabled, prevented, no helper @both', async ({
+test('debug mode tells what is passed over: disabled, prevented, no helper', async ({
   page,
   shop,
   context,
@@ -45,7 +45,7 @@ const LINE = 'data-track="viewProduct" data-track-product-id'
 const pathsOf = (wire: { others: readonly { readonly path: string }[] }) =>
   wire.others.map(({ path }) => path).filter((path) => path.endsWith('.js'))
 
-test('what reports elements by their presence is loaded once, by a page that has one @both', async ({
+test('what reports elements by their presence is loaded once, by a page that has one', async ({
   page,
   shop,
   wire,
@@ -69,7 +69,7 @@ test('what reports elements by their presence is loaded once, by a page that has
   expect(pathsOf(wire)).toEqual(['/t/p.js'])
 })
 
-test('a policy of nonces allows it with the script @both', async ({ page, shop, expectStored }) => {
+test('a policy of nonces allows it with the script', async ({ page, shop, expectStored }) => {
   await page.goto(
     shop.page('/a', {
       head: shop.tag('nonce="x"'),
@@ -100,7 +100,7 @@ test('a page that is left before it has come reports what was there at load', as
   await expectStored([{ event: 'view_product', payload: { product_id: '1' } }])
 })
 
-test('where it does not come everything else goes on, and debug mode tells @both', async ({
+test('where it does not come everything else goes on, and debug mode tells', async ({
   page,
   shop,
   context,

@@ -39,7 +39,7 @@ for (const [name, byMs] of [
   ['25 years behind', -25 * YEAR_MS],
   ['an hour ahead', 60 * MINUTE_MS],
 ] as const)
-  test(`a clock that is ${name}: moments and order are right, retries or not @both`, async ({
+  test(`a clock that is ${name}: moments and order are right, retries or not`, async ({
     page,
     shop,
     wire,

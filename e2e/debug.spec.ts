@@ -22,7 +22,7 @@ const fail = async (page: Page) => {
   )
 }
 
-test('nothing is printed, and the inspector is not loaded, without debug mode @both', async ({
+test('nothing is printed, and the inspector is not loaded, without debug mode', async ({
   page,
   shop,
   wire,
@@ -39,7 +39,7 @@ test('nothing is printed, and the inspector is not loaded, without debug mode @b
   expect(await page.evaluate(() => sessionStorage.length)).toBe(0)
 })
 
-test('by the address once a tab: what, where, why and what fixes it @both', async ({
+test('by the address once a tab: what, where, why and what fixes it', async ({
   page,
   shop,
   wire,
@@ -106,7 +106,7 @@ test('by a call, and off again on the next page', async ({ page, shop, context }
   expect(lines).toHaveLength(1)
 })
 
-test('a console of the page that calls us back, and one that throws, stop nothing @both', async ({
+test('a console of the page that calls us back, and one that throws, stop nothing', async ({
   page,
   shop,
   expectStored,
@@ -125,7 +125,7 @@ test('a console of the page that calls us back, and one that throws, stop nothin
   await expectStored(['track: addToCar'])
 })
 
-test('a policy that forbids the inspector does no harm @both', async ({
+test('a policy that forbids the inspector does no harm', async ({
   page,
   shop,
   wire,

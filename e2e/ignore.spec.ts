@@ -3,7 +3,7 @@ import { expect, keptIn, search, test } from './fixtures.ts'
 
 test.use({ config: { pageViews: 'all' } })
 
-test('a browser that is ignored sends nothing, until that is undone @both', async ({
+test('a browser that is ignored sends nothing, until that is undone', async ({
   context,
   page,
   shop,

@@ -1,7 +1,7 @@
 import { VISITOR_ADDRESS } from './faultProxy.ts'
 import { expect, expectNothingKept, search, test } from './fixtures.ts'
 
-test('events from an address that the customer ignores leave the page and are not stored @both', async ({
+test('events from an address that the customer ignores leave the page and are not stored', async ({
   page,
   shop,
   wire,

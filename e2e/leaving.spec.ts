@@ -1,6 +1,4 @@
 import type { Page } from '@playwright/test'
-import { chromium } from '@playwright/test'
-import { findBrowsers } from './browsers.mjs'
 import { expect, expectNothingKept, search, test } from './fixtures.ts'
 
 // A page that is left. The wire takes 150 ms.
@@ -252,44 +250,6 @@ test('a request on its way is not sent again when the page is left', async ({
   await expectStored(['one'])
   await expectNothingKept(page)
   expect(wire.events).toHaveLength(1)
-})
-
-test('back/forward cache: frozen with requests in flight, restored', async ({
-  shop,
-  wire,
-  watch,
-  expectStored,
-}) => {
-  const browser = await chromium.launch({
-    executablePath: (await findBrowsers()).chromium ?? '',
-    ignoreDefaultArgs: ['--disable-back-forward-cache'],
-  })
-  const context = await browser.newContext()
-  watch.add(context)
-  const page = await context.newPage()
-  await page.goto(
-    shop.page('/a', {
-      body: '<script>addEventListener("pageshow",e=>{restored=e.persisted})</script>',
-    }),
-  )
-  shop.page('/next', { head: '<script>addEventListener("click",()=>history.back())</script>' })
-  wire.always({ status: 503 })
-  await search(page, 'failed')
-  await expect.poll(() => wire.events.length).toBe(1)
-  wire.always({ slowMs: 500 })
-  await page.evaluate(() => {
-    track.search({ search_term: 'in flight' })
-    location.href = '/next'
-  })
-  await page.waitForURL('**/next')
-  wire.heal()
-  await page.click('html')
-  await page.waitForURL('**/a', { waitUntil: 'commit' })
-  expect(await page.evaluate('restored')).toBe(true)
-  await search(page, 'after')
-  await expectStored(['failed', 'in flight', 'after'])
-  await expectNothingKept(page)
-  await browser.close()
 })
 
 test('prerendered and never shown: nothing stored, nothing sent; shown: as usual', async ({

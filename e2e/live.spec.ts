@@ -186,14 +186,15 @@ test('a crowd of devices that somebody makes up: a bounded list, also while it i
   const one = add(gateway, 'One')
   await signIn(page, gateway, one)
   const send = async (count: number) => {
-    for (let i = 0; i < count; i++) {
+    const address = `${gateway.url}/t/r?k=${one.trackingKey}&api_key=${one.restKey}`
+    const sending = Array.from({ length: count }, () => {
       const data = {
         ...{ did: randomUUID(), event: 'view_page', url: `${gateway.url}/${'p'.repeat(2_000)}` },
         ...{ http_user_agent: 'Test', remote_addr: '203.0.113.7' },
       }
-      const address = `${gateway.url}/t/r?k=${one.trackingKey}&api_key=${one.restKey}`
-      expect((await page.request.post(address, { data })).status()).toBe(200)
-    }
+      return page.request.post(address, { data })
+    })
+    for (const answer of await Promise.all(sending)) expect(answer.status()).toBe(200)
   }
   await send(1)
   const devices = page.getByTestId('device')

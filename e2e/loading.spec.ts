@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import type { Page } from '@playwright/test'
 import { STUB } from '../src/tracker/snippet.ts'
-import { expect, search, test } from './fixtures.ts'
+import { expect, expectNothingKept, search, test } from './fixtures.ts'
 import { addCustomer, loadGateway, makeFolder } from './gateway.ts'
 import { type PageParts, type Shop, startShop } from './shopServer.ts'
 
@@ -30,14 +30,24 @@ const WAYS: Record<string, (shop: Shop) => PageParts> = {
   }),
 }
 
-for (const [name, parts] of Object.entries(WAYS))
-  test(`loaded ${name}`, async ({ page, shop, wire, expectStored }) => {
-    await page.goto(shop.page('/a', parts(shop)))
-    await expectTrack(page)
-    await search(page, 'mug')
-    await expectStored(['mug'])
-    expect(wire.events.map(({ path }) => path)).toEqual(['/t/r'])
-  })
+test('loaded in each way in which a script comes to a page', async ({
+  page,
+  shop,
+  wire,
+  expectStored,
+}) => {
+  const terms: string[] = []
+  for (const [name, parts] of Object.entries(WAYS))
+    await test.step(name, async () => {
+      await page.goto(shop.page('/a', parts(shop)))
+      await expectTrack(page)
+      terms.push(name)
+      await search(page, name)
+      await expectStored(terms)
+      await expectNothingKept(page)
+    })
+  expect(wire.events.map(({ path }) => path)).toEqual(terms.map(() => '/t/r'))
+})
 
 /** Ways that leave the script without a tag that it could find: expressions that load it at an address. */
 const WAYS_WITHOUT_TAG: Record<string, (address: string) => string> = {
@@ -50,46 +60,52 @@ const WAYS_WITHOUT_TAG: Record<string, (address: string) => string> = {
     `new Promise(onload=>document.body.appendChild(document.createElement('div')).attachShadow({mode:'open'}).append(Object.assign(document.createElement('script'),{src:'${address}',onload:()=>onload()})))`,
 }
 
-for (const [name, load] of Object.entries(WAYS_WITHOUT_TAG)) {
-  test(`${name}: with a PUBLIC_URL it is as with a tag`, async ({ page, wire }) => {
-    const folder = makeFolder('published')
-    const { startGateway } = await loadGateway()
-    const gateway = await startGateway({ dataDir: folder, publicUrl: wire.url })
-    wire.target = gateway.url
-    const shop = await startShop(wire.url, addCustomer(gateway).trackingKey)
-    try {
-      await page.goto(shop.page('/a', { head: '' }))
-      await page.evaluate(load(shop.script()))
-      await search(page, 'mug')
-      await expect
-        .poll(() => wire.events.map(({ path, outcome }) => [path, outcome]))
-        .toEqual([['/t/r', 200]])
-    } finally {
-      await page.close()
-      await shop.close()
-      await gateway.close()
-      rmSync(folder, { recursive: true, force: true })
-    }
-  })
+test('without a tag, with a PUBLIC_URL: it is as with a tag', async ({ page, wire }) => {
+  const folder = makeFolder('published')
+  const { startGateway } = await loadGateway()
+  const gateway = await startGateway({ dataDir: folder, publicUrl: wire.url })
+  wire.target = gateway.url
+  const shop = await startShop(wire.url, addCustomer(gateway).trackingKey)
+  try {
+    for (const [name, load] of Object.entries(WAYS_WITHOUT_TAG))
+      await test.step(name, async () => {
+        const before = wire.events.length
+        await page.goto(shop.page('/a', { head: '' }))
+        await page.evaluate(load(shop.script()))
+        await search(page, 'mug')
+        await expect
+          .poll(() => wire.events.slice(before).map(({ path, outcome }) => [path, outcome]))
+          .toEqual([['/t/r', 200]])
+        await expectNothingKept(page)
+      })
+  } finally {
+    await page.close()
+    await shop.close()
+    await gateway.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
 
-  test(`${name}: without one it does not start, and sends nothing anywhere`, async ({
-    page,
-    shop,
-    wire,
-  }) => {
-    const sent: string[] = []
-    page.on('request', (request) => {
-      if (request.method() === 'POST') sent.push(request.url())
-    })
-    await page.goto(shop.page('/a', { head: `<script>${STUB}</script>` }))
-    await page.evaluate(load(shop.script()))
-    await page.evaluate(() => void track.search({ search_term: 'mug' }))
-    await page.evaluate(() => dispatchEvent(new Event('online')))
-    await expect.poll(() => wire.others.map(({ outcome }) => outcome)).toEqual([200])
-    expect(await page.evaluate(() => typeof track.version)).toBe('function')
-    expect(sent).toEqual([])
+test('without a tag and a PUBLIC_URL it does not start, and sends nothing anywhere', async ({
+  page,
+  shop,
+}) => {
+  const sent: string[] = []
+  page.on('request', (request) => {
+    if (request.method() === 'POST') sent.push(request.url())
   })
-}
+  for (const [name, load] of Object.entries(WAYS_WITHOUT_TAG))
+    await test.step(name, async () => {
+      await page.goto(shop.page('/a', { head: `<script>${STUB}</script>` }))
+      const loaded = page.waitForResponse(shop.script())
+      await page.evaluate(load(shop.script()))
+      expect((await loaded).ok()).toBe(true)
+      await page.evaluate(() => void track.search({ search_term: 'mug' }))
+      await page.evaluate(() => dispatchEvent(new Event('online')))
+      expect(await page.evaluate(() => typeof track.version)).toBe('function')
+      expect(sent).toEqual([])
+    })
+})
 
 test('the script of the JSON form knows its gateway without a tag', async ({
   page,
@@ -104,14 +120,14 @@ test('the script of the JSON form knows its gateway without a tag', async ({
   await expectStored(['mug'])
 })
 
-test('before there is a body, which comes later @both', async ({ page, shop, expectStored }) => {
+test('before there is a body, which comes later', async ({ page, shop, expectStored }) => {
   const head = `${shop.tag()}<script>track.search({search_term:'early'})</script>`
   await page.goto(shop.page('/a', { head, body: '<p>Shop</p>' }))
   await search(page, 'late')
   await expectStored(['early', 'late'])
 })
 
-test('no global but track @both', async ({ page, shop }) => {
+test('no global but track', async ({ page, shop }) => {
   const names = () => page.evaluate(() => Object.getOwnPropertyNames(window))
   await page.goto(shop.page('/a', { head: '' }))
   const before = new Set(await names())
@@ -144,7 +160,7 @@ test('two times on a page, both async, and once more evaluated', async ({
   expect(wire.events).toHaveLength(1)
 })
 
-test('two keys on a page: one id, each with its own settings @both', async ({
+test('two keys on a page: one id, each with its own settings', async ({
   page,
   shop,
   customer,
@@ -173,7 +189,7 @@ const view = (id: number) => ({ event: 'view_product', payload: { product_id: `$
 test.describe('two keys with different parts on a page', () => {
   test.use({ config: { attributes: false, dataLayer: false } })
 
-  test('those that the second brings work on what the first keeps @both', async ({
+  test('those that the second brings work on what the first keeps', async ({
     page,
     shop,
     customer,
@@ -190,7 +206,7 @@ test.describe('two keys with different parts on a page', () => {
     await expectStored(['end'])
   })
 
-  test('the second takes nothing from the first, and starts nothing again @both', async ({
+  test('the second takes nothing from the first, and starts nothing again', async ({
     page,
     shop,
     customer,
@@ -238,7 +254,8 @@ test.describe('a page with a track of its own', () => {
   const SEEN = [{ event: 'view_page' }, { event: 'add_to_cart' }]
   const snippet = `<script>${STUB.replace('"track"', '"shoptrail"')}</script>`
 
-  for (const [name, attributes, own = OWN] of [
+  /** Where the helpers are, attributes of the tag, and what the page has: a function by default. */
+  const TAKEN = [
     ['shoptrail', ''],
     // Another tool's queue of commands.
     ['shoptrail', '', '<script>function track(){return "own"}track.q=[]</script>'],
@@ -251,24 +268,31 @@ test.describe('a page with a track of its own', () => {
     ['events', 'data-global="events"', '<script>const track=()=>"own"</script>'],
     // Nothing of the page's is overwritten, whoever asks for it.
     ['shoptrail', 'data-global="fetch"'],
-  ])
-    test(`keeps it: the helpers are at ${name} ${attributes} ${own}`, async ({
-      page,
-      shop,
-      customer,
-      expectStored,
-    }) => {
-      const second = customer.another()
-      const head = `${own}${shop.tag(attributes)}${shop.tag('async', second.trackingKey)}`
-      await page.goto(shop.page('/a', { head, body: BUTTON }))
-      await page.waitForLoadState()
-      await page.click('button')
-      await page.evaluate(`${name}.search({ search_term: 'mug' })`)
-      expect(await callOwn(page)).toBe('own')
-      const [, , third] = await expectStored([...SEEN, 'mug'])
-      const rows = await expectStored([{ event: 'add_to_cart' }, 'mug'], { customer: second })
-      expect(rows[1]?.id).toBe(third?.id)
-    })
+  ] as const
+
+  test('keeps it: the helpers are at another name', async ({
+    page,
+    shop,
+    customer,
+    expectStored,
+  }) => {
+    for (const [name, attributes, own = OWN] of TAKEN)
+      await test.step(`${name} ${attributes} ${own}`, async () => {
+        const first = customer.another({ pageViews: 'all', attributes: true })
+        const second = customer.another()
+        const tag = shop.tag(attributes, first.trackingKey)
+        const head = `${own}${tag}${shop.tag('async', second.trackingKey)}`
+        await page.goto(shop.page('/a', { head, body: BUTTON }))
+        await page.waitForLoadState()
+        await page.click('button')
+        await page.evaluate(`${name}.search({ search_term: 'mug' })`)
+        expect(await callOwn(page)).toBe('own')
+        const [, , third] = await expectStored([...SEEN, 'mug'], { customer: first })
+        const rows = await expectStored([{ event: 'add_to_cart' }, 'mug'], { customer: second })
+        expect(rows[1]?.id).toBe(third?.id)
+        await expectNothingKept(page)
+      })
+  })
 
   test('is called before the script is there, by a stub of that name', async ({
     page,

@@ -1,5 +1,4 @@
-import { chromium, type Page } from '@playwright/test'
-import { findBrowsers } from './browsers.mjs'
+import type { Page } from '@playwright/test'
 import { expect, search, test } from './fixtures.ts'
 import type { Shop } from './shopServer.ts'
 
@@ -59,7 +58,7 @@ for (const [way, before] of Object.entries(WAYS)) {
     await expectStored([...['/a', '/b', '/c?x=1', '/a', '/late'].map(view), 'end'])
   })
 
-  test(`a redirect counts once, with the final address, ${way} @both`, async ({
+  test(`a redirect counts once, with the final address, ${way}`, async ({
     page,
     shop,
     expectStored,
@@ -81,7 +80,7 @@ for (const [way, before] of Object.entries(WAYS)) {
     await expectStored([...['/a', '/c', '/f', '/g', '/h'].map(view), 'end'])
   })
 
-  test(`the loaded page corrects its own address: one view, ${way} @both`, async ({
+  test(`the loaded page corrects its own address: one view, ${way}`, async ({
     page,
     shop,
     expectStored,
@@ -139,7 +138,7 @@ for (const [way, before] of Object.entries(WAYS)) {
 /** What a consent tool does before the script is there. */
 const CLEAN = "<script>history.replaceState({},'',location.pathname)</script>"
 
-test('the landing address is cleaned before the script arrives: the visit carries it @both', async ({
+test('the landing address is cleaned before the script arrives: the visit carries it', async ({
   page,
   shop,
   expectStored,
@@ -240,33 +239,6 @@ test('a key that joins later counts its page once', async ({
   await change(page, "history.pushState({},'','/c')")
   await expectStored(['/a', '/b', '/c'].map(view))
   await expectStored(['/b', '/c'].map(view), { customer: joining })
-})
-
-test('restored from the back/forward cache: a page view of its own', async ({
-  shop,
-  watch,
-  expectStored,
-}) => {
-  const browser = await chromium.launch({
-    executablePath: (await findBrowsers()).chromium ?? '',
-    ignoreDefaultArgs: ['--disable-back-forward-cache'],
-  })
-  const context = await browser.newContext()
-  watch.add(context)
-  const page = await context.newPage()
-  const body = '<script>addEventListener("pageshow",e=>{restored=e.persisted})</script>'
-  await page.goto(shop.page('/a', { body }))
-  await change(page, "history.pushState({},'','/b')")
-  await page.goto(
-    shop.page('/next', {
-      head: `${shop.tag()}<script>addEventListener("click",()=>history.back())</script>`,
-    }),
-  )
-  await page.click('html')
-  await page.waitForURL('**/b', { waitUntil: 'commit' })
-  expect(await page.evaluate('restored')).toBe(true)
-  await expectStored(['/a', '/b', '/next', '/b'].map(viewOf(shop)))
-  await browser.close()
 })
 
 test('prerendered: counted when it is shown, with the address of then', async ({

@@ -89,7 +89,7 @@ async function walkPlain(page: Page, at: (path: string) => string): Promise<void
 /** What reports a page and no action: a page that was gone back to, or that a form led to. */
 const isOfPage = ({ operation }: Row) => /^view/.test(operation)
 
-test('both faces of the demo shop report the same, ten operations @both', async ({
+test('both faces of the demo shop report the same, ten operations', async ({
   page,
   shop,
   stored,
@@ -143,7 +143,7 @@ test('no page of the plain face has a script of its own that does more than push
   }
 })
 
-test('a product looked at for a second, one that has no variations, and a row that is sold out @both', async ({
+test('a product looked at for a second, one that has no variations, and a row that is sold out', async ({
   page,
   shop,
   expectStored,

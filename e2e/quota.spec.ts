@@ -40,7 +40,7 @@ test('500 events in one task, and the visitor stays', async ({
   expect(wire.events.length).toBeLessThanOrEqual(5)
 })
 
-test('100 events in one task: one request, no preflight @both', async ({
+test('100 events in one task: one request, no preflight', async ({
   page,
   shop,
   wire,
@@ -64,7 +64,7 @@ const LARGE = {
 const SENT_LARGE = { operation: 'setEmail', payload: LARGE }
 const searched = (search_term: string) => ({ operation: 'search', payload: { search_term } })
 
-test('an event of 60 KB arrives, and what comes with it too @both', async ({
+test('an event of 60 KB arrives, and what comes with it too', async ({
   page,
   shop,
   expectStored,

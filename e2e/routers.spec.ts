@@ -13,8 +13,15 @@ test.use({ config: { pageViews: 'all' } })
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 
-/** A script for a page of these lines, with the packages it imports. */
-async function bundle(contents: string): Promise<string> {
+const bundles = new Map<string, Promise<string>>()
+/** A script for a page of these lines, with the packages it imports; made once a worker. */
+function bundle(contents: string): Promise<string> {
+  const made = bundles.get(contents) ?? make(contents)
+  bundles.set(contents, made)
+  return made
+}
+
+async function make(contents: string): Promise<string> {
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: folder },
     bundle: true,
@@ -105,7 +112,7 @@ for (const [name, program] of [
   ['Vue Router', vue('createWebHistory')],
 ] as const)
   for (const [way, before] of Object.entries(WAYS))
-    test(`${name}: each page once, a redirect with its last address, ${way} @both`, async ({
+    test(`${name}: each page once, a redirect with its last address, ${way}`, async ({
       page,
       shop,
       expectStored,
@@ -140,7 +147,7 @@ test('Vue Router in the fragment: counted where the key says so', async ({
 })
 
 for (const [way, before] of Object.entries(WAYS))
-  test(`Turbo: bodies are swapped and their scripts run again, ${way} @both`, async ({
+  test(`Turbo: bodies are swapped and their scripts run again, ${way}`, async ({
     page,
     shop,
     expectStored,

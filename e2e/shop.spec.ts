@@ -169,7 +169,7 @@ test('reset: a new device id, and what was kept is forgotten', async ({
   await expectStored([{ did, payload: { search_term: 'after' } }])
 })
 
-test('reset in one tab reaches the others @both', async ({ context, page, shop, expectStored }) => {
+test('reset in one tab reaches the others', async ({ context, page, shop, expectStored }) => {
   await page.goto(shop.page('/a'))
   const before = await told(page)
   const other = await context.newPage()
@@ -184,7 +184,7 @@ test('reset in one tab reaches the others @both', async ({ context, page, shop, 
   await expectStored([{ did, payload: { search_term: 'after' } }])
 })
 
-test('an invalid call makes no request and tells why @both', async ({
+test('an invalid call makes no request and tells why', async ({
   page,
   shop,
   wire,

@@ -44,6 +44,7 @@ describe('which id', () => {
   test.each<[string, unknown, string]>([
     ['productID', product({ productID: '42', sku: 'TEE', url: '/p/mug-7' }), '42'],
     ['a number', product({ productID: 42 }), '42'],
+    ['sku, as a number', product({ sku: 17 }), '17'],
     ['a list', product({ productID: ['42', '43'] }), '42'],
     ['a value object', product({ productID: { '@value': ' 42 ' } }), '42'],
     ['sku', product({ sku: 'TEE', url: '/p/mug-7' }), 'TEE'],
@@ -52,7 +53,17 @@ describe('which id', () => {
     ['@id that is a fragment', product({ '@id': '#product' }), 'mug-7'],
     ['url, not a name within the description', product({ '@id': '_:b0', url: '/p/cup/' }), 'cup'],
     ['url', product({ '@id': 'https://', url: 'https://shop.example/p/cup.html' }), 'cup.html'],
+    ['an address relative to the page', product({ url: '../p/bowl?x=1' }), 'bowl'],
     ['the group of its variants', product({ '@type': 'ProductGroup', productGroupID: 'g1' }), 'g1'],
+    [
+      'a group, not the variant in it',
+      product({
+        '@type': 'ProductGroup',
+        productGroupID: 'g1',
+        hasVariant: [product({ sku: 'g1-s' })],
+      }),
+      'g1',
+    ],
     ['one type of several', product({ '@type': ['Thing', 'Product'], sku: 'TEE' }), 'TEE'],
     ['a whole type', product({ '@type': 'http://schema.org/Product', sku: 'TEE' }), 'TEE'],
     ['@graph', { '@graph': [{ '@type': 'WebPage' }, product({ sku: 'TEE' })] }, 'TEE'],

@@ -1,0 +1,70 @@
+import { findBrowsers, QUIET_CHROMIUM } from './browsers.mjs'
+import { expect, expectNothingKept, search, test } from './fixtures.ts'
+
+// Pages that come out of the back/forward cache, which Playwright switches off.
+
+const { chromium } = await findBrowsers()
+
+test.use({
+  launchOptions: {
+    ...(chromium && { executablePath: chromium }),
+    args: QUIET_CHROMIUM,
+    ignoreDefaultArgs: ['--disable-back-forward-cache'],
+  },
+})
+
+/** Remembers whether the page has come out of the cache. */
+const NOTE = '<script>addEventListener("pageshow",e=>{restored=e.persisted})</script>'
+/** Goes back with the page's own code: page.goBack() waits for a load, and there is none. */
+const BACK = '<script>addEventListener("click",()=>history.back())</script>'
+
+test('frozen with requests on their way, restored: nothing lost', async ({
+  page,
+  shop,
+  wire,
+  expectStored,
+}) => {
+  await page.goto(shop.page('/a', { body: NOTE }))
+  shop.page('/next', { head: BACK })
+  wire.always({ status: 503 })
+  await search(page, 'failed')
+  await expect.poll(() => wire.events.length).toBe(1)
+  wire.always({ slowMs: 500 })
+  await page.evaluate(() => {
+    track.search({ search_term: 'in flight' })
+    location.href = '/next'
+  })
+  await page.waitForURL('**/next')
+  wire.heal()
+  await page.click('html')
+  await page.waitForURL('**/a', { waitUntil: 'commit' })
+  expect(await page.evaluate('restored')).toBe(true)
+  await search(page, 'after')
+  await expectStored(['failed', 'in flight', 'after'])
+  await expectNothingKept(page)
+})
+
+test.describe('with page views', () => {
+  test.use({ config: { pageViews: 'all' } })
+
+  test('a page that is restored has a page view of its own', async ({
+    page,
+    shop,
+    expectStored,
+  }) => {
+    await page.goto(shop.page('/a', { body: NOTE }))
+    const viewOf = (path: string) => ({
+      operation: 'viewHomepage',
+      event: 'view_page',
+      payload: { url: shop.url + path },
+    })
+    await expectStored([viewOf('/a')])
+    await page.evaluate("history.pushState({},'','/b')")
+    await expectStored(['/a', '/b'].map(viewOf))
+    await page.goto(shop.page('/next', { head: shop.tag() + BACK }))
+    await page.click('html')
+    await page.waitForURL('**/b', { waitUntil: 'commit' })
+    expect(await page.evaluate('restored')).toBe(true)
+    await expectStored(['/a', '/b', '/next', '/b'].map(viewOf))
+  })
+})

@@ -8,7 +8,7 @@ import type {
 } from '../contract/index.ts'
 import type { Operate } from './operate.ts'
 import type { CallOptions, Settings } from './options.ts'
-import type { ApiRequest } from './request.ts'
+import { type ApiRequest, post } from './request.ts'
 
 /**
  * The campaign operations. Each rejects with a ValidationException before any request, or with an
@@ -67,20 +67,19 @@ export function createCampaigns(
   { apiUrl, restKey, customerId }: Settings,
 ): Campaigns {
   const keys = `k=${encodeURIComponent(restKey)}&u=${encodeURIComponent(customerId)}`
-  const post = (path: string, payload: object): ApiRequest => ({
-    method: 'POST',
-    url: `${apiUrl}/campaigns/${path}?${keys}`,
-    body: JSON.stringify(payload),
-  })
   const get = (path: string, query = ''): ApiRequest => ({
     method: 'GET',
     url: `${apiUrl}/${path}?${keys}${query}`,
   })
   return {
     list: (filter = {}, options) =>
-      operate('list', filter, options, (payload) => post('list', payload)),
+      operate('list', filter, options, (payload) =>
+        post(`${apiUrl}/campaigns/list?${keys}`, payload),
+      ),
     create: (campaign, options) =>
-      operate('create', campaign, options, (payload) => post('create', payload)),
+      operate('create', campaign, options, (payload) =>
+        post(`${apiUrl}/campaigns/create?${keys}`, payload),
+      ),
     getEmailReport: (id, options) =>
       operate('getEmailReport', { id }, options, ({ id }) =>
         get(`campaigns/${encodeURIComponent(id)}/email/get-report`),

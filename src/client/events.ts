@@ -10,7 +10,7 @@ import type {
 import { createEventId } from './eventId.ts'
 import type { Operate } from './operate.ts'
 import { type CallOptions, isWellFormed, type Settings } from './options.ts'
-import type { ApiRequest } from './request.ts'
+import { post } from './request.ts'
 
 /** A payload whose event name may be left out: then it is the client's setting, else the usual one. */
 export type Named<O extends TrackingOperation> = Omit<EventInput<O>, 'event'> & {
@@ -126,9 +126,6 @@ export type Events = {
   serveJavascript(trackingKey?: string | null, options?: CallOptions): Promise<ServedScript>
 }
 
-/** The longest tracking key, UTF-16 units. A longer text is refused, and no error shows it. */
-const MAX_KEY_LENGTH = 2 * 20
-
 const NO_TRACKING_KEY: Issue = {
   path: 'trackingKey',
   message: 'Expected createClient to be given a tracking key, received none',
@@ -143,11 +140,6 @@ export function createEvents(operate: Operate, settings: Settings): Events {
   const nextId = createEventId()
   const rest = encodeURIComponent(restKey)
 
-  const post = (url: string, payload: object): ApiRequest => ({
-    method: 'POST',
-    url,
-    body: JSON.stringify(payload),
-  })
   const issues = trackingKey === undefined ? [NO_TRACKING_KEY] : []
   const trackingKeys = `k=${encodeURIComponent(trackingKey ?? '')}&api_key=${rest}`
 
@@ -162,7 +154,7 @@ export function createEvents(operate: Operate, settings: Settings): Events {
           const at = Math.floor(now())
           return post(`${trackingUrl}/r?${trackingKeys}&id=${nextId(at)}&at=${at}`, payload)
         },
-        { issues },
+        issues,
       )
 
   return {
@@ -182,8 +174,7 @@ export function createEvents(operate: Operate, settings: Settings): Events {
     search: track('search'),
     serveJavascript: (given, options) => {
       const key = given ?? trackingKey
-      const isText = typeof key === 'string'
-      const isSendable = isText && isWellFormed(key)
+      const isBroken = typeof key === 'string' && !isWellFormed(key)
       return operate(
         'serveJavascript',
         { trackingKey: key },
@@ -192,10 +183,7 @@ export function createEvents(operate: Operate, settings: Settings): Events {
           const segment = encodeURIComponent(payload.trackingKey)
           return { method: 'GET', url: `${trackingUrl}/j/${segment}?k=${segment}` }
         },
-        {
-          issues: isText && !isSendable ? [NOT_WELL_FORMED] : [],
-          key: isSendable && key.length <= MAX_KEY_LENGTH ? key : '',
-        },
+        isBroken ? [NOT_WELL_FORMED] : [],
       )
     },
   }

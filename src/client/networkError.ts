@@ -1,13 +1,6 @@
-/** Codes of errors before a connection was there, by Node (fetch and sockets) and Bun. */
-const NEVER_CONNECTED = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'ConnectionRefused',
-])
-/** Codes of a refused certificate: no request has left then either. */
-const BAD_CERTIFICATE = /^(CERT_|ERR_TLS_CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/
+/** Codes of errors before a connection was there, by Node and Bun, and of refused certificates. */
+const NEVER_CONNECTED =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|CERT_.*|ERR_TLS_CERT_.*|UNABLE_TO_.*|SELF_SIGNED_.*|DEPTH_ZERO_.*)$/
 /** Deno's errors have no code, but these words. */
 const DENO_WORDS = 'client error (Connect)'
 /** Names and codes of platforms. A longer or another text may be an address. */
@@ -29,7 +22,7 @@ export function wasNeverConnected(error: unknown, depth = 0): boolean {
   if (Array.isArray(errors) && errors.length)
     return errors.every((each) => wasNeverConnected(each, depth + 1))
   return (
-    (typeof code === 'string' && (NEVER_CONNECTED.has(code) || BAD_CERTIFICATE.test(code))) ||
+    (typeof code === 'string' && NEVER_CONNECTED.test(code)) ||
     syscall === 'connect' ||
     syscall === 'getaddrinfo' ||
     (typeof message === 'string' && message.includes(DENO_WORDS)) ||

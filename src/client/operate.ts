@@ -15,7 +15,7 @@ import { send } from './send.ts'
  *
  * @param payload As the caller gave it, like the options.
  * @param toRequest Called once per call; every retry sends the same.
- * @param extra Issues besides those of payload and options, and a key to redact besides the client's own.
+ * @param issues Issues besides those of the payload and the options. Default none.
  * @throws ValidationException with every issue; ApiException, or one of its three subclasses.
  */
 export type Operate = <O extends Operation, Answer>(
@@ -23,7 +23,7 @@ export type Operate = <O extends Operation, Answer>(
   payload: unknown,
   options: CallOptions | undefined,
   toRequest: (payload: Payload<O>) => ApiRequest,
-  extra?: { readonly issues?: readonly Issue[]; readonly key?: string },
+  issues?: readonly Issue[],
 ) => Promise<Answer>
 
 /** A shorter customer ID is part of too many words and numbers to be redacted, characters. It is no secret. */
@@ -33,15 +33,19 @@ export function createOperate(settings: Settings): Operate {
   const { customerId, restKey, trackingKey = '' } = settings
   const keys = [restKey, trackingKey, customerId.length < MIN_ID_CHARACTERS ? '' : customerId]
 
-  return async (operation, payload, options, toRequest, { issues = [], key = '' } = {}) => {
-    const redact = createRedact([...keys, key])
+  return async (operation, payload, options, toRequest, issues = []) => {
     const checked = validate(operation, payload)
     const read = readCallOptions(options, settings)
     const all = [...issues, ...(checked.ok ? [] : checked.error.issues), ...read.issues]
-    if (!checked.ok || all.length)
+    if (!checked.ok || all.length) {
+      const redact = createRedact(keys)
       throw new ValidationException(
         all.map(({ path, message }) => ({ path, message: redact(withoutCut(message)) })),
       )
+    }
+    // serveJavascript may have another tracking key than the client.
+    const { trackingKey: own = '' } = checked.payload as { readonly trackingKey?: string }
+    const redact = createRedact([...keys, own])
     const call = { operation, request: toRequest(checked.payload), redact, options: read.call }
     // The types of the answers are what the gateway promises. The client does not check them.
     return (await send(call, settings)) as never

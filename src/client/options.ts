@@ -1,11 +1,4 @@
-import {
-  type GenericSchema,
-  type InferOutput,
-  type ObjectEntries,
-  type ObjectSchema,
-  object,
-  optional,
-} from 'valibot'
+import { type InferOutput, type ObjectEntries, type ObjectSchema, object, optional } from 'valibot'
 import { isLongerThan } from '../contract/characters.ts'
 import { check } from '../contract/check.ts'
 import { describeValue } from '../contract/describeValue.ts'
@@ -72,42 +65,39 @@ const MAX_CREDENTIAL_CHARACTERS = 256
 const MAX_TIMEOUT_MS = 2_147_483_647
 const MAX_RETRIES = 10
 
-const isText = (value: unknown): value is string => typeof value === 'string'
 const trim = (text: string): string => text.trim()
 const isWithin = (value: unknown, min: number, max: number): boolean =>
   typeof value === 'number' && value >= min && value <= max
+const textRule = (is: (text: string) => boolean, what: string, convert = trim) =>
+  rule((value) => typeof value === 'string' && is(value), what, convert)
 
 /** False if a text has half a surrogate pair, which no address can contain. */
 export const isWellFormed = (text: string): boolean => !/\p{Cs}/u.test(text)
 
-const credential = rule<string>(
-  (value) =>
-    isText(value) &&
-    !!trim(value) &&
-    !isLongerThan(trim(value), MAX_CREDENTIAL_CHARACTERS) &&
-    isWellFormed(value),
+const credential = textRule(
+  (text) =>
+    !!trim(text) && !isLongerThan(trim(text), MAX_CREDENTIAL_CHARACTERS) && isWellFormed(text),
   `text of 1 to ${MAX_CREDENTIAL_CHARACTERS} characters that is not blank`,
-  trim,
 )
-const trackingKey = rule<string>(
-  (value) =>
-    isText(value) &&
-    validate('serveJavascript', { trackingKey: trim(value) }).ok &&
-    isWellFormed(value),
+const trackingKey = textRule(
+  (text) => validate('serveJavascript', { trackingKey: trim(text) }).ok && isWellFormed(text),
   'a tracking key of 6 to 20 characters, not blank',
-  trim,
 )
-const address = rule<string>(
-  (value) => isText(value) && !!toAddress(value),
+const address = textRule(
+  (text) => !!toAddress(text),
   'an http or https address without user, password, query and fragment',
   toAddress,
 )
-const path = rule<string>(
-  (value) => isText(value) && toPath(value) !== undefined,
+const path = textRule(
+  (text) => isPath(toPath(text)),
   'a path without query, fragment, dots and white space, such as /api/v1',
-  (value) => toPath(value) as string,
+  toPath,
 )
-const eventName = rule<string>((value) => isText(value) && !!trim(value), 'text that is not blank')
+const eventName = textRule(
+  (text) => !!trim(text),
+  'text that is not blank',
+  (text) => text,
+)
 const timeoutMs = rule<number>(
   (value) => isWithin(value, 1, MAX_TIMEOUT_MS),
   `milliseconds from 1 to ${MAX_TIMEOUT_MS}`,
@@ -205,12 +195,27 @@ export function readCallOptions(
   return { issues, call: { signal, timeoutMs, retries } }
 }
 
-/** Reads options by a schema. Never throws. The fields are complete if there are no issues. */
-function read<E extends ObjectEntries>({ entries }: ObjectSchema<E, undefined>, options: unknown) {
+/**
+ * Reads options by a schema. Never throws. No issue shows a value, which may be a key in the wrong place; only
+ * the number of a limit is shown.
+ *
+ * @returns The issues; the fields are complete if there are none.
+ */
+function read<E extends ObjectEntries>(schema: ObjectSchema<E, undefined>, options: unknown) {
   const issues: Issue[] = []
-  let fields = {}
+  let fields: unknown = {}
   try {
-    fields = readFields(entries, options, '', issues)
+    const given = pick(schema.entries, options, '', issues)
+    const checked = check(schema, given)
+    if (checked.ok) fields = checked.payload
+    else
+      for (const { path, message } of checked.error.issues) {
+        const value = path
+          .split('.')
+          .reduce<Given | undefined>((value, name) => value?.[name], given)
+        const isHidden = typeof value !== 'number' || !/^(timeoutMs|retries)$/.test(path)
+        issues.push({ path, message: `${message}, received ${describeValue(value, isHidden)}` })
+      }
   } catch {
     const message = 'Expected options that can be read, received ones that throw'
     issues.push({ path: '', message })
@@ -218,32 +223,26 @@ function read<E extends ObjectEntries>({ entries }: ObjectSchema<E, undefined>, 
   return { issues, fields: fields as InferOutput<ObjectSchema<E, undefined>> }
 }
 
-/** Reads each option once, inherited ones too. No issue shows a value, which may be a key in the wrong place. */
-function readFields(entries: ObjectEntries, options: unknown, at: string, issues: Issue[]): object {
+type Given = { [name: string]: Given }
+
+/** The options that a schema names, each read once, inherited ones too. An unknown one is an issue. */
+function pick(entries: ObjectEntries, options: unknown, at: string, issues: Issue[]): Given {
+  const names = Object.keys(entries)
+  const all = `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
   const refuse = (path: string, expected: string, received: string) =>
-    issues.push({ path, message: `${expected}, received ${received}` })
+    issues.push({ path, message: `Expected ${expected}, received ${received}` })
   // A module too: its exports may be the options.
   const isObject = /^(Object|Module|Undefined|Null)$/.test(tagOf(options))
-  if (!isObject) refuse(at.slice(0, -1), 'Expected an object', describeValue(options, true))
+  if (!isObject) refuse(at.slice(0, -1), 'an object', describeValue(options, true))
   const given = isObject ? Object(options) : {}
-  const names = Object.keys(entries)
-  const all = `Expected ${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
   for (const name of Object.keys(given))
     if (!names.includes(name)) refuse(at + name, all, 'an unknown option')
-
-  const fields = Object.entries(entries as Record<string, GenericSchema & { entries?: never }>)
-  return Object.fromEntries(
-    fields.map(([name, schema]) => {
-      const value = given[name] ?? undefined
-      if (schema.entries) return [name, readFields(schema.entries, value, `${at}${name}.`, issues)]
-      const checked = check(schema, value)
-      if (checked.ok) return [name, checked.payload]
-      // Limits are no secrets, so their number is shown.
-      const isHidden = typeof value !== 'number' || !['timeoutMs', 'retries'].includes(name)
-      refuse(at + name, checked.error.message, describeValue(value, isHidden))
-      return [name, undefined]
-    }),
-  )
+  const pickOne = (name: string) => {
+    const { entries: inner } = entries[name] as { readonly entries?: ObjectEntries }
+    const value = given[name] ?? undefined
+    return [name, inner ? pick(inner, value, `${at}${name}.`, issues) : value]
+  }
+  return Object.fromEntries(names.map(pickOne))
 }
 
 /** Without a slash at the end; empty if it is no address, or has parts that it must not have. */
@@ -257,10 +256,13 @@ function toAddress(value: string): string {
   }
 }
 
-/** With a slash at its start and none at its end; undefined if it would change other parts of an address. */
-function toPath(value: string): string | undefined {
-  const path = `/${value}`.replace(/^\/+/, '/').replace(/\/+$/, '')
+/** With a slash at its start and none at its end. */
+function toPath(text: string): string {
+  return `/${text}`.replace(/^\/+/, '/').replace(/\/+$/, '')
+}
+
+/** False if it would change other parts of an address, or is written in another way there. */
+function isPath(path: string): boolean {
   const base = 'http://host.example'
-  const isPath = new URL(base + path).href.replace(/\/$/, '') === base + path && !/[?#]/.test(path)
-  return isPath ? path : undefined
+  return new URL(base + path).href.replace(/\/$/, '') === base + path && !/[?#]/.test(path)
 }

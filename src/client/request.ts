@@ -15,6 +15,12 @@ export type ApiRequest = {
   readonly body?: string
 }
 
+export const post = (url: string, payload: object): ApiRequest => ({
+  method: 'POST',
+  url,
+  body: JSON.stringify(payload),
+})
+
 /** The result of one request. */
 export type Outcome =
   | { readonly kind: 'answer'; readonly answer: Answer }
@@ -45,26 +51,26 @@ export async function sendRequest(
   timeoutMs: number,
   signal: Signal | undefined,
 ): Promise<Outcome> {
-  const timeout = AbortSignal.timeout(timeoutMs) as Signal
-  const either = signal ? (AbortSignal.any([signal, timeout]) as Signal) : timeout
+  const timeout = AbortSignal.timeout(timeoutMs)
+  const either = signal ? AbortSignal.any([signal, timeout]) : timeout
+  let wasSent = false
+  const send: Fetch = (url, init) => {
+    wasSent = true
+    return fetch(url, init)
+  }
   try {
-    return await follow(request, fetch, either)
+    return await follow(request, send, either)
   } catch (error) {
-    if (signal?.aborted) return abortedBy(signal, true)
-    if (timeout.aborted) return noAnswer(`No answer within ${timeoutMs} ms`, timeout.reason, true)
+    const none = { kind: 'none', wasSent, isFinal: !!signal?.aborted } as const
+    // The reasons of both signals are passed on: the fetch, which knows the address, has not made them.
+    if (signal?.aborted) return { ...none, why: 'aborted by the caller', cause: signal.reason }
+    if (timeout.aborted)
+      return { ...none, why: `No answer within ${timeoutMs} ms`, cause: timeout.reason }
     const cause = toCause(error)
-    return noAnswer(cause.message || cause.name, cause, !wasNeverConnected(error))
+    wasSent &&= !wasNeverConnected(error)
+    return { ...none, wasSent, why: cause.message || cause.name, cause }
   }
 }
-
-/** The outcome of a call whose signal has aborted. Its reason is the caller's own, so it is passed on as it is. */
-export const abortedBy = (signal: Signal, wasSent: boolean): Outcome => ({
-  ...noAnswer('aborted by the caller', signal.reason, wasSent),
-  isFinal: true,
-})
-
-const noAnswer = (why: string, cause: unknown, wasSent: boolean) =>
-  ({ kind: 'none', why, cause, wasSent, isFinal: false }) as const
 
 async function follow(
   { method, url, body }: ApiRequest,

@@ -1,6 +1,6 @@
 import { type Call, judge } from './failure.ts'
 import type { CallSettings, Settings } from './options.ts'
-import { abortedBy, sendRequest } from './request.ts'
+import { sendRequest } from './request.ts'
 import { isWorthRetry, waitBefore } from './retry.ts'
 
 /**
@@ -16,9 +16,7 @@ export async function send(
   const { signal, timeoutMs, retries } = call.options
   let hadArrived = false
   for (let failed = 1; ; failed++) {
-    const outcome = signal?.aborted
-      ? abortedBy(signal, false)
-      : await sendRequest(call.request, fetch, timeoutMs, signal)
+    const outcome = await sendRequest(call.request, fetch, timeoutMs, signal)
     const verdict = judge(call, outcome, hadArrived)
     if ('value' in verdict) return verdict.value
     if (failed > retries || !isWorthRetry(outcome, call.operation)) throw verdict.error

@@ -7,14 +7,16 @@ import { wait } from './signal.ts'
 const KEYS = { customerId: 'CUSTOMER-7', restKey: 'rest-Key-9f31', trackingKey: 'ABC123' }
 const listenersOf = (signal: AbortSignal) => getEventListeners(signal, 'abort').length
 
-test('500 calls may share a signal: no warning of too many listeners, and none is left', async () => {
+test('50 calls may share a signal: no warning of too many listeners, and none is left', async () => {
   const api = await startApi(json(200, []))
   const { signal } = new AbortController()
   const warnings: Error[] = []
   const onWarning = (warning: Error) => warnings.push(warning)
   process.on('warning', onWarning)
   const client = createClient({ ...KEYS, baseUrl: api.url })
-  const calls = Array.from({ length: 500 }, () => client.campaigns.list({}, { signal }))
+  const calls = Array.from({ length: 50 }, () =>
+    client.campaigns.list({}, { signal, timeoutMs: 2 ** 31 - 1 }),
+  )
   await Promise.all(calls)
   await api.close()
   process.off('warning', onWarning)

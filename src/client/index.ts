@@ -34,7 +34,7 @@ export type { Signal } from './signal.ts'
 /**
  * A client of the service, for a shop's own server: it holds the restKey, which must never be in a page.
  *
- * It runs wherever there are fetch and AbortSignal.any, and holds nothing open between calls. A call that fails
+ * It runs wherever there are fetch and AbortSignal.timeout, and holds nothing open between calls. A call that fails
  * is repeated if that is safe, after a random wait of up to 500 ms, then up to 1 s and so on, up to 10 s. If the
  * answer has `Retry-After`, the wait is that time (up to 60 s) and the random one.
  *

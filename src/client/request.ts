@@ -1,7 +1,7 @@
 import { type Answer, readAnswer } from './answer.ts'
 import type { Fetch, FetchInit } from './fetch.ts'
 import { toCause, wasNeverConnected } from './networkError.ts'
-import { orAborted, type Signal } from './signal.ts'
+import { onAbort, orAborted, type Signal } from './signal.ts'
 
 /** Redirects that a GET follows. */
 const MAX_REDIRECTS = 5
@@ -51,15 +51,16 @@ export async function sendRequest(
   timeoutMs: number,
   signal: Signal | undefined,
 ): Promise<Outcome> {
+  const controller = new AbortController()
   const timeout = AbortSignal.timeout(timeoutMs)
-  const either = signal ? AbortSignal.any([signal, timeout]) : timeout
+  const undo = [timeout, signal].map((each) => onAbort(each, () => controller.abort(each?.reason)))
   let wasSent = false
   const send: Fetch = (url, init) => {
     wasSent = true
     return fetch(url, init)
   }
   try {
-    return await follow(request, send, either)
+    return await follow(request, send, controller.signal)
   } catch (error) {
     const none = { kind: 'none', wasSent, isFinal: !!signal?.aborted } as const
     // The reasons of both signals are passed on: the fetch, which knows the address, has not made them.
@@ -69,6 +70,8 @@ export async function sendRequest(
     const cause = toCause(error)
     wasSent &&= !wasNeverConnected(error)
     return { ...none, wasSent, why: cause.message || cause.name, cause }
+  } finally {
+    for (const each of undo) each()
   }
 }
 

@@ -2,25 +2,70 @@ import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
 import { json, startApi } from '../test/api.ts'
 import { ApiException, type ClientOptions, createClient, type FetchedAnswer } from './index.ts'
-import { wait } from './signal.ts'
+import { onAbort, wait } from './signal.ts'
 
 const KEYS = { customerId: 'CUSTOMER-7', restKey: 'rest-Key-9f31', trackingKey: 'ABC123' }
 const listenersOf = (signal: AbortSignal) => getEventListeners(signal, 'abort').length
 
-test('50 calls may share a signal: no warning of too many listeners, and none is left', async () => {
+test('many listeners share one, each is removed by itself, and all are called once', () => {
+  const { signal, abort } = withAbort()
+  const called: number[] = []
+  const undo = [1, 2, 3].map((number) => onAbort(signal, () => called.push(number)))
+  expect(listenersOf(signal)).toBe(1)
+  undo[1]?.()
+  undo[1]?.()
+  abort()
+  expect(called).toEqual([1, 3])
+  expect(listenersOf(signal)).toBe(0)
+})
+
+test('after the last one there is no listener, and a later one is called', () => {
+  const { signal, abort } = withAbort()
+  onAbort(signal, () => {})()
+  expect(listenersOf(signal)).toBe(0)
+  let called = 0
+  onAbort(signal, () => (called += 1))
+  abort()
+  onAbort(signal, () => (called += 1))
+  expect(called).toBe(2)
+})
+
+test('the same function added twice is called twice, and one removed meanwhile is not called', () => {
+  const { signal, abort } = withAbort()
+  let called = 0
+  const listener = () => {
+    called += 1
+    undo()
+  }
+  onAbort(signal, listener)
+  onAbort(signal, listener)
+  const undo = onAbort(signal, () => expect.fail('It was removed'))
+  abort()
+  expect(called).toBe(2)
+})
+
+test('50 calls of many clients that share a signal have one listener, and in the end none', async () => {
   const api = await startApi(json(200, []))
   const { signal } = new AbortController()
   const warnings: Error[] = []
   const onWarning = (warning: Error) => warnings.push(warning)
   process.on('warning', onWarning)
-  const client = createClient({ ...KEYS, baseUrl: api.url })
+  let most = 0
+  const fetch: ClientOptions['fetch'] = (url, init) => {
+    most = Math.max(most, listenersOf(signal))
+    return globalThis.fetch(url, init)
+  }
   const calls = Array.from({ length: 50 }, () =>
-    client.campaigns.list({}, { signal, timeoutMs: 2 ** 31 - 1 }),
+    createClient({ ...KEYS, baseUrl: api.url, fetch, timeoutMs: 2 ** 31 - 1 }).campaigns.list(
+      {},
+      { signal },
+    ),
   )
   await Promise.all(calls)
   await api.close()
   process.off('warning', onWarning)
   expect(warnings).toEqual([])
+  expect(most).toBe(1)
   expect(listenersOf(signal)).toBe(0)
 })
 

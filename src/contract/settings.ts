@@ -157,7 +157,7 @@ function createSettings() {
       schema: boolean('true, false or an object'),
       fields: GA4_FIELDS,
       default: false,
-      doc: 'reads pushes for GA4 and Universal Analytics: `true`, or an object with the fields below',
+      doc: "reads pushes for GA4 and Universal Analytics: `true`, or an object that maps a shop's own parameters",
     },
     schemaOrg: {
       schema: onOrOff,

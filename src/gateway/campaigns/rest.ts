@@ -50,7 +50,8 @@ type Call = Pick<RequestEnv, 'readBody' | 'reserve'> & {
 }
 
 /**
- * The operations under /api/v1, for servers that have the REST key (docs/decisions.md, "Paths"). No page of a browser may read an answer: a key never belongs there.
+ * The operations under /api/v1, for servers that have the REST key (docs/decisions.md, "Paths"). A browser lets no
+ * page read an answer, since a page must not have the key.
  *
  * They reject with Unavailable where the store does, and with TooMany where too much is asked at once; the
  * caller answers 503 and 429.

@@ -16,9 +16,10 @@ import type { RequestEnv } from './http/requestEnv.ts'
 import { TooMany } from './http/semaphore.ts'
 import { Unavailable } from './lib/unavailable.ts'
 import { version } from './lib/version.ts'
-import { createCampaignPages, PREVIEW_POLICY } from './operators/campaignPages.ts'
+import { createCampaignPages } from './operators/campaignPages.ts'
 import { createLive, type LiveLimits } from './operators/live.ts'
-import { createOperators, pageHeaders } from './operators/operators.ts'
+import { createOperators } from './operators/operators.ts'
+import { PREVIEW_STYLES, pageHeaders } from './operators/pageHeaders.ts'
 import {
   createServeFile,
   createServeScript,
@@ -88,6 +89,8 @@ export function createRoutes(parts: RouteParts) {
   const live = createLive({ log: parts.log, live: parts.live, operators })
   const campaignPages = createCampaignPages({ operations, operators })
   const app = new Hono<Env>()
+  app.use('/live/*', pageHeaders())
+  app.use('/campaigns/*', pageHeaders(PREVIEW_STYLES))
 
   route('/t/r', { POST: collect.collectOne })
   route('/t/batch', { POST: collect.collectBatch })
@@ -115,9 +118,9 @@ export function createRoutes(parts: RouteParts) {
   route('/readyz', { GET: ready })
   if (parts.metricsToken) route('/metrics', { GET: createShowMetrics(metrics, parts.metricsToken) })
   route('/', { GET: home })
-  folder('/live', pageHeaders())
-  folder('/campaigns', pageHeaders(PREVIEW_POLICY))
-  if (demo) folder('/shop', {})
+  folder('/live')
+  folder('/campaigns')
+  if (demo) folder('/shop')
 
   app.notFound((context) => {
     const { path, raw } = context.req
@@ -179,10 +182,10 @@ export function createRoutes(parts: RouteParts) {
   }
 
   /** Files as they are. A browser asks again each time: they change while a shop is being wired. */
-  function folder(path: string, headers: Record<string, string>): void {
+  function folder(path: string): void {
     if (!existsSync(publicFolder + path))
       throw new Error(`The pages are missing: ${publicFolder + path}`)
-    const find = createPublicFiles(publicFolder, headers)
+    const find = createPublicFiles(publicFolder)
     app.get(path, (context) => context.redirect(`${path}/`))
     app.get(`${path}/*`, (context) => find(context.req.path) ?? context.notFound())
     app.all(`${path}/*`, (context) =>

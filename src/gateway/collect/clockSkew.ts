@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 
 /** An event that claims to be older than this was told by a broken clock, days: over the longest `maxAgeDays`. */
 const MAX_AGE_DAYS = 400
@@ -27,15 +28,13 @@ export type CorrectedAt = (device: string, at: unknown, sent: unknown, receivedA
  * one that is not the first measurement holds until a later one tells of another clock.
  */
 export function createCorrectedAt(): CorrectedAt {
-  const offsets = new Map<string, number>()
+  const offsets = new LRUCache<string, number>({ max: MAX_DEVICES })
 
   const offsetOf = (device: string, measured: number): number => {
     const known = offsets.get(device)
     if (known !== undefined && Math.abs(measured - known) <= TOLERANCE_MS) return known
     if (Math.abs(measured) <= TOLERANCE_MS) return 0
-    offsets.delete(device)
     offsets.set(device, measured)
-    if (offsets.size > MAX_DEVICES) offsets.delete(offsets.keys().next().value as string)
     return measured
   }
 

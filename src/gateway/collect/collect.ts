@@ -1,4 +1,5 @@
 import { isbot } from 'isbot'
+import { LRUCache } from 'lru-cache'
 import {
   findOperation,
   MAX_AGENT_CHARACTERS,
@@ -83,7 +84,7 @@ type Judged = JudgedEvent | { readonly ok: true; readonly id: string; readonly e
  */
 export function createCollect(parts: CollectParts) {
   const { admission, customers, log, metrics, throttle } = parts
-  const isBot = rememberBots()
+  const isBot = createIsBot()
   const correctedAt = createCorrectedAt()
 
   /** POST /t/r: the body is one payload; `id`, `at` and `sent` travel in the query. */
@@ -356,19 +357,20 @@ function idOf(envelope: unknown): string {
   return typeof id === 'string' && UUID.test(id) ? id : ''
 }
 
-/** A longer user agent is none that visitors share: it is looked at up to here and not remembered. */
+/** User agents above this length are rare, so they are checked every time, up to here, and not cached. */
 const MAX_AGENT_LENGTH = 1_000
+/** The visitors of a shop share a few hundred user agents. */
+const MAX_CACHED_AGENTS = 1_000
 
-/** isbot runs a large expression; a shop's visitors share a few hundred user agents. */
-function rememberBots(max = 1_000): (userAgent: string) => boolean {
-  const known = new Map<string, boolean>()
+/** isbot, whose regular expression is large, with a cache. */
+function createIsBot(): (userAgent: string) => boolean {
+  const cache = new LRUCache<string, boolean>({ max: MAX_CACHED_AGENTS })
   return (userAgent) => {
     if (userAgent.length > MAX_AGENT_LENGTH) return isbot(userAgent.slice(0, MAX_AGENT_LENGTH))
-    const before = known.get(userAgent)
-    if (before !== undefined) return before
-    if (known.size >= max) known.clear()
-    const bot = isbot(userAgent)
-    known.set(userAgent, bot)
-    return bot
+    const cached = cache.get(userAgent)
+    if (cached !== undefined) return cached
+    const isBot = isbot(userAgent)
+    cache.set(userAgent, isBot)
+    return isBot
   }
 }

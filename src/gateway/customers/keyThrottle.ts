@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { networkOf } from '../http/address.ts'
 import type { Refusal } from '../http/answers.ts'
 
@@ -69,19 +70,14 @@ export function createThrottle(now: () => number): Throttle {
  * has room.
  */
 function createCounter({ burst, forgetMs }: Limit, now: () => number): (key: string) => number {
-  /** When each bucket will be empty, ms; the least recently counted first. */
-  const emptyAt = new Map<string, number>()
+  /** When each bucket will be empty, ms. */
+  const emptyAt = new LRUCache<string, number>({ max: MAX_ENTRIES })
   const fullMs = burst * forgetMs
 
   return (key) => {
     const at = now()
     const before = Math.max((emptyAt.get(key) ?? at) - at, 0)
     const level = Math.min(before + forgetMs, fullMs + MAX_WAIT_MS)
-    emptyAt.delete(key)
-    for (const [oldest, end] of emptyAt) {
-      if (end > at && emptyAt.size < MAX_ENTRIES) break
-      emptyAt.delete(oldest)
-    }
     emptyAt.set(key, at + level)
     return Math.max(0, level - fullMs)
   }

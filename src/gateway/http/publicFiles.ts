@@ -16,11 +16,10 @@ type Kept = {
  * file for everybody who reads slowly; this holds a file once for all. A file that has changed is read again,
  * since they change while a shop is being wired. A Range is ignored, as RFC 9110, 14.2 allows.
  *
- * @param headers Of every answer.
  * @returns Answers a path below the folder, undefined where it has no such file. That of a folder is its
  * `index.html`.
  */
-export function createPublicFiles(root: string, headers: Readonly<Record<string, string>>) {
+export function createPublicFiles(root: string) {
   const kept = new Map<string, Kept>()
 
   function read(file: string, { mtimeMs, size }: Stats): Kept {
@@ -43,7 +42,6 @@ export function createPublicFiles(root: string, headers: Readonly<Record<string,
         'last-modified': found.stats.mtime.toUTCString(),
         'x-content-type-options': 'nosniff',
         'cache-control': 'no-cache',
-        ...headers,
       },
     })
   }

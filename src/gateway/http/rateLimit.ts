@@ -1,16 +1,18 @@
-/** How much may come: a steady rate, and how much may come at once after a pause. */
+import { LRUCache } from 'lru-cache'
+
+/** A steady rate, and what may come at once after a pause. */
 export type Rate = {
   readonly perSecond: number
   readonly burst: number
 }
 
-/** The two limits of a key. A request that carries several events counts as that many. */
+/** The two limits of a key. A request with several events counts as that many. */
 export type RateLimits = { readonly events: Rate; readonly bytes: Rate }
 
-/** Why something may not come now. */
+/** Why a request is refused. */
 export type Limited = {
   readonly unit: 'events' | 'bytes'
-  /** When it may come, whole seconds, at least 1. */
+  /** When the same request would pass, whole seconds, at least 1. */
   readonly retryAfterSeconds: number
 }
 
@@ -19,12 +21,12 @@ export type Cost = { readonly events: number; readonly bytes: number }
 /** Token buckets by key. */
 export type RateLimit = {
   /**
-   * Takes from both buckets of a key. Takes nothing and answers why where one of them does not have enough.
+   * Takes from both buckets of a key. If one of them does not have enough, takes nothing and returns why.
    *
-   * @param paid What was taken before for the same request: only the rest is taken now.
+   * @param paid What was taken before for the same request. Only the rest is taken now.
    */
   take(key: string, events: number, bytes: number, paid?: Cost): Limited | undefined
-  /** Answers what `take` would, and takes nothing. */
+  /** Returns what `take` would, and takes nothing. */
   check(key: string, events: number, bytes: number): Limited | undefined
 }
 
@@ -37,12 +39,12 @@ const NOTHING: Cost = { events: 0, bytes: 0 }
 const TOLERANCE_MS = 1e-6
 
 /**
- * Two token buckets a key, kept as GCRA does (https://en.wikipedia.org/wiki/Generic_cell_rate_algorithm): as the
- * moment at which each is full again, so nothing has to refill them. What is larger than a whole bucket passes
- * when the bucket is full, and is paid for afterwards: every request passes some time, and the rate is kept.
+ * Two token buckets a key, as GCRA (https://en.wikipedia.org/wiki/Generic_cell_rate_algorithm): each is the time at
+ * which it will be full again, so no timer refills it. A request that is larger than a whole bucket passes when the
+ * bucket is full, and the next ones wait until it is paid off: so every request can pass, and the rate is kept.
  *
- * @param maxKeys Keys remembered. Beyond it the key that was used least recently is forgotten, so its buckets are
- * full again. A key whose buckets are full is forgotten without loss. Default 10,000, some 3 MB.
+ * @param maxKeys Keys in memory. Above it the least recently used key is forgotten, so its buckets are full again.
+ * Default 10,000, about 3 MB.
  * @param now A monotonic clock, ms.
  */
 export function createRateLimit(
@@ -50,12 +52,11 @@ export function createRateLimit(
   maxKeys = 10_000,
   now: () => number = () => performance.now(),
 ): RateLimit {
-  /** The least recently used first. */
-  const keys = new Map<string, Buckets>()
+  const keys = new LRUCache<string, Buckets>({ max: maxKeys })
   const eventMs = 1_000 / eventRate.perSecond
   const byteMs = 1_000 / byteRate.perSecond
 
-  /** How long until a bucket has enough, ms; at most 0 where it has. */
+  /** How long until a bucket has enough, ms. At most 0 if it has. */
   function waitFor(fullAt: number, at: number, ms: number, burst: number, cost: number): number {
     return Math.max(fullAt, at) - at - (burst - Math.min(cost, burst)) * ms - TOLERANCE_MS
   }
@@ -78,27 +79,18 @@ export function createRateLimit(
     return { unit, retryAfterSeconds: Math.max(1, Math.ceil(wait / 1_000)) }
   }
 
-  function forgetOld(at: number): void {
-    for (const [key, { events, bytes }] of keys) {
-      if (keys.size < maxKeys && Math.max(events, bytes) > at) return
-      keys.delete(key)
-    }
-  }
-
   return {
     take(key, events, bytes, paid = NOTHING) {
       const at = now()
-      const before = keys.get(key)
-      const limited = limitedAt(at, before, events, bytes, paid)
+      const known = keys.get(key)
+      const limited = limitedAt(at, known, events, bytes, paid)
       if (limited) return limited
-      const buckets = before ?? { events: 0, bytes: 0 }
+      const buckets = known ?? { events: 0, bytes: 0 }
       buckets.events = Math.max(buckets.events, at) + (events - paid.events) * eventMs
       buckets.bytes = Math.max(buckets.bytes, at) + (bytes - paid.bytes) * byteMs
-      if (before) keys.delete(key)
-      else forgetOld(at)
-      keys.set(key, buckets)
+      if (!known) keys.set(key, buckets)
       return undefined
     },
-    check: (key, events, bytes) => limitedAt(now(), keys.get(key), events, bytes, NOTHING),
+    check: (key, events, bytes) => limitedAt(now(), keys.peek(key), events, bytes, NOTHING),
   }
 }

@@ -12,13 +12,6 @@ export type CampaignPageParts = {
 }
 
 /**
- * Where the campaigns page differs in what it allows: a campaign's HTML has its styles inside it, and a
- * frame that is written by a page has the page's policy. The page itself writes no styles, and a style
- * that got into it could load nothing.
- */
-export const PREVIEW_POLICY = { 'style-src': "'self' 'unsafe-inline'" }
-
-/**
  * Campaigns that are created at once: each is several times its body in memory. One customer gets one permit, so that
  * a slow sender does not block other customers.
  */

@@ -138,7 +138,7 @@ test('the restKey opens its customer, by a cookie that scripts and other sites d
   const cookie = answer.headers['set-cookie']?.[0] ?? ''
   const [name, attributes] = [`shoptrail-${gateway.port}`, cookie.slice(cookie.indexOf(';'))]
   expect(cookie).toMatch(new RegExp(`^${name}=[\\w-]{43};`))
-  expect(attributes).toBe('; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200')
+  expect(attributes).toBe('; Max-Age=43200; Path=/; HttpOnly; SameSite=Strict')
   const session = { ...REMOTE, cookie: cookieOf(answer) }
   expect(idsOf(await get('/live/customers', session))).toEqual(['shop'])
   expect((await get('/live/events?customer=other', session)).status).toBe(403)

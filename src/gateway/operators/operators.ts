@@ -1,3 +1,4 @@
+import { parse, serialize } from 'hono/utils/cookie'
 import type { Quota } from '../collect/quota.ts'
 import { type Customer, type Customers, hasRestKey } from '../customers/customers.ts'
 import { DEMO_CUSTOMER_ID } from '../customers/demoCustomer.ts'
@@ -29,33 +30,6 @@ export type EndReason = 'signed_out' | 'key_changed' | 'removed'
 
 /** Who may see whom on the live view and the campaigns page: one sign-in for both. */
 export type Operators = ReturnType<typeof createOperators>
-
-const PAGE_POLICY = {
-  'default-src': "'none'",
-  'script-src': "'self'",
-  'style-src': "'self'",
-  'img-src': "'self' data:",
-  'font-src': "'self'",
-  'connect-src': "'self'",
-  'form-action': "'self'",
-  'base-uri': "'none'",
-  'frame-ancestors': "'none'",
-}
-
-/**
- * Headers of an operator's page: it loads its own files and talks to its own gateway, nothing else.
- *
- * @param policy Directives that differ on this page.
- */
-export const pageHeaders = (policy: Partial<typeof PAGE_POLICY> = {}): Record<string, string> => ({
-  'content-security-policy': Object.entries({ ...PAGE_POLICY, ...policy })
-    .map((directive) => directive.join(' '))
-    .join('; '),
-  'x-frame-options': 'DENY',
-  'referrer-policy': 'no-referrer',
-  'cross-origin-resource-policy': 'same-origin',
-  'cross-origin-opener-policy': 'same-origin',
-})
 
 /** A browser sends a cookie to every port of a host, so its name says the port where there is one. */
 const COOKIE = 'shoptrail'
@@ -120,11 +94,8 @@ export function createOperators(parts: OperatorParts) {
     }
     const token = sessions.signIn(tokenOf(request, peer), id, customer.restKeyHash)
     const { name, trackingKey } = customer
-    return answer(
-      200,
-      { customerId: id, name, trackingKey },
-      { ...JSON_HEADERS, 'set-cookie': cookie(request, peer, token, SESSION_SECONDS) },
-    )
+    const headers = setCookie(request, peer, token, SESSION_SECONDS)
+    return answer(200, { customerId: id, name, trackingKey }, headers)
   }
 
   /** POST /live/logout with `{}`: ends the session, also for the streams that it opened. */
@@ -136,7 +107,7 @@ export function createOperators(parts: OperatorParts) {
     const body = await readOwnJson(request, env.readBody, MAX_LOGIN_BYTES)
     if (!body.ok) return refuse(body)
     sessions.signOut(tokenOf(request, peer))
-    return answer(200, {}, { ...JSON_HEADERS, 'set-cookie': cookie(request, peer, '', 0) })
+    return answer(200, {}, setCookie(request, peer, '', 0))
   }
 
   /**
@@ -193,12 +164,14 @@ export function createOperators(parts: OperatorParts) {
     }
   }
 
-  function cookie(request: Request, peer: string, token: string, seconds: number): string {
-    // A proxy that does not tell its scheme hides TLS; the browser's Origin still shows it. A false Origin
-    // harms only its own sender, whose browser then keeps the cookie from http.
-    const seenBy = [addresses.base(request, peer), request.headers.get('origin') ?? '']
-    const secure = seenBy.some((address) => address.startsWith('https:')) ? '; Secure' : ''
-    return `${cookieName(request, peer)}=${token}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${secure}`
+  function setCookie(request: Request, peer: string, token: string, maxAge: number) {
+    // A proxy that does not forward the scheme hides TLS, but the browser's Origin shows it. A false Origin harms only
+    // its own sender, whose browser then keeps the cookie from http.
+    const urls = [addresses.base(request, peer), request.headers.get('origin') ?? '']
+    const secure = urls.some((url) => url.startsWith('https:'))
+    const options = { path: '/', httpOnly: true, sameSite: 'Strict', maxAge, secure } as const
+    const cookie = serialize(cookieName(request, peer), token, options)
+    return { ...JSON_HEADERS, 'set-cookie': cookie }
   }
 
   function cookieName(request: Request, peer: string): string {
@@ -207,8 +180,8 @@ export function createOperators(parts: OperatorParts) {
   }
 
   function tokenOf(request: Request, peer: string): string {
-    const cookies = request.headers.get('cookie') ?? ''
-    return new RegExp(`(?:^|;\\s*)${cookieName(request, peer)}=([\\w-]+)`).exec(cookies)?.[1] ?? ''
+    const name = cookieName(request, peer)
+    return parse(request.headers.get('cookie') ?? '', name)[name] ?? ''
   }
 
   return { customers: list, login, logout, findWatched, watchGrant }

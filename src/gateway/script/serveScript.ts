@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
+import { LRUCache } from 'lru-cache'
 import type { KeySettings } from '../../contract/settings.ts'
 import type { Admission } from '../collect/admission.ts'
 import type { CustomerLookup } from '../customers/customerLookup.ts'
@@ -66,12 +67,12 @@ export function scriptName(config: KeySettings): string {
   return parts.join('-') || 'core'
 }
 
-/** Keys whose scripts are kept ready, some 50 kB each; the one unused for longest goes first. */
+/** Keys whose scripts are cached, about 50 kB each. */
 const MAX_CACHED = 300
 
 /**
- * Scripts that are made as small as they get, which takes 30 ms each. Whoever asks for more keys in turn than are
- * kept would keep all cores busy with it: above this rate a script takes 1 ms and is 7 % larger.
+ * How many scripts are compressed with the best quality, which takes 30 ms of CPU. Requests for more keys in turn than
+ * are cached could keep all cores busy. Above this rate a script is compressed in 1 ms and is 7 % larger.
  */
 const BEST_COMPRESSIONS: Rate = { perSecond: 2, burst: MAX_CACHED }
 const BEST_QUALITY = constants.BROTLI_MAX_QUALITY
@@ -115,7 +116,7 @@ export type ScriptParts = {
   readonly customers: CustomerLookup
   readonly script: ScriptFiles
   readonly addresses: Addresses
-  readonly admission: Admission
+  readonly admission: Pick<Admission, 'script'>
   /** The gateway's address as the world sees it, if it is configured. */
   readonly publicUrl: string | undefined
   /** A monotonic clock, ms. */
@@ -134,11 +135,10 @@ export type ScriptParts = {
  * The JavaScript is compressed once and kept: compressing for each request cost 16 times as much. The JSON is
  * not compressed at all, so no request makes the gateway compress anything but a customer's script, once.
  */
-export function createServeScript(parts: ScriptParts) {
+export function createServeScript(parts: ScriptParts, bestCompressions = BEST_COMPRESSIONS) {
   const { customers, script: files, addresses, admission, publicUrl } = parts
-  /** By key, the least recently used first. */
-  const cache = new Map<string, Ready>()
-  const rates = { events: BEST_COMPRESSIONS, bytes: BEST_COMPRESSIONS }
+  const cache = new LRUCache<string, Ready>({ max: MAX_CACHED })
+  const rates = { events: bestCompressions, bytes: bestCompressions }
   const best = createRateLimit(rates, 1, parts.monotonicNow)
   const chooseQuality = () => (best.take('all', 1, 0) ? FAST_QUALITY : BEST_QUALITY)
 
@@ -163,9 +163,7 @@ export function createServeScript(parts: ScriptParts) {
       kept?.configText === configText
         ? kept.forms
         : encode(compose(customer, publicUrl).script, chooseQuality())
-    cache.delete(trackingKey)
     cache.set(trackingKey, { configText, forms })
-    if (cache.size > MAX_CACHED) cache.delete(cache.keys().next().value as string)
     return forms
   }
 

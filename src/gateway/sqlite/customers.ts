@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import Database from 'better-sqlite3'
+import { LRUCache } from 'lru-cache'
 import {
   type Customer,
   type CustomerChange,
@@ -92,7 +93,7 @@ export function createSqliteCustomers(file: string, now: () => number = Date.now
   const dataVersion = database.prepare<[], number>('PRAGMA data_version').pluck()
 
   // Every event asks for its customer, so the last answers are kept until the file changes.
-  const byKey = new Map<string, Customer>()
+  const byKey = new LRUCache<string, Customer>({ max: MAX_CACHED })
   let seenVersion = dataVersion.get()
   let checkedAt = now()
   /** The message of the first error that showed damage. Kept, since damage does not go away. */
@@ -240,7 +241,6 @@ export function createSqliteCustomers(file: string, now: () => number = Date.now
       const row = using(() => selectByKey.get(trackingKey))
       if (!row) return undefined
       const customer = toCustomer(row)
-      if (byKey.size >= MAX_CACHED) byKey.clear()
       byKey.set(trackingKey, customer)
       return customer
     },

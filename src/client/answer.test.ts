@@ -35,7 +35,7 @@ test.each([
   expect(await settle(answer(200, body))).toEqual({ value, error: undefined })
 })
 
-test('a letter that comes in two pieces is one letter', async () => {
+test('a letter whose bytes come in two chunks is decoded', async () => {
   const bytes = Buffer.from('"漢"')
   const { value } = await settle((response) => {
     response.write(bytes.subarray(0, 2))
@@ -75,7 +75,7 @@ test.each([
   }
 })
 
-test('the first fault, which stands in the message already, is told once', async () => {
+test('the message has the first issue only once', async () => {
   const issues = [
     { path: 'quantity', message: 'Expected a number' },
     { path: '', message: 'Expected more' },
@@ -87,7 +87,7 @@ test('the first fault, which stands in the message already, is told once', async
   )
 })
 
-test('422 carries the issues of the gateway, and what of them is of the right form', async () => {
+test('the error of a 422 has the issues that are well-formed', async () => {
   const issues = [{ path: 'sender.reply_to', message: 'Expected an e-mail address' }]
   const sent = [...issues, null, 'x', { path: 1 }, { path: 'a' }]
   const { error } = await settle(json(422, { message: 'Invalid', issues: sent }))
@@ -103,13 +103,13 @@ test.each([
   ['a hundred thousand brackets', '['.repeat(30_000) + ']'.repeat(30_000)],
   ['nothing', ''],
   ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x00, 0x80])],
-])('422 with %s is an error as any', async (_what, body) => {
+])('422 with %s is an ApiException', async (_what, body) => {
   const { error } = await settle(answer(422, body))
   expect(error).toMatchObject({ name: 'ApiException', status: 422, issues: [] })
   expect(() => JSON.stringify(error)).not.toThrow()
 })
 
-test('a message is short, on one line, and moves no terminal', async () => {
+test('a message is short, on one line, and has no control characters', async () => {
   const long = `bad\u001b[31m\r\n${'漢'.repeat(50_000)}`
   const issues = Array.from({ length: 500 }, () => ({ path: 'p'.repeat(900), message: long }))
   for (const body of [
@@ -123,7 +123,7 @@ test('a message is short, on one line, and moves no terminal', async () => {
   }
 })
 
-test('of a huge error no more is read than is worth it, and its connection is ended', async () => {
+test('of a huge error only 64 KiB are read, and its connection is closed', async () => {
   let closed: Promise<unknown> | undefined
   const api = await startApi((response) => {
     closed = once(response, 'close')
@@ -146,7 +146,7 @@ test('of a huge error no more is read than is worth it, and its connection is en
   await api.close()
 })
 
-test('an answer of more than 64 MiB is an error, and one of less is not', async () => {
+test('an answer of more than 64 MiB is an error, a smaller one is not', async () => {
   const megabyte = Buffer.alloc(1024 * 1024, ' ')
   const spaces =
     (megabytes: number, end: string): Respond =>
@@ -165,7 +165,7 @@ test('an answer of more than 64 MiB is an error, and one of less is not', async 
   expect(error?.message).toContain('67108864 bytes')
 })
 
-test('a fetch without streams will do', async () => {
+test('a fetch without streams is enough', async () => {
   const fetch = async () => ({
     status: 200,
     headers: { get: () => null },
@@ -174,7 +174,7 @@ test('a fetch without streams will do', async () => {
   expect(await settle(json(200, []), { fetch })).toMatchObject({ value: { ok: true } })
 })
 
-test('every body is read or cancelled, so that one socket does for 500 calls', async () => {
+test('every body is read or cancelled, so that 500 calls need at most three sockets', async () => {
   const filler = 'x'.repeat(20_000)
   const api = await startApi((response, received, count) => {
     const isAgain = received.target.startsWith('/again')

@@ -13,15 +13,15 @@ export type Answer = {
   /** Empty if there is none. */
   readonly contentType: string
   readonly retryAfter: string | null
-  /** Where a redirect points to, as it was sent. */
+  /** The target of a redirect, as it was sent. */
   readonly location: string | null
   /** Without a byte order mark. */
   readonly text: string
-  /** False if the body is longer than what is read, or that of an error broke off. */
+  /** False if the body is longer than the bound, or if the body of an error broke off. */
   readonly isWhole: boolean
 }
 
-/** Reads an answer up to its bound. Rejects if the body of a 2xx breaks off; of an error the status is enough. */
+/** Reads an answer up to its bound. Rejects if the body of a 2xx breaks off; an error is used without its body. */
 export async function readAnswer(response: FetchedAnswer, signal: Signal): Promise<Answer> {
   const { status, headers, body } = response
   const isSuccess = status >= 200 && status < 300

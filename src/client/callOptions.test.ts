@@ -39,16 +39,16 @@ const likeASignal = {
 }
 
 test.each([
-  ['no patience', { timeoutMs: 0 }, ['timeoutMs']],
+  ['a timeout of 0', { timeoutMs: 0 }, ['timeoutMs']],
   ['a number below', { retries: -1 }, ['retries']],
   ['an empty signal', { signal: {} }, ['signal']],
   ['a text for a signal', { signal: 'x' }, ['signal']],
   ['a controller', { signal: new AbortController() }, ['signal']],
-  ['a target of events', { signal: new EventTarget() }, ['signal']],
+  ['an EventTarget', { signal: new EventTarget() }, ['signal']],
   ['an object like a signal', { signal: likeASignal }, ['signal']],
   ['an unknown option', { retry: 3 }, ['retry']],
   ['unknown options', { retry: 3, timeout: 1 }, ['retry', 'timeout']],
-  ['the options of a client', { fetch: () => {} }, ['fetch']],
+  ['an option of createClient', { fetch: () => {} }, ['fetch']],
   ['a text', 'x', ['']],
   ['a number', 5, ['']],
   ['a list', [], ['']],
@@ -56,10 +56,14 @@ test.each([
   ['the signal itself', signal, ['']],
   ['an object that throws', unreadable, ['']],
   ['a signal that throws', { signal: unreadable }, ['']],
-  ['a signal without its inside', { signal: Object.create(AbortSignal.prototype) }, ['']],
+  ['a signal that only inherits', { signal: Object.create(AbortSignal.prototype) }, ['']],
   ['a getter that throws', Object.defineProperty({}, 'signal', { get: fail }), ['']],
-  ['another', Object.defineProperty({}, 'retries', { get: fail, enumerable: true }), ['']],
-])('options of a call may not be %s', async (_what, options, paths) => {
+  [
+    'a getter that throws and is enumerable',
+    Object.defineProperty({}, 'retries', { get: fail, enumerable: true }),
+    [''],
+  ],
+])('options of a call may not be or have %s', async (_what, options, paths) => {
   const { error, asked } = await listWith(options)
   expect(error).toBeInstanceOf(ValidationException)
   const { issues } = error as ValidationException

@@ -16,7 +16,7 @@ import { type ApiRequest, post } from './request.ts'
  */
 export type Campaigns = {
   /**
-   * Lists campaigns, newest first. Repeated if a request fails.
+   * Lists campaigns, newest first. Retried if a request fails.
    *
    * @param filter Every key is optional and text; an empty one is not sent. Default `{}`.
    * @example
@@ -24,7 +24,7 @@ export type Campaigns = {
    */
   list(filter?: CampaignFilter, options?: CallOptions): Promise<CampaignList>
   /**
-   * Creates a campaign. Not repeated if the request may have been carried out: then the error has
+   * Creates a campaign. Not retried if the request may have been carried out: then the error has
    * `mayHaveArrived: true`, and `list` shows whether the campaign exists.
    *
    * @example
@@ -41,7 +41,7 @@ export type Campaigns = {
    */
   create(campaign: Campaign, options?: CallOptions): Promise<CampaignRecord>
   /**
-   * The report of an e-mail campaign: what its visitors did in the shop. Repeated if a request fails. An
+   * The report of an e-mail campaign: what its visitors did in the shop. Retried if a request fails. An
    * unknown campaign, or one on another channel, is a CustomerNotFoundException.
    *
    * @param id The campaign's id, from create or list.
@@ -50,7 +50,7 @@ export type Campaigns = {
    */
   getEmailReport(id: string, options?: CallOptions): Promise<EmailReport>
   /**
-   * The newest campaigns. Repeated if a request fails.
+   * The newest campaigns. Retried if a request fails.
    *
    * @param limit How many, from 1. Default: the gateway's, 1.
    * @example

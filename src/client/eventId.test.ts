@@ -2,13 +2,13 @@ import { expect, test } from 'vitest'
 import { UUID } from '../contract/index.ts'
 import { createEventId } from './eventId.ts'
 
-test('an id is a UUID of version 7 that holds its moment', () => {
+test('an id is a UUID of version 7 that contains its time', () => {
   const id = createEventId()(0x0192_3456_789a)
   expect(id).toMatch(UUID)
   expect(id).toMatch(/^01923456-789a-7...-[89ab]/)
 })
 
-test('ids are in the order of the calls, also within a millisecond and of a clock that steps back', () => {
+test('ids sort in the order of the calls, also in one millisecond and if the clock steps back', () => {
   const next = createEventId()
   const at = [
     ...Array<number>(10_000).fill(1_800_000_000_000),

@@ -1,4 +1,4 @@
-/** Calls in one millisecond: the counter has 12 bits. */
+/** The highest count of calls in one millisecond: the counter has 12 bits. */
 const MAX_COUNT = 0xfff
 
 /**

@@ -12,36 +12,36 @@ import type { Operate } from './operate.ts'
 import { type CallOptions, isWellFormed, type Settings } from './options.ts'
 import { post } from './request.ts'
 
-/** A payload whose event name may be left out: then it is the client's setting, else the usual one. */
+/** A payload without `event` gets the event name of the client's options, or else the usual one. */
 export type Named<O extends TrackingOperation> = Omit<EventInput<O>, 'event'> & {
   readonly event?: string | null | undefined
 }
 
 /**
  * The event operations. Each rejects with a ValidationException before any request, or with an
- * ApiException; each resolves with the decoded JSON of the answer, and with `[]` where that is empty.
+ * ApiException; each resolves with the decoded JSON of the answer, and with `[]` if that is empty.
  *
- * All but sendCustomApi need the client's trackingKey. They carry an id that is made once a call, by
- * which the gateway stores an event once: so they are repeated where a try fails. The client speaks for
- * its visitor, and says the visitor's `http_user_agent` and `remote_addr`, not its own.
+ * All but sendCustomApi need the client's trackingKey. Each call has an id, and the gateway stores an id once, so
+ * these calls are retried if a request fails. `http_user_agent` and `remote_addr` are those of the visitor, not of
+ * the server.
  */
 export type Events = {
   /**
-   * A custom event without a visitor. Never repeated where the first try may have been taken.
+   * A custom event without a visitor. Not retried if the request may have been carried out.
    *
    * @example
    * await client.events.sendCustomApi({ email: 'ana@shop.example', event: 'quiz_done' })
    */
   sendCustomApi(event: CustomApiEvent, options?: CallOptions): Promise<StoredEvent>
   /**
-   * A custom event of a visitor. It has no usual name: `event` is required.
+   * A custom event of a visitor. `event` is required, since there is no usual name.
    *
    * @example
    * await client.events.sendCustom({ ...visitor, email: 'ana@shop.example', event: 'quiz_done' })
    */
   sendCustom(event: EventInput<'sendCustom'>, options?: CallOptions): Promise<StoredEvent>
   /**
-   * A view of the homepage, or of a page of no other kind.
+   * A view of the homepage, or of any page without an event of its own.
    *
    * @example
    * const visitor = {
@@ -54,8 +54,8 @@ export type Events = {
    */
   viewHomepage(event: Named<'viewHomepage'>, options?: CallOptions): Promise<StoredEvent>
   /**
-   * A visitor's e-mail address. `firstname`, `lastname` and `phone` are required, and may be empty: give
-   * `''` for what is not known.
+   * A visitor's e-mail address. `firstname`, `lastname` and `phone` are required and may be empty: give `''`
+   * for an unknown one.
    *
    * @example
    * await client.events.setEmail({
@@ -64,14 +64,14 @@ export type Events = {
    */
   setEmail(event: Named<'setEmail'>, options?: CallOptions): Promise<StoredEvent>
   /**
-   * A view of a product; its id is text here.
+   * A view of a product. Here `product_id` is text.
    *
    * @example
    * await client.events.viewProduct({ ...visitor, product_id: '12' })
    */
   viewProduct(event: Named<'viewProduct'>, options?: CallOptions): Promise<StoredEvent>
   /**
-   * A product line put into the cart. `product_id` is a whole number from 1, or its digits.
+   * A product line put into the cart. `product_id` is a whole number from 1, or its digits as text.
    *
    * @example
    * const line = { product_id: 12, quantity: 1, variation: { id: '12-1', sku: 'MUG-BLUE' } }
@@ -117,7 +117,7 @@ export type Events = {
    */
   search(event: Named<'search'>, options?: CallOptions): Promise<StoredEvent>
   /**
-   * The script of a tracking key, with what its tag needs. The restKey is not sent.
+   * The script of a tracking key, with its integrity hash and settings. The restKey is not sent.
    *
    * @param trackingKey 6 to 20 characters. Default: the client's.
    * @example

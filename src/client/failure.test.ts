@@ -7,7 +7,7 @@ import { type Client, createClient } from './index.ts'
 
 const address = (init: unknown) => `${init}`
 
-/** What a fetch may throw that has seen the address. */
+/** Values that a fetch may throw and that contain the address. */
 const THROWN: Readonly<Record<string, (url: string) => unknown>> = {
   'an error': (url) => new TypeError(`error sending request for url (${url})`),
   'a cause': (url) => new TypeError('failed', { cause: new Error(url) }),
@@ -99,7 +99,7 @@ const THROWN: Readonly<Record<string, (url: string) => unknown>> = {
     })('failed'),
 }
 
-/** What an answer may do with the address. */
+/** Answers that contain the address. */
 const ECHOED: Readonly<Record<string, (url: string, spell: (key: string) => string) => Response>> =
   {
     'HTML with 200': (url, spell) =>
@@ -151,7 +151,7 @@ const anyKeys = fc.record({
   trackingKey: anyKey.filter((key) => [...key].length <= 20),
 })
 
-/** No spelling of a key is in any error of a client whose fetch is this one. */
+/** Checks that no error of a client with this fetch contains a key in any spelling. */
 async function expectNoKey(keys: Keys, fetch: (url: string) => Promise<Response>) {
   const client = createClient({ ...keys, baseUrl: 'https://gateway.example', retries: 0, fetch })
   for (const call of calls) {
@@ -189,7 +189,7 @@ describe('no key is in an error', () => {
     )
   })
 
-  test.each([200, 500])('nor the start of one, where a body of %i was cut', async (status) => {
+  test.each([200, 500])('when a body of %i is cut inside a key', async (status) => {
     const restKey = 'rest-Key-9f31-and-a-longer-one'
     for (let shown = 1; shown < restKey.length; shown++) {
       const text = `${'x'.repeat(65_536 - shown)}${restKey}`
@@ -220,7 +220,7 @@ describe('no key is in an error', () => {
     expect(textOf(error)).not.toContain('7654321')
   })
 
-  test('when it stands in the wrong field', async () => {
+  test('when a key is in the wrong field', async () => {
     const restKey = 'rest-Key-9f31'
     const keys = { customerId: 'CUSTOMER-7', restKey, trackingKey: 'ABC123' }
     let asked = 0
@@ -242,7 +242,7 @@ describe('no key is in an error', () => {
     expect(asked).toBe(0)
   })
 
-  test('nor a part of one, where what stands in the wrong field is long', async () => {
+  test('when a key is in the wrong field of a long text, not even a part of it', async () => {
     const restKey = 'Zk3v:QxT_7mB-w2L#Y8nHdJ5cPfA0sGuE4iKoVtXbR1'
     const keys = { customerId: 'CUSTOMER-7', restKey, trackingKey: 'ABC123' }
     const { campaigns, events } = createClient({ ...keys, baseUrl: 'https://a.example' })
@@ -264,7 +264,7 @@ describe('no key is in an error', () => {
         }
   })
 
-  test('but what is short and no key is shown', async () => {
+  test('a short value that is no key is shown', async () => {
     const keys = { customerId: 'CUSTOMER-7', restKey: 'rest-Key-9f31' }
     const { events } = createClient({ ...keys, baseUrl: 'https://a.example' })
     const email = `${'x'.repeat(76)}`

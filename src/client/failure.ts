@@ -93,8 +93,8 @@ export function judge(
 }
 
 /**
- * @returns The JSON of an answer, `[]` if it is empty, undefined if it is none; and the body for an error: the
- * same without keys, or the beginning of the text, undefined if it is empty.
+ * @returns `json`: the decoded answer, `[]` if it is empty, undefined if it is not JSON. `body`, for an error: the
+ * same without keys, or the beginning of the text if it is not JSON.
  */
 function decode(
   { text, isWhole, isSuccess }: Answer,
@@ -106,7 +106,7 @@ function decode(
     if (isWhole && isSuccess) return { json: { value } }
     if (isWhole) return { body: redactJson(value, redact) }
   } catch {
-    // No JSON, or JSON of more levels than the stack: the error has the text.
+    // It is not JSON, or nested too deeply for the stack: the error has the text.
   }
   const isCut = !isWhole || text.length > MAX_BODY_LENGTH
   return { body: redact(text.slice(0, MAX_BODY_LENGTH), isCut) || undefined }

@@ -41,7 +41,7 @@ beforeAll(async () => {
 })
 afterAll(() => prepared.end())
 
-test.each(tracking)('%s is stored as it was given, under its usual name', async (operation) => {
+test.each(tracking)('%s is stored as given, with its usual event name', async (operation) => {
   const { event: _, ...payload } = completePayloads[operation]
   const send = client.events[operation] as (payload: object) => Promise<{ readonly id: string }>
   const { id } = await send(payload)
@@ -52,7 +52,7 @@ test.each(tracking)('%s is stored as it was given, under its usual name', async 
   expect(JSON.parse(record?.payload ?? '')).toEqual({ ...payload, event: name })
 })
 
-test('sendCustom is stored under the name it was given', async () => {
+test('sendCustom is stored with its event name', async () => {
   const { id } = await client.events.sendCustom(completePayloads.sendCustom)
   const record = (await recordsOf(gateway)).find((one) => one.id === id)
   expect(JSON.parse(record?.payload ?? '')).toEqual(completePayloads.sendCustom)
@@ -65,7 +65,7 @@ test('sendCustomApi is stored without a device', async () => {
   expect(JSON.parse(record?.payload ?? '')).toEqual(completePayloads.sendCustomApi)
 })
 
-test('an event whose answer is lost is stored once, and at the moment of the call', async () => {
+test('an event whose answer is lost is stored once, with the time of the call', async () => {
   const at = Date.now() - 5_000
   const ids: string[] = []
   const losing = connect({
@@ -87,7 +87,7 @@ test('an event whose answer is lost is stored once, and at the moment of the cal
   expect(records[0]).toMatchObject({ at })
 })
 
-test('serveJavascript answers the script with what its tag needs', async () => {
+test('serveJavascript returns the script with its integrity hash and settings', async () => {
   const served = await client.events.serveJavascript()
   expect(served).toMatchObject({ trackingKey: TRACKING_KEY, config: {} })
   const digest = createHash('sha384').update(served.script).digest('base64')
@@ -113,7 +113,7 @@ test('a campaign is created, listed and found', async () => {
   expect((await client.campaigns.list()).total).toBe(2)
 })
 
-test('the largest campaign goes through, of letters that JSON escapes too', async () => {
+test('the largest campaign is accepted, also with letters that JSON escapes', async () => {
   for (const letter of ['é', '\u0001', '"']) {
     const html = `x${letter.repeat(511_999)}`
     const { content } = await client.campaigns.create({
@@ -124,14 +124,14 @@ test('the largest campaign goes through, of letters that JSON escapes too', asyn
   }
 })
 
-test('an id that is no campaign’s is not found, whatever it holds', async () => {
+test('an unknown campaign id is not found, with any characters', async () => {
   for (const id of ['nobody', 'a/b', '../list', 'a?x=1', 'a#b', '%2e%2e', 'été', ' ', "'--"])
     await expect(client.campaigns.getEmailReport(id)).rejects.toMatchObject({
       name: id.trim() ? 'CustomerNotFoundException' : 'ValidationException',
     })
 })
 
-test('each wrong credential has its error', async () => {
+test('a wrong key is a 401, an unknown customer a 404', async () => {
   const wrongKey = connect({ restKey: 'wrong-key-123' })
   const unknown = connect({ customerId: 'nobody', trackingKey: 'NOBODY1' })
   for (const [failing, status, name] of [
@@ -150,12 +150,12 @@ test('each wrong credential has its error', async () => {
     }
 })
 
-test('a wrong path is told as what it is', async () => {
+test('a wrong apiPath is a CustomerNotFoundException', async () => {
   const { campaigns } = connect({ apiPath: '/api/v9' })
   await expect(campaigns.list()).rejects.toMatchObject({ name: 'CustomerNotFoundException' })
 })
 
-test('what the gateway refuses and the contract does not has the issues of the answer', async () => {
+test('an error of a payload that only the gateway refuses has the issues of the answer', async () => {
   await expect(client.campaigns.list({ page: 'first' })).rejects.toMatchObject({
     name: 'ApiException',
     status: 422,
@@ -163,7 +163,7 @@ test('what the gateway refuses and the contract does not has the issues of the a
   })
 })
 
-test('the report of a campaign tells of its visits', async () => {
+test('the report of a campaign counts its visits', async () => {
   const { create } = completePayloads
   const tracking = { utm_campaign: 'client', utm_medium: 'email', utm_source: 'letter' }
   const { id } = await client.campaigns.create({ ...create, tracking })

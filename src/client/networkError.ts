@@ -1,11 +1,11 @@
-/** Codes of errors before a connection was there, by Node and Bun, and of refused certificates. */
+/** Codes of Node and Bun for failed connections and refused certificates: no request has been sent then. */
 const NEVER_CONNECTED =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|CERT_.*|ERR_TLS_CERT_.*|UNABLE_TO_.*|SELF_SIGNED_.*|DEPTH_ZERO_.*)$/
-/** Deno's errors have no code, but these words. */
+/** Deno's errors have no code. This is part of their message if the connection failed. */
 const DENO_WORDS = 'client error (Connect)'
-/** Names and codes of platforms. A longer or another text may be an address. */
+/** The form of names and codes. Any other text may contain an address. */
 const NAME = /^\w{1,40}$/
-/** Causes of causes that are read. */
+/** How many causes of causes are read. */
 const MAX_DEPTH = 8
 
 type Fields = {
@@ -31,8 +31,8 @@ export function wasNeverConnected(error: unknown, depth = 0): boolean {
 }
 
 /**
- * A copy of what a fetch threw, with names and codes as its words. Messages, stacks and other fields are left
- * out, since they may contain the address of the request, and with it the keys.
+ * A copy of a fetch's error with its name, its code and its causes. Messages, stacks and other fields are left out,
+ * since they may contain the address of the request and so the keys.
  */
 export function toCause(error: unknown, depth = 0): Error {
   const { name, code, cause } = fieldsOf(error)

@@ -26,7 +26,7 @@ export type Operate = <O extends Operation, Answer>(
   issues?: readonly Issue[],
 ) => Promise<Answer>
 
-/** A shorter customer ID is part of too many words and numbers to be redacted, characters. It is no secret. */
+/** A shorter customer ID is not redacted, characters: it is part of many words and numbers, and no secret. */
 const MIN_ID_CHARACTERS = 4
 
 export function createOperate(settings: Settings): Operate {
@@ -56,8 +56,8 @@ export function createOperate(settings: Settings): Operate {
 const MAX_SHOWN_LENGTH = 80
 
 /**
- * A message without the value that it shows, if that is cut, by its length or as an address: a key in the wrong
- * field may be cut too, and then it would not be found.
+ * Removes the value from a message if the value was cut, by its length or as an address. A key in the wrong field
+ * may have been cut with it, and `redact` finds only whole keys.
  */
 const withoutCut = (message: string): string =>
   message.replace(/ received (".*)/s, (all, shown: string) =>

@@ -52,7 +52,7 @@ const requests: readonly [operation: string, method: string, path: string, query
     .map((operation): [string, string, string, string] => [operation, 'POST', '/t/r', TRACKING]),
 ]
 
-test('all sixteen are there', () => {
+test('the table has all sixteen operations', () => {
   expect(requests.map(([operation]) => operation).sort()).toEqual([...operations].sort())
 })
 
@@ -85,28 +85,31 @@ const names: readonly [operation: 'viewProduct' | 'addToCart' | 'search', usual:
   ['addToCart', 'add_to_cart'],
   ['search', 'search'],
 ]
-test.each(names)('%s has its usual name, the setting’s or its own', async (operation, usual) => {
-  const call = async (given: object, options: Partial<ClientOptions> = {}) => {
-    const { event: _, ...payload } = completePayloads[operation]
-    const { received } = await withApi(
-      (client) =>
-        (client.events[operation] as (payload: object) => Promise<unknown>)({
-          ...payload,
-          ...given,
-        }),
-      options,
-    )
-    return JSON.parse(received[0]?.body ?? '').event
-  }
-  const events = { [operation]: 'de_name' }
-  expect(await call({})).toBe(usual)
-  expect(await call({ event: null })).toBe(usual)
-  expect(await call({ event: undefined })).toBe(usual)
-  expect(await call({}, { events })).toBe('de_name')
-  expect(await call({ event: 'own' }, { events })).toBe('own')
-})
+test.each(names)(
+  '%s has the event name of the payload, of the options, or the usual one',
+  async (operation, usual) => {
+    const call = async (given: object, options: Partial<ClientOptions> = {}) => {
+      const { event: _, ...payload } = completePayloads[operation]
+      const { received } = await withApi(
+        (client) =>
+          (client.events[operation] as (payload: object) => Promise<unknown>)({
+            ...payload,
+            ...given,
+          }),
+        options,
+      )
+      return JSON.parse(received[0]?.body ?? '').event
+    }
+    const events = { [operation]: 'de_name' }
+    expect(await call({})).toBe(usual)
+    expect(await call({ event: null })).toBe(usual)
+    expect(await call({ event: undefined })).toBe(usual)
+    expect(await call({}, { events })).toBe('de_name')
+    expect(await call({ event: 'own' }, { events })).toBe('own')
+  },
+)
 
-test('a payload is not changed, and an empty event name is no absent one', async () => {
+test('a payload is not changed, and an empty event name is invalid', async () => {
   const { event: _, ...payload } = completePayloads.search
   const given = Object.freeze({ ...payload })
   const { value } = await withApi(({ events }) => events.search(given))
@@ -116,7 +119,7 @@ test('a payload is not changed, and an empty event name is no absent one', async
   expect(received).toHaveLength(0)
 })
 
-test('sendCustom has no usual name', async () => {
+test('sendCustom needs an event name', async () => {
   const { event: _, ...payload } = completePayloads.sendCustom
   // @ts-expect-error its caller says the name
   const { error } = await withApi(({ events }) => events.sendCustom(payload))
@@ -135,7 +138,7 @@ const throwing = new Proxy(
   },
 )
 const anEvent = { event: 7 }
-/** What of it is a payload all the same. */
+/** The values that are valid for an operation. */
 const SENSE: Readonly<Record<string, readonly unknown[]>> = {
   list: [undefined, anEvent],
   getLatestCampaign: [undefined, null, 7],
@@ -144,7 +147,7 @@ const SENSE: Readonly<Record<string, readonly unknown[]>> = {
 const nonsense = [undefined, null, 7, 'x', [], () => {}, throwing, new Map(), anEvent]
 
 test.each(operations.filter((operation) => operation !== 'serveJavascript'))(
-  '%s: nonsense is refused as a rejection, without a request',
+  '%s rejects an invalid payload without a request',
   async (operation) => {
     for (const payload of nonsense) {
       if (SENSE[operation]?.includes(payload)) continue
@@ -159,7 +162,7 @@ test.each(operations.filter((operation) => operation !== 'serveJavascript'))(
   },
 )
 
-test('without a tracking key its events are refused, with the faults of the payload', async () => {
+test('without a tracking key tracking events are invalid, and the error has the issues of the payload too', async () => {
   const options = { trackingKey: undefined }
   const { error, received } = await withApi(
     ({ events }) => events.search({ ...completePayloads.search, search_term: '' }),
@@ -220,7 +223,7 @@ test('HTML is counted in characters, its request in bytes', async () => {
   })
 })
 
-test('what was given is converted and cut to the contract', async () => {
+test('a payload is converted, and unknown keys are dropped', async () => {
   const { received } = await withApi(({ events }) =>
     events.addToCart({
       ...completePayloads.addToCart,

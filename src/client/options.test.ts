@@ -146,7 +146,7 @@ const doubled: readonly [baseUrl: string, paths: object, left: string][] = [
   ['https://gateway.example/v9', { apiPath: 'v9/' }, '/v9'],
   ['https://gateway.example/x', { trackingPath: '/x' }, '/x'],
 ]
-test.each(doubled)('%s repeats the path that is added', (baseUrl, paths, left) => {
+test.each(doubled)('baseUrl %s ends with a path that the client adds', (baseUrl, paths, left) => {
   const { issues } = faultsOf({ ...GOOD, baseUrl, ...paths })
   expect(issues.map(({ path }) => path)).toEqual(['baseUrl'])
   expect(issues[0]?.message).toContain(`without ${left} at its end`)
@@ -157,7 +157,7 @@ test.each([
   ['https://gateway.example/cart', {}],
   ['https://t', {}],
   ['https://gateway.example/x', { apiPath: '', trackingPath: '/' }],
-])('%s with %j repeats nothing', (baseUrl, paths) => {
+])('baseUrl %s with %j is valid', (baseUrl, paths) => {
   expect(() => createClient({ ...GOOD, baseUrl, ...paths })).not.toThrow()
 })
 
@@ -225,7 +225,7 @@ test.each([
   [' https://gateway.example\n', '/api/v1/'],
   ['HTTPS://GATEWAY.example/shop/', '/shop/api/v1/'],
   ['https://gateway.example/été', '/%C3%A9t%C3%A9/api/v1/'],
-])('base address %j', async (baseUrl, path) => {
+])('baseUrl %j', async (baseUrl, path) => {
   const asked: string[] = []
   const fetch = async (url: string) => {
     asked.push(url)
@@ -240,7 +240,7 @@ test.each([
   ['api/v2/', '/api/v2/campaigns/list'],
   ['', '/campaigns/list'],
   ['/', '/campaigns/list'],
-])('path in front %j', async (apiPath, path) => {
+])('apiPath %j', async (apiPath, path) => {
   const asked: string[] = []
   const fetch = async (url: string) => {
     asked.push(new URL(url).pathname)
@@ -250,7 +250,7 @@ test.each([
   expect(asked).toEqual([path])
 })
 
-test('keys are trimmed, and the client shows none of them', async () => {
+test('keys are trimmed, and inspecting the client shows none of them', async () => {
   const api = await startApi(json(200, []))
   const client = createClient({
     customerId: ' CUSTOMER-7\n',

@@ -8,7 +8,7 @@ import { makeFolder } from '../test/gateway.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** A project of somebody else's, with the package as `npm pack` makes it of the last build. */
+/** A project that uses the package, as `npm pack` makes it of the last build. */
 let folder: string
 let files: readonly string[]
 
@@ -53,7 +53,7 @@ function runScript(name: string, script: string): Promise<string> {
   })
 }
 
-test('the package holds what was built and what is served, and nothing else', () => {
+test('the package contains the build and the pages, and nothing else', () => {
   const known =
     /^(package\.json|README\.md|LICENSE|docs\/[\w-]+\.(md|png)|dist\/[\w-]+\.js|dist\/client\.cjs|dist\/client\/types-(esm|cjs)\/(package\.json|(client|contract)\/\w+\.d\.ts)|dist\/track\/[\w-]+\.js|dist\/public\/[\w/-]+\.(html|css|js|svg)|src\/tracker\/global\.d\.ts)$/
   expect(files.filter((file) => !known.test(file) || /\.test\.|fixtures/.test(file))).toEqual([])
@@ -71,7 +71,7 @@ test('the package holds what was built and what is served, and nothing else', ()
     expect(files).toContain(`dist/${file}`)
 })
 
-test('the client is one file without imports, and can be read', () => {
+test('the client is one file without imports, not minified', () => {
   for (const file of ['dist/client.js', 'dist/client.cjs']) {
     const code = readFileSync(join(folder, 'node_modules/shoptrail', file), 'utf8')
     expect(code).not.toMatch(/^\s*import\b|\bimport\(|\brequire\(|\bprocess\b|\bBuffer\b/m)
@@ -106,9 +106,9 @@ test.each(scripts)('%s uses it, without any other package', async (name, script)
 })
 
 const hangs: readonly [name: string, respond: Respond][] = [
-  ['says nothing', () => {}],
+  ['does not answer', () => {}],
   [
-    'stops in its answer',
+    'stops within its answer',
     (response) => {
       response.writeHead(200)
       response.write('{')
@@ -129,7 +129,7 @@ test.each(hangs)('a process ends by itself after a gateway that %s', async (_nam
   await api.close()
 })
 
-/** What consumers write; a line that must not compile keeps the types from being nothing at all. */
+/** Code of a consumer. Its lines that must not compile fail if the types were `any`. */
 const CONSUMER = `
 export async function consume(restKey: string | undefined): Promise<string> {
   const client = createClient({ customerId: 'c', restKey, baseUrl: 'https://gateway.example' })
@@ -176,14 +176,14 @@ const consumers: readonly [file: string, source: string, options: object][] = [
   ['nodenext.cts', IMPORT + ALL, NODE],
   ['required.cts', REQUIRE + ALL, NODE],
   ['bundler.ts', IMPORT + ALL, BROWSER],
-  // Neither Node's types nor a browser's, which valibot's own types need.
+  // Without the types of Node and of browsers, which valibot's own types need.
   ['bare.mts', IMPORT + CONSUMER, { ...NODENEXT, skipLibCheck: true }],
 ]
 test.each(consumers)('%s has its types', (file, source, options) => {
   const project = join(folder, 'types')
   rmSync(project, { recursive: true, force: true })
   mkdirSync(join(project, 'node_modules'), { recursive: true })
-  // What an install would bring: the types of the contract are valibot's.
+  // An install would bring these: the types of the contract use valibot's.
   for (const name of ['valibot', '@types', 'undici-types'])
     symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name), 'junction')
   symlinkSync(

@@ -41,7 +41,7 @@ test('of a cut text the end, which may be the beginning of a key, is removed', (
   }
 })
 
-test('no text takes long, whatever the key is', () => {
+test('long texts of repeated characters are searched for keys of the same characters', () => {
   const keys = [
     '\\'.repeat(256),
     'a'.repeat(255),

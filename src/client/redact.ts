@@ -7,8 +7,8 @@
 export type Redact = (text: string, isCut?: boolean) => string
 
 /**
- * For texts from the gateway and from what stands before it: they may repeat the address of a request, which
- * contains the keys. A key is found as it is, percent-encoded and escaped for JSON, in either case.
+ * For texts from the gateway and from proxies: they may repeat the address of a request, which contains the keys.
+ * A key is found as it is, percent-encoded and escaped for JSON, in upper and lower case.
  */
 export function createRedact(keys: readonly string[]): Redact {
   const spellings = new Set(keys.filter(Boolean).flatMap(spellingsOf))

@@ -69,7 +69,7 @@ for (const status of [301, 302, 303, 307, 308]) {
 test.each([
   ['five', 5],
   ['six', 6],
-])('a GET follows five redirects: %s', async (_name, hops) => {
+])('a GET follows at most five redirects: %s', async (_name, hops) => {
   const api = await startApi((response, received, count) =>
     (count <= hops ? redirect(302, `/${count}`) : json(200, ['here']))(response, received, count),
   )
@@ -106,13 +106,13 @@ const answers: readonly [what: string, base: string, answer: () => Response, wor
     'to https://a.example/b: ',
   ],
   [
-    'to no address with a query',
+    'to an invalid address with a query',
     'https://gateway.example',
     () => new Response('', { status: 302, headers: { location: 'http://[?from=aHR0' } }),
     'to no address: not followed, since it has no valid address',
   ],
   [
-    'to no address',
+    'to an invalid address',
     'https://gateway.example',
     () => new Response('', { status: 302, headers: { location: 'http://[' } }),
     'to no address: ',
@@ -152,7 +152,7 @@ test.each(answers)('a GET does not follow a redirect %s', async (_what, base, an
   expect(asked).toBe(1)
 })
 
-test('a redirect that says no address is an answer as any other', async () => {
+test('a redirect without an address is an ordinary answer', async () => {
   const api = await startApi(json(302, { message: 'Somewhere else' }))
   const error = await errorOf(read(connect(api.url)))
   expect(error).toMatchObject({ name: 'ApiException', status: 302 })

@@ -31,7 +31,7 @@ export type Outcome =
       readonly target: string
       readonly why: string
     }
-  /** No answer. `wasSent` is false only if the request can not have left; no retry follows a final one. */
+  /** No answer. `wasSent` is false only if the request can not have left; after a final one there is no retry. */
   | {
       readonly kind: 'none'
       /** In words, for the message of an error. */
@@ -42,8 +42,8 @@ export type Outcome =
     }
 
 /**
- * Sends a request, follows the redirects that it may and reads the answer. Never rejects, and has ended after
- * `timeoutMs`, whatever the fetch does.
+ * Sends a request, follows allowed redirects and reads the answer. Never rejects, and ends after `timeoutMs` even
+ * if the fetch ignores its signal.
  */
 export async function sendRequest(
   request: ApiRequest,
@@ -63,7 +63,7 @@ export async function sendRequest(
     return await follow(request, send, controller.signal)
   } catch (error) {
     const none = { kind: 'none', wasSent, isFinal: !!signal?.aborted } as const
-    // The reasons of both signals are passed on: the fetch, which knows the address, has not made them.
+    // The reason of a signal comes from the caller or the runtime, so it does not contain the address.
     if (signal?.aborted) return { ...none, why: 'aborted by the caller', cause: signal.reason }
     if (timeout.aborted)
       return { ...none, why: `No answer within ${timeoutMs} ms`, cause: timeout.reason }
@@ -124,7 +124,7 @@ function whyNotFollowed(
   return redirects < MAX_REDIRECTS ? '' : `there were more than ${MAX_REDIRECTS} redirects`
 }
 
-/** Origin and path: the query may contain the address of the request, encoded in some way. */
+/** Origin and path. The query is left out, since it may contain the address of the request in any encoding. */
 const show = ({ protocol, origin, pathname }: URL): string =>
   /^https?:$/.test(protocol) ? origin + pathname : `${protocol}…`
 

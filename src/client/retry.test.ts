@@ -69,7 +69,7 @@ test.each(retryAfters)('Retry-After %s is a wait of %d ms and the backoff', (hea
   expect(waitBefore(2, header, NOW, 1)).toBe(asked + 1_000)
 })
 
-test('the backoff is a random part of twice the last one, up to ten seconds', () => {
+test('the backoff doubles, up to ten seconds, times a random number', () => {
   const waits = Array.from({ length: 10 }, (_, index) => waitBefore(index + 1, null, NOW, 0.5))
   expect(waits).toEqual([250, 500, 1_000, 2_000, 4_000, 5_000, 5_000, 5_000, 5_000, 5_000])
 })
@@ -181,7 +181,7 @@ const mayHaveArrived: readonly [what: string, error: unknown][] = [
   ['ECONNRESET', new TypeError('fetch failed', { cause: refused('ECONNRESET') })],
   ['a socket that closed', new TypeError('fetch failed', { cause: refused('UND_ERR_SOCKET') })],
   ['an address that was reached', new AggregateError([refused('ECONNREFUSED'), refused('EPIPE')])],
-  ['an error of no words', new AggregateError([])],
+  ['an error without a message', new AggregateError([])],
   ['no error at all', undefined],
   ['a text', 'broken'],
 ]
@@ -201,7 +201,7 @@ test.each(mayHaveArrived)('a create is not repeated after %s', async (_what, err
   expect(requests).toBe(4)
 })
 
-test('a first request that may have been carried out counts after the retries', async () => {
+test('mayHaveArrived stays true if an earlier request may have been carried out', async () => {
   const errors = [refused('ECONNRESET'), refused('ECONNREFUSED'), refused('ECONNREFUSED')]
   const fetch = () => Promise.reject(errors.shift())
   const { client } = createFastClient('https://gateway.example', { fetch })
@@ -213,7 +213,7 @@ test('a first request that may have been carried out counts after the retries', 
   expect(errors).toHaveLength(0)
 })
 
-test('a port where nobody listens: not sent, after all retries', async () => {
+test('a port without a server: not sent, after all retries', async () => {
   const api = await startApi(json(200, []))
   await api.close()
   const { client, waits } = createFastClient(api.url)
@@ -225,7 +225,7 @@ test('a port where nobody listens: not sent, after all retries', async () => {
   expect(error.cause).toMatchObject({ name: 'TypeError', cause: { code: 'ECONNREFUSED' } })
 })
 
-test('a body that breaks off is no answer', async () => {
+test('a body that breaks off counts as no answer', async () => {
   const breakOff: Respond = (response) => {
     response.writeHead(200, { 'content-length': 100 })
     response.write('{"id":')
@@ -266,7 +266,7 @@ test('the timeout ends a call also if the fetch ignores its signal', async () =>
   }
 })
 
-test('a body that hangs is given up, and its socket closed', async () => {
+test('the timeout ends a body that hangs, and its socket is closed', async () => {
   let closed: Promise<unknown> | undefined
   const { error } = await callAgainst(
     (response) => {

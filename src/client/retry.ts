@@ -1,6 +1,6 @@
 import type { Outcome } from './request.ts'
 
-/** The first wait is a random one up to this, ms; each further one up to twice as much. */
+/** The first wait is random, from 0 to this, ms. The upper limit doubles with each retry. */
 export const BACKOFF_BASE_MS = 500
 /** The longest backoff, ms. */
 export const BACKOFF_CAP_MS = 10_000
@@ -10,7 +10,7 @@ export const MAX_RETRY_AFTER_MS = 60_000
 /** Statuses that a later request may not get again (docs/decisions.md, "Retries"). */
 const WORTH_A_RETRY = new Set([408, 425, 429, 500, 502, 503, 504])
 
-/** Operations that done twice are done twice. The others read, or have an id by which they are stored once. */
+/** Carried out twice, these make two campaigns or events. The others read, or have an id that is stored once. */
 const NOT_IDEMPOTENT = ['create', 'sendCustomApi']
 
 /** Whether a failed request is worth a retry: for some operations only if it can not have been carried out. */

@@ -4,7 +4,7 @@ import { sendRequest } from './request.ts'
 import { isWorthRetry, waitBefore } from './retry.ts'
 
 /**
- * Sends a call, with retries if they are safe and worth it.
+ * Sends a call and retries it if that is safe and may help.
  *
  * @returns The decoded answer; `[]` if it is empty.
  * @throws ApiException, or one of its three subclasses.

@@ -13,9 +13,10 @@ type AnySignal = {
 type Listener = () => void
 
 /**
- * The client's listeners by signal. A server may give one signal to every call, so they share one listener of the
- * signal: Node warns of a leak at the eleventh. AbortSignal.any would not do: with a signal that outlives the calls
- * it leaks in Node 20 (https://github.com/nodejs/node/issues/55351), and edge runtimes do not have it.
+ * The client's listeners by signal. A server may give the same signal to every call, and Node warns of a leak at
+ * the eleventh listener, so the client adds one listener per signal. AbortSignal.any is no alternative: in Node 20
+ * it leaks if the signal outlives the calls (https://github.com/nodejs/node/issues/55351), and some edge runtimes
+ * do not have it.
  */
 const shared = new WeakMap<Signal, { readonly listeners: Set<Listener>; readonly stop: Listener }>()
 

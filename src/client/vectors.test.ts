@@ -36,7 +36,7 @@ type Expected = {
 const KEYS = { customerId: 'CUSTOMER-7', restKey: 'rest-Key-9f31', trackingKey: 'ABC123' }
 const vectors = readVectors<Input, Expected>(new URL('./fixtures/client.json', import.meta.url))
 
-/** What the vectors' answers in words do. */
+/** The answers that the vectors describe in words. */
 const MISBEHAVIOUR: Readonly<Record<string, Respond>> = {
   'reads the body, then resets the socket': (response) => response.socket?.resetAndDestroy(),
   'headers and one byte, then silence': (response) => {
@@ -86,11 +86,11 @@ test.each(vectors.filter(({ input }) => input.call))('$id: $kind', async ({ inpu
   const { error, value } = settled
   const [request] = api.received
 
-  // Whatever the case is about: no other host is asked, no key is told, and an error is one of ours.
+  // In every case: no other host is asked, no error contains a key, and every error is one of ours.
   expect(new Set(asked).size).toBeLessThanOrEqual(1)
   expect(asked.every((origin) => origin === api.url)).toBe(true)
-  const told = inspect(error) + JSON.stringify(error, Object.getOwnPropertyNames(Object(error)))
-  for (const key of Object.values(KEYS)) expect(told).not.toContain(key)
+  const text = inspect(error) + JSON.stringify(error, Object.getOwnPropertyNames(Object(error)))
+  for (const key of Object.values(KEYS)) expect(text).not.toContain(key)
   if (error) expect([ApiException, ValidationException].some((C) => error instanceof C)).toBe(true)
   if (error instanceof Error) expect(Buffer.byteLength(error.message)).toBeLessThan(2048)
 

@@ -111,6 +111,7 @@ test('the preview shows a letter’s styles, and runs and loads nothing', async 
   const letter = page.frameLocator('#new iframe')
   await expect(letter.locator('h1')).toHaveCSS('color', 'rgb(1, 2, 3)')
   await expect(letter.locator('h1')).toHaveCSS('font-size', '31px')
+  await expect(page.locator('#new iframe')).toHaveAttribute('sandbox', '')
   await letter.locator('h1').click()
   await letter.locator('a').click()
   await expect(letter.locator('h1')).toBeVisible()

@@ -179,6 +179,61 @@ test('a large event: shown shortened, and said so', async ({ page, gateway }) =>
   await page.getByTestId('close-inspector').click()
 })
 
+test('arriving events leave alone what the operator selects, focuses, types and reads', async ({
+  page,
+  gateway,
+}) => {
+  const one = add(gateway, 'One')
+  let sent = 0
+  const append = (count: number) =>
+    gateway.log.append(
+      Array.from({ length: count }, () => ({
+        customer: one.customerId,
+        id: `01900000-0000-7000-8000-${String(++sent).padStart(12, '0')}`,
+        ...{ at: Date.now(), receivedAt: Date.now(), did: 'd-1', bot: false },
+        ...{ operation: 'search' as const, event: 'search' },
+        payload: JSON.stringify({ search_term: `mugs ${sent}`, url: 'https://shop.example/s' }),
+      })),
+    )
+  await append(60)
+  await signIn(page, gateway, one)
+  const rows = page.getByTestId('row')
+  await expect(rows).toHaveCount(60)
+  const row = rows.filter({ hasText: '“mugs 30”' })
+  const list = page.getByTestId('stream')
+  await page.getByTestId('look').fill('mu')
+  await row.locator('.open').focus()
+  await row.scrollIntoViewIfNeeded()
+  await row.locator('.what b').evaluate((text) => getSelection()?.selectAllChildren(text))
+  await row.evaluate((element) => Object.assign(element, { isSame: true }))
+  const before = await row.boundingBox()
+  expect(await list.evaluate(({ scrollTop }) => scrollTop)).toBeGreaterThan(0)
+
+  await append(20)
+  await expect(page.getByTestId('total')).toHaveText('80')
+  await expect(rows).toHaveCount(80)
+  expect(await row.evaluate((element) => 'isSame' in element)).toBe(true)
+  expect(await row.boundingBox()).toEqual(before)
+  await expect(row.locator('.open')).toBeFocused()
+  await expect(row.locator('.open')).toHaveAttribute('tabindex', '0')
+  expect(await page.evaluate(() => String(getSelection()))).toBe('“mugs 30”')
+  await expect(page.getByTestId('look')).toHaveValue('mu')
+
+  // The arrows go on from there, and a row that is opened gets the focus back.
+  await page.keyboard.press('ArrowDown')
+  const next = rows.filter({ hasText: '“mugs 29”' }).locator('.open')
+  await expect(next).toBeFocused()
+  await page.keyboard.press('Enter')
+  await expect(page.getByTestId('inspector').getByRole('heading').first()).toBeFocused()
+  await append(5)
+  await expect(rows).toHaveCount(85)
+  await expect(page.getByTestId('json')).toContainText('mugs 29')
+  await page.keyboard.press('Escape')
+  await expect(next).toBeFocused()
+  await page.getByTestId('look').fill('mugs 29')
+  await expect(rows).toHaveCount(1)
+})
+
 test('a crowd of devices that somebody makes up: a bounded list, also while it is pointed at', async ({
   page,
   gateway,

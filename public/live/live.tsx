@@ -22,7 +22,7 @@ import {
   passes,
   type Shown,
 } from './model.ts'
-import { Stream } from './stream.tsx'
+import { focusRecord, Stream } from './stream.tsx'
 import { BARS, Summary } from './summary.tsx'
 
 /** Why there is no stream, where the gateway has no room for one more. */
@@ -45,7 +45,7 @@ const HIDDEN_DRAW_MS = 500
 const NO_FILTER: Filter = { kinds: new Set(), did: '', words: '' }
 
 const root = document.querySelector('#page') as HTMLElement
-const stream = createRef<Stream>()
+const list = createRef<HTMLOListElement>()
 const dialog = createRef<HTMLDialogElement>()
 const isPhone = matchMedia('(max-width: 860px)').matches
 
@@ -221,7 +221,7 @@ function closeInspector() {
   const { id } = chosen
   chosen = undefined
   draw()
-  stream.current?.focus(id)
+  if (list.current) focusRecord(list.current, id)
 }
 
 function togglePause() {
@@ -289,7 +289,7 @@ function Page() {
               <span>Page</span>
             </div>
             <Stream
-              ref={stream}
+              list={list}
               records={records}
               fresh={fresh}
               chosen={chosen?.id ?? ''}

@@ -1,5 +1,5 @@
 /** The list of events: newest first, at most MAX_ROWS rows, one Tab stop, arrows inside. */
-import { Component, createRef, type TargetedKeyboardEvent } from 'preact'
+import { Component, type RefObject, type TargetedKeyboardEvent } from 'preact'
 import { Sign } from '../operator/signs.tsx'
 import { Dot } from './dot.tsx'
 import { cut, KINDS, shortDid, subjectOf } from './kinds.ts'
@@ -10,6 +10,8 @@ import { clock, span } from './time.ts'
 const LATE_MS = 5000
 
 type Props = {
+  /** Filled with the list's element. */
+  readonly list: RefObject<HTMLOListElement | null>
   /** Newest first. */
   readonly records: readonly Shown[]
   /** Records whose rows flash when they arrive. */
@@ -22,18 +24,18 @@ type Props = {
   readonly onDevice: (did: string) => void
 }
 
+/** The focus goes back to the row of a record, or to the list where that row has gone. */
+export function focusRecord(list: HTMLOListElement, id: string): void {
+  const row = list.querySelector(`li[data-id="${CSS.escape(id)}"]`)
+  if (row) focusRow(row)
+  else list.focus()
+}
+
 export class Stream extends Component<Props> {
-  readonly list = createRef<HTMLOListElement>()
-
-  /** The focus goes back to the row of a record, or to the list where that row has gone. */
-  focus(id: string): void {
-    const row = this.list.current?.querySelector(`li[data-id="${CSS.escape(id)}"]`)
-    if (row) focusRow(row)
-    else this.list.current?.focus()
-  }
-
-  override getSnapshotBeforeUpdate() {
-    const { scrollTop = 0, scrollHeight = 0 } = this.list.current ?? {}
+  override getSnapshotBeforeUpdate(before: Props) {
+    // Both make the browser lay out the page.
+    if (before.records === this.props.records) return { scrollTop: 0, scrollHeight: 0 }
+    const { scrollTop = 0, scrollHeight = 0 } = this.props.list.current ?? {}
     return { scrollTop, scrollHeight }
   }
 
@@ -42,7 +44,7 @@ export class Stream extends Component<Props> {
     _: unknown,
     { scrollTop, scrollHeight }: ReturnType<Stream['getSnapshotBeforeUpdate']>,
   ) {
-    const list = this.list.current
+    const list = this.props.list.current
     if (!list || before.records === this.props.records) return
     if (before.version !== this.props.version) list.scrollTop = 0
     // The rows that are being read stay in place when others arrive above them.
@@ -52,11 +54,11 @@ export class Stream extends Component<Props> {
     if (first) first.tabIndex = 0
   }
 
-  render({ records, fresh, chosen, onChoose, onDevice }: Props) {
+  render({ list, records, fresh, chosen, onChoose, onDevice }: Props) {
     return (
       <ol
         id="stream"
-        ref={this.list}
+        ref={list}
         tabIndex={-1}
         aria-label="Events, newest first"
         data-test="stream"

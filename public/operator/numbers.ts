@@ -1,5 +1,8 @@
+/** Made once: `toLocaleString` makes one for each number, and the live view writes fifty a frame. */
+const FORMAT = new Intl.NumberFormat('en-US')
+
 /** `1,200`. */
-export const number = (value: number): string => value.toLocaleString('en-US')
+export const number = (value: number): string => FORMAT.format(value)
 
 /** The noun for a count: `device` for 1, else `devices`. */
 export const nameOf = (count: number, one: string): string => (count === 1 ? one : `${one}s`)

@@ -1,0 +1,263 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { expect, test } from 'vitest'
+
+type Edge = readonly [from: string, to: string]
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** Folders of the gateway, above those that they may import from. Its entry files may import from all. */
+const GATEWAY = {
+  sqlite: ['campaigns', 'collect', 'customers', 'http', 'lib'],
+  operators: ['campaigns', 'collect', 'customers', 'http', 'lib'],
+  campaigns: ['collect', 'customers', 'http', 'lib'],
+  script: ['collect', 'customers', 'http', 'lib'],
+  collect: ['customers', 'http', 'lib'],
+  customers: ['http', 'lib'],
+  http: ['lib'],
+  lib: [],
+}
+
+/**
+ * The other folders, from which a file may import, its own always being one of them. A file belongs to the longest
+ * folder of this list that it is in.
+ */
+const FOLDERS: Readonly<Record<string, readonly string[]>> = {
+  contract: [],
+  client: ['contract'],
+  tracker: ['contract', 'tracker/lib'],
+  'tracker/lib': ['contract'],
+  'tracker/parts': ['contract', 'tracker', 'tracker/lib'],
+  // Bundles of their own.
+  'tracker/inspector': ['contract', 'tracker', 'tracker/lib'],
+  'tracker/presence': ['contract', 'tracker', 'tracker/lib'],
+  gateway: ['contract', ...Object.keys(GATEWAY).map((name) => `gateway/${name}`)],
+  ...Object.fromEntries(
+    Object.entries(GATEWAY).map(([name, below]) => [
+      `gateway/${name}`,
+      ['contract', ...below.map((folder) => `gateway/${folder}`)],
+    ]),
+  ),
+  'public/operator': ['contract'],
+  'public/live': ['contract', 'public/operator'],
+  'public/campaigns': ['contract', 'public/operator'],
+  'public/shop': ['contract', 'tracker'],
+}
+
+/** The files of the script's own folder that other bundles may import: types, and the snippet that shops paste. */
+const OF_SCRIPT: Readonly<Record<string, readonly string[]>> = {
+  'tracker/inspector': ['tracker/global.d.ts'],
+  'tracker/presence': ['tracker/config.ts'],
+  'public/shop': ['tracker/global.d.ts', 'tracker/snippet.ts'],
+}
+
+/**
+ * The way of an event (docs/how-it-works.md), top to bottom: a file may import from its own line and from
+ * those below it, never from one above. Of delivery, flush has a line of its own: it takes from the outbox
+ * and gives to the transport, which do not know it.
+ */
+const LINES: readonly (readonly string[])[] = [
+  ['main'],
+  ['helpers', 'earlyCalls', 'parts', 'debug'],
+  ['track', 'duplicates'],
+  ['payload', 'deviceId', 'schemas'],
+  ['flush'],
+  ['outbox', 'transport'],
+  ['notices', 'config'],
+]
+
+/** Where two files of one line have an order: the first imports the second, not the other way round. */
+const BELOW: readonly Edge[] = [['transport', 'outbox']]
+
+/**
+ * The file of the script that a part may import a value from. The second key of a page may bring a part with a
+ * copy of the script that does not run. State belongs to the running copy, which passes it in.
+ */
+const STATELESS = 'tracker/schemas.ts'
+
+/** Import and export declarations, those of types too, and dynamic imports. */
+const IMPORT =
+  /^(?:import|export)\b[^'"`;]*?\bfrom '(\.[^']+)'|^import '(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm
+
+/** Every source file, as a path below src; those of the pages begin with public. */
+const files = ['src', 'public']
+  .flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((path) =>
+      join(folder, path).replaceAll('\\', '/'),
+    ),
+  )
+  .filter((path) => /\.(ts|tsx|js)$/.test(path) && !/\.test\.|\.mjs$/.test(path))
+  .map((path) => path.replace(/^src\//, ''))
+  .filter((path) => !/^(build|test)\//.test(path))
+
+const absolute = (path: string) => join(root, path.startsWith('public/') ? path : `src/${path}`)
+
+const edges: readonly Edge[] = files.flatMap((from) =>
+  [...readFileSync(absolute(from), 'utf8').matchAll(IMPORT)].map((found): Edge => {
+    const target = join(dirname(absolute(from)), found[1] ?? found[2] ?? found[3] ?? '')
+    return [
+      from,
+      relative(root, target)
+        .replaceAll('\\', '/')
+        .replace(/^src\//, ''),
+    ]
+  }),
+)
+
+const folderOf = (path: string) =>
+  Object.keys(FOLDERS)
+    .filter((folder) => path.startsWith(`${folder}/`))
+    .sort((a, b) => b.length - a.length)[0]
+
+const nameOf = (path: string) => path.replace(/^tracker\/|\.ts$/g, '')
+const lineOf = (path: string) => LINES.findIndex((names) => names.includes(nameOf(path)))
+
+/** What is wrong with an import; undefined where it is right. */
+function faultOf([from, to]: Edge): string | undefined {
+  const edge = `${from} imports ${to}`
+  const [folder, target] = [folderOf(from), folderOf(to)]
+  if (!folder || !target) return `${edge}: one of them is in no folder of this test`
+  if (folder !== target && !FOLDERS[folder]?.includes(target)) return edge
+  if (folder === 'tracker/parts' && target === folder) return edge
+  if (target !== 'tracker') return
+  const open = OF_SCRIPT[folder]
+  if (open) return open.includes(to) ? undefined : edge
+  if (folder !== 'tracker' || to.endsWith('.d.ts') || from.endsWith('.d.ts')) return
+  const [above, below] = [lineOf(from), lineOf(to)]
+  if (above < 0 || below < 0) return `${edge}: one of them has no line`
+  const isBack = BELOW.some(([first, second]) => nameOf(from) === second && nameOf(to) === first)
+  return above > below || isBack ? edge : undefined
+}
+
+/** The circles in a graph, each as a path that comes back to its start. */
+function circlesOf(all: readonly Edge[]): string[] {
+  const targets = new Map<string, string[]>()
+  for (const [from, to] of all) targets.set(from, [...(targets.get(from) ?? []), to])
+  const circles: string[] = []
+  const done = new Set<string>()
+  const walk = (file: string, path: readonly string[]) => {
+    const start = path.indexOf(file)
+    if (start >= 0) circles.push([...path.slice(start), file].join(' → '))
+    if (start >= 0 || done.has(file)) return
+    for (const target of targets.get(file) ?? []) walk(target, [...path, file])
+    done.add(file)
+  }
+  for (const file of targets.keys()) walk(file, [])
+  return circles
+}
+
+test('every import is of a file that is there', () => {
+  expect(edges.length).toBeGreaterThan(400)
+  expect(edges.filter(([, to]) => !existsSync(absolute(to)))).toEqual([])
+})
+
+test('a folder imports only from those below it, a file of the script only from later lines', () => {
+  expect(edges.map(faultOf).filter((fault) => fault !== undefined)).toEqual([])
+})
+
+test('no imports go in a circle', () => {
+  expect(circlesOf(edges)).toEqual([])
+})
+
+test('a circle is found, wherever it begins', () => {
+  const path: Edge[] = [
+    ['a', 'b'],
+    ['a', 'c'],
+    ['b', 'c'],
+  ]
+  expect(circlesOf(path)).toEqual([])
+  expect(circlesOf([...path, ['c', 'b']])).toEqual(['b → c → b'])
+  expect(circlesOf([['a', 'a']])).toEqual(['a → a'])
+})
+
+test.each<Edge>([
+  ['tracker/outbox.ts', 'tracker/track.ts'],
+  ['tracker/outbox.ts', 'tracker/transport.ts'],
+  ['tracker/outbox.ts', 'tracker/flush.ts'],
+  ['tracker/transport.ts', 'tracker/flush.ts'],
+  ['tracker/flush.ts', 'tracker/payload.ts'],
+  ['tracker/payload.ts', 'tracker/track.ts'],
+  ['tracker/track.ts', 'tracker/helpers.ts'],
+  ['tracker/notices.ts', 'tracker/track.ts'],
+  ['tracker/helpers.ts', 'tracker/main.ts'],
+  ['tracker/main.ts', 'tracker/parts/ga4.ts'],
+  ['tracker/parts/ga4.ts', 'tracker/parts/dataLayer.ts'],
+  ['tracker/lib/now.ts', 'tracker/config.ts'],
+  ['tracker/inspector/main.ts', 'tracker/track.ts'],
+  ['tracker/presence/main.ts', 'tracker/notices.ts'],
+  ['tracker/track.ts', 'gateway/collect/collect.ts'],
+  ['contract/events.ts', 'tracker/lib/now.ts'],
+  ['client/send.ts', 'gateway/index.ts'],
+  ['client/send.ts', 'tracker/transport.ts'],
+  ['gateway/server.ts', 'tracker/config.ts'],
+  ['gateway/http/body.ts', 'gateway/collect/collect.ts'],
+  ['gateway/http/body.ts', 'gateway/settings.ts'],
+  ['gateway/lib/version.ts', 'gateway/http/answers.ts'],
+  ['gateway/customers/customers.ts', 'gateway/sqlite/database.ts'],
+  ['gateway/collect/collect.ts', 'gateway/campaigns/rest.ts'],
+  ['gateway/campaigns/rest.ts', 'gateway/operators/live.ts'],
+  ['gateway/sqlite/store.ts', 'gateway/main.ts'],
+  ['public/live/live.ts', 'public/campaigns/model.ts'],
+  ['public/shop/shop.ts', 'tracker/track.ts'],
+  ['public/live/live.ts', 'gateway/index.ts'],
+])('%s may not import %s', (from, to) => {
+  expect(faultOf([from, to])).toContain(`${from} imports ${to}`)
+})
+
+const parts = readdirSync(join(root, 'src/tracker/parts'))
+  .filter((file) => /^\w+\.ts$/.test(file))
+  .map((file) => `src/tracker/parts/${file}`)
+
+/** The files of a bundle, without those that give only types. */
+async function inputsOf(...entries: string[]): Promise<string[]> {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: entries,
+    outdir: 'out',
+    bundle: true,
+    write: false,
+    metafile: true,
+    logLevel: 'error',
+  })
+  return Object.keys(metafile.inputs)
+}
+
+test('a part reaches no module that has a state', async () => {
+  const ours = (await inputsOf(...parts)).filter((path) => path.startsWith('src/'))
+  expect(ours.filter((path) => /^src\/tracker\/\w+\.ts$/.test(path))).toEqual([`src/${STATELESS}`])
+  // The one kept there is a pattern, the same in every copy.
+  const stateful = ours.filter(
+    (path) => path !== 'src/contract/fields.ts' && STATE.test(readFileSync(root + path, 'utf8')),
+  )
+  expect(stateful).toEqual([])
+})
+
+test('the script that pages load for their elements brings no second copy of the first', async () => {
+  const inputs = await inputsOf('src/tracker/presence/main.ts')
+  expect(inputs).toContain('src/tracker/presence/createWatch.ts')
+  expect(inputs.filter((path) => !/^src\/tracker\/(presence|lib)\//.test(path))).toEqual([])
+})
+
+/** A variable of the module that changes, or a collection that fills. */
+const STATE = /^(export )?(let|const \w+.*= new (Weak)?(Map|Set)\b)/m
+
+test('what counts as a state', () => {
+  for (const state of ['let last = 0', 'const all = new Map<string, Entry>()', 'export let x'])
+    expect(`import a from 'a'\n${state}`).toMatch(STATE)
+  expect('function f() {\n  let own = 0\n}\nconst fixed = 1').not.toMatch(STATE)
+})
+
+test('the script holds the tracker, the contract and valibot, and nothing else', async () => {
+  const inputs = await inputsOf('src/tracker/main.ts')
+  const foreign = inputs.filter(
+    (path) =>
+      !/^(src\/tracker\/(?!parts\/|inspector\/)|src\/contract\/|node_modules\/valibot\/)/.test(
+        path,
+      ),
+  )
+  expect(foreign).toEqual([])
+  for (const part of ['campaigns.ts', 'keys.ts', 'index.ts'])
+    expect(inputs).not.toContain(`src/contract/${part}`)
+})

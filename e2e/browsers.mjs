@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findOnPath, root } from '../src/build/install.mjs'
 
@@ -56,20 +56,37 @@ export async function findBrowsers() {
       findOnPath(CHROMIUM_NAMES) ||
       (existsSync(downloaded) ? downloaded : undefined),
     firefox: process.env.FIREFOX || findOnPath(FIREFOX_NAMES),
+    webkit: findWebKit(),
   }
 }
 
+/** WebKitGTK's driver, its browser, and the display that they need. Not in CI, where two engines have to do. */
+function findWebKit() {
+  if (process.env.CI) return
+  const driver = findOnPath(['WebKitWebDriver'])
+  const display = findOnPath(['Xvfb'])
+  const browser = ['/usr/lib', '/usr/libexec']
+    .flatMap((folder) => [folder, ...foldersIn(folder)])
+    .flatMap((folder) => ['4.1', '4.0'].map((api) => join(folder, `webkit2gtk-${api}/MiniBrowser`)))
+    .find(existsSync)
+  return driver && display && browser ? { driver, display, browser } : undefined
+}
+
+const foldersIn = (folder) =>
+  existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : []
+
 /**
- * Installs a Chromium where there is none, and in CI a Firefox: from Debian's packages where we may,
- * else Playwright's own download of Chromium.
+ * Installs a Chromium where there is none, in CI a Firefox, and elsewhere a WebKit: from Debian's packages where we
+ * may, otherwise Playwright's own download of Chromium.
  *
  * @returns As findBrowsers.
  */
 export async function installBrowsers() {
-  const { chromium, firefox } = await findBrowsers()
+  const { chromium, firefox, webkit } = await findBrowsers()
   const packages = [
     ...(chromium ? [] : ['chromium']),
     ...(firefox || !process.env.CI ? [] : ['firefox-esr']),
+    ...(webkit || process.env.CI ? [] : ['webkit2gtk-driver', 'xvfb', 'xauth']),
   ]
   if (packages.length && canInstallPackages()) {
     console.log(`Installing ${packages.join(' and ')} (apt-get) …`)

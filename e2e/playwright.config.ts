@@ -1,7 +1,10 @@
 import { defineConfig } from '@playwright/test'
 import { findBrowsers, QUIET_CHROMIUM } from './browsers.mjs'
 
-const { chromium, firefox } = await findBrowsers()
+const { chromium, firefox, webkit } = await findBrowsers()
+
+/** By WebDriver; Playwright drives no WebKit but its own build. */
+const WEBKIT = '**/webkit.spec.ts'
 
 /**
  * Every spec runs in Chromium. One tagged `@both` runs in Firefox as well, one tagged `@firefox`
@@ -29,6 +32,7 @@ export default defineConfig({
     {
       name: 'chromium',
       grepInvert: /@firefox/,
+      testIgnore: WEBKIT,
       use: {
         browserName: 'chromium',
         launchOptions: {
@@ -42,6 +46,7 @@ export default defineConfig({
           {
             name: 'firefox',
             grep: /@both|@firefox/,
+            testIgnore: WEBKIT,
             use: {
               browserName: 'firefox' as const,
               // A stock Firefox by WebDriver BiDi; Playwright's default asks for its own build.
@@ -56,5 +61,6 @@ export default defineConfig({
           },
         ]
       : []),
+    ...(webkit ? [{ name: 'webkit', testMatch: WEBKIT }] : []),
   ],
 })

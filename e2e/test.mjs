@@ -1,7 +1,9 @@
 // npm test: every check, on a machine that has Node, npm and a compiler. Installs what is missing.
+// npm run check: format and lint, types, and the unit tests that are fast. For every change.
+//
 // All steps run even when one fails; the last line is "N passed, N failed". A step without tests of
 // its own (lint, types, build) counts as one.
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { installPackages, root } from '../src/build/install.mjs'
@@ -13,7 +15,9 @@ const VITEST = [
   '--reporter=default',
   '--reporter=json',
 ]
+const FAST = ['--project=page', '--project=node']
 
+const isCheck = process.argv.includes('--check')
 const total = { passed: 0, failed: 0 }
 const summary = []
 
@@ -29,18 +33,27 @@ async function test() {
     console.error(error.message)
     return count('install', { passed: 0, failed: 1 })
   }
-  step('format and lint', ['node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings'])
-  step('types', ['node_modules/typescript/bin/tsc', '-b', '--pretty', 'false'])
-  // Before the unit tests: some start the gateway as it ships.
-  step('build and size', ['build.mjs', '--sizes'])
+  // These two use one core for most of their time.
+  await Promise.all([
+    step('format and lint', [
+      'node_modules/@biomejs/biome/bin/biome',
+      'check',
+      '--error-on-warnings',
+    ]),
+    step('types', ['node_modules/typescript/bin/tsc', '-b', '--pretty', 'false']),
+  ])
+  // Before the slow unit tests: they install the package that it makes.
+  if (!isCheck) await step('build and size', ['build.mjs', '--sizes'])
   const unit = report('unit')
-  step('unit tests', [...VITEST, `--outputFile.json=${unit}`], () => countUnit(unit))
-  await testEndToEnd()
+  await step('unit tests', [...VITEST, ...(isCheck ? FAST : []), `--outputFile.json=${unit}`], () =>
+    countUnit(unit),
+  )
+  if (!isCheck) await testEndToEnd()
 }
 
 async function testEndToEnd() {
   const { installBrowsers } = await import('./browsers.mjs')
-  const { chromium, firefox } = await installBrowsers()
+  const { chromium, firefox, webkit } = await installBrowsers()
   if (!chromium) {
     console.error(
       '\nThe end-to-end tests need a Chromium, and none can be had here. Install one, or say where it is:\n' +
@@ -51,14 +64,23 @@ async function testEndToEnd() {
     return count('end to end (no Chromium)', { passed: 0, failed: 1 })
   }
   const e2e = report('e2e')
-  const name = `end to end (Chromium${firefox ? ', Firefox' : '; no Firefox is installed: not tested in it'})`
-  step(
-    name,
+  const browsers = ['Chromium', ...(firefox ? ['Firefox'] : []), ...(webkit ? ['WebKit'] : [])]
+  await step(
+    `end to end (${browsers.join(', ')})`,
     ['node_modules/@playwright/test/cli.js', 'test', '-c', 'e2e'],
     () => countEndToEnd(e2e),
     {
       E2E_REPORT: e2e,
     },
+  )
+  if (!firefox) notTested('Firefox', 'firefox-esr')
+  if (!webkit && !process.env.CI) notTested('WebKit', 'webkit2gtk-driver xvfb xauth')
+}
+
+/** A line of the summary, which nobody overlooks. */
+function notTested(browser, packages) {
+  summary.push(
+    `! NOT TESTED IN ${browser.toUpperCase()}: it is not installed (Debian: apt-get install --no-install-recommends ${packages})`,
   )
 }
 
@@ -66,28 +88,30 @@ async function testEndToEnd() {
  * Runs one step, with its output on ours.
  *
  * @param script Path from the root of the script to run, and its arguments.
- * @param read Reads what the step's tests came to; without it the step is one test. Answers nothing
- * when there is no report.
+ * @param read Reads the results of the step's tests, undefined when there is no report; without it the step is one
+ * test.
  */
-function step(name, [script, ...args], read, env = {}) {
+async function step(name, [script, ...args], read, env = {}) {
+  const start = performance.now()
   console.log(`\n── ${name} ──`)
-  const { status } = spawnSync(process.execPath, [join(root, script), ...args], {
+  const child = spawn(process.execPath, [join(root, script), ...args], {
     cwd: root,
     stdio: 'inherit',
     env: { ...process.env, ...(!process.stdout.isTTY && { NO_COLOR: '1' }), ...env },
   })
+  const status = await new Promise((resolve) => child.once('close', resolve))
   const good = status === 0
   const counted = read?.() ?? { passed: good && !read ? 1 : 0, failed: 0 }
   // A file that can not be loaded, an error outside of every test, no test at all.
   if (!good && !counted.failed) counted.failed = 1
-  count(name, counted)
+  count(name, counted, (performance.now() - start) / 1_000)
 }
 
-function count(name, { passed, failed, skipped = 0 }) {
+function count(name, { passed, failed, skipped = 0 }, seconds = 0) {
   total.passed += passed
   total.failed += failed
   const numbers = `${passed} passed, ${failed} failed${skipped ? `, ${skipped} skipped` : ''}`
-  summary.push(`${failed ? '✗' : '✓'} ${name}: ${numbers}`)
+  summary.push(`${failed ? '✗' : '✓'} ${name}: ${numbers} (${seconds.toFixed(0)} s)`)
 }
 
 function countUnit(path) {
@@ -102,7 +126,7 @@ function countEndToEnd(path) {
   return { passed: expected + flaky, failed: unexpected, skipped }
 }
 
-/** Where a step leaves its report; an old one is removed, lest it be taken for this run's. */
+/** Path of a step's report. That of an earlier run is removed, so that it is not read for this one. */
 function report(name) {
   const path = join(root, `dist/reports/${name}.json`)
   rmSync(path, { force: true })

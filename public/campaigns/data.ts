@@ -1,7 +1,7 @@
 /** The requests of the campaigns page. Every answer is a value. */
 import type { CampaignRecord, EmailReport } from '../../src/contract/answers.ts'
 import type { EndReason } from '../operator/operator.ts'
-import type { ListPlace, NewCampaign } from './model.ts'
+import type { CampaignHead, ListPlace, NewCampaign } from './model.ts'
 
 /** A list or a report that takes longer is given up. */
 const READ_TIMEOUT_MS = 15_000
@@ -23,8 +23,6 @@ export type Refused = {
 }
 export type Answered<T> = { readonly ok: true; readonly status: number; readonly body: T } | Refused
 
-/** A campaign in a list: without its HTML. */
-export type CampaignHead = Omit<CampaignRecord, 'content'>
 type List = { readonly data: readonly CampaignHead[]; readonly total: number }
 
 type Params = Readonly<Record<string, string>>

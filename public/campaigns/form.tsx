@@ -8,7 +8,6 @@ import type { Customer } from '../operator/operator.ts'
 import { Sign } from '../operator/signs.tsx'
 import {
   type Answered,
-  type CampaignHead,
   createCampaign,
   describeRefusal,
   type Issue,
@@ -21,6 +20,7 @@ import { exampleOf, type FieldPath, GROUPS } from './fields.ts'
 import { Letter } from './letter.tsx'
 import {
   attributeOf,
+  type CampaignHead,
   isPast,
   LIST,
   linkOf,

@@ -5,8 +5,17 @@ import type { Customer } from '../operator/operator.ts'
 import { Sign } from '../operator/signs.tsx'
 import { createVisibleTimer } from '../operator/visibleTimer.ts'
 import { Channel } from './channel.tsx'
-import { type CampaignHead, describeRefusal, loadList } from './data.ts'
-import { isType, LIST, type ListPlace, MAX_SEARCH, PAGE_SIZE, showMoment, TYPES } from './model.ts'
+import { describeRefusal, loadList } from './data.ts'
+import {
+  type CampaignHead,
+  isType,
+  LIST,
+  type ListPlace,
+  MAX_SEARCH,
+  PAGE_SIZE,
+  showMoment,
+  TYPES,
+} from './model.ts'
 import type { CampaignsPage } from './page.ts'
 
 /** The gateway is asked after a pause in typing. */

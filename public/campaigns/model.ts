@@ -1,7 +1,10 @@
 /** The campaigns page without the page: addresses, the form's values, texts. */
+import type { CampaignRecord } from '../../src/contract/answers.ts'
 import type { Campaign } from '../../src/contract/campaigns.ts'
 import { number } from '../operator/numbers.ts'
-import type { CampaignHead } from './data.ts'
+
+/** A campaign in a list: without its HTML. */
+export type CampaignHead = Omit<CampaignRecord, 'content'>
 
 /** The channels, in the order in which they are offered. */
 export const TYPES: ReadonlyMap<string, string> = new Map([

@@ -1,12 +1,12 @@
 // @vitest-environment happy-dom
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { watchTrack } from './test/watchTrack.ts'
-import { attributes } from './tracker/parts/attributes.ts'
+import { watchTrack } from '../test/watchTrack.ts'
+import { attributes } from './parts/attributes.ts'
 
 /** The first block of a page in a language. */
 function blockOf(page: string, language: string): string {
-  const text = readFileSync(`${import.meta.dirname}/../${page}`, 'utf8')
+  const text = readFileSync(`${import.meta.dirname}/../../${page}`, 'utf8')
   return new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'ms').exec(text)?.[1] ?? ''
 }
 

@@ -1,13 +1,7 @@
-import { afterEach, expect, expectTypeOf, test } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { completePayloads } from '../test/payloads.ts'
 import { check } from './check.ts'
-import {
-  createEventSchemas,
-  EVENT_NAMES,
-  eventNameOf,
-  type PagePayload,
-  type TrackingOperation,
-} from './events.ts'
+import { createEventSchemas, EVENT_NAMES, eventNameOf, type TrackingOperation } from './events.ts'
 import { agent, optionalAgent, optionalText, pageUrl, text, url } from './fields.ts'
 
 /* The page form, as the script uses it: `check` without `validate` around it. */
@@ -77,11 +71,4 @@ test.each<[operation: TrackingOperation, field: string, valid: unknown[], invali
     expect(check(page[operation], { ...payload, [field]: value }).ok).toBe(true)
   for (const value of invalid)
     expect(check(page[operation], { ...payload, [field]: value }).ok, `${value}`).toBe(false)
-})
-
-test('a payload of the page form may lack remote_addr', () => {
-  expectTypeOf<PagePayload<'viewHomepage'>['remote_addr']>().toEqualTypeOf<
-    string | null | undefined
-  >()
-  expectTypeOf<PagePayload<'addToCart'>['product_id']>().toEqualTypeOf<number>()
 })

@@ -82,7 +82,6 @@ export const createEventSchemas = <C extends typeof text | typeof optionalText>(
 }
 
 type FullSchemas = ReturnType<typeof createEventSchemas<typeof text>>
-type PageSchemas = ReturnType<typeof createEventSchemas<typeof optionalText>>
 
 /** An event name without the customer's prefix, if it begins with it. */
 export const withoutPrefix = (event: string, prefix: string): string =>
@@ -92,5 +91,3 @@ export const withoutPrefix = (event: string, prefix: string): string =>
 export type EventInput<O extends TrackingOperation> = InferInput<FullSchemas[O]>
 /** A payload as it is stored: complete and converted. */
 export type EventPayload<O extends TrackingOperation> = InferOutput<FullSchemas[O]>
-/** A payload as a page sends it: `remote_addr` and `http_user_agent` may be missing. */
-export type PagePayload<O extends TrackingOperation> = InferOutput<PageSchemas[O]>

@@ -176,7 +176,7 @@ const datasets = fc.record(
   { requiredKeys: [] },
 )
 
-test('what the page says ok to is not refused', async () => {
+test('the gateway accepts every event that the page accepts', async () => {
   let sent = 0
   await fc.assert(
     fc.asyncProperty(

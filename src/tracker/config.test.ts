@@ -56,7 +56,7 @@ test('an async or module script is found by its address', () => {
   })
 })
 
-test('no tag at all: what was served', () => {
+test('without a tag the served settings are used', () => {
   setCurrent(null)
   expect(readConfig(served, document)).toEqual({ ...served, knownPrefix: '', served: served.base })
 })
@@ -71,7 +71,7 @@ test.each([
   expect(() => readConfig(withoutBase as Config, document)).toThrow()
 })
 
-test('an inline script: what was served, and its attributes', () => {
+test('an inline script uses the served settings and its attributes', () => {
   const tag = document.createElement('script')
   tag.type = 'none'
   tag.dataset.remoteAddr = '203.0.113.7'
@@ -84,7 +84,7 @@ test('an inline script: what was served, and its attributes', () => {
   })
 })
 
-test('attributes override what was served, by their names; not the key', () => {
+test('attributes override the served settings, but not the key', () => {
   addTag('https://gw.example/t/j/DEMOSHOP', {
     eventPrefix: 'eu_',
     source: 'kiosk',
@@ -104,19 +104,19 @@ test('attributes override what was served, by their names; not the key', () => {
 test.each([
   ['false', false],
   ['true', 'true'],
-])('a switch that says %j', (said, expected) => {
+])('a switch with the value %j', (said, expected) => {
   addTag('https://gw.example/t/j/DEMOSHOP', { batch: said, anyOk: said })
   expect(readConfig(served, document)).toMatchObject({ batch: expected, anyOk: expected })
 })
 
-test('what is served is not changed', () => {
+test('the served settings are not changed', () => {
   const before = { ...served }
   addTag('https://gw.example/t/j/DEMOSHOP', { source: 'kiosk' })
   readConfig(served, document)
   expect(served).toEqual(before)
 })
 
-test('a tag changes neither the prefix that the gateway knows nor the names of events', () => {
+test('a tag can not change knownPrefix and events', () => {
   addTag('https://gw.example/t/j/DEMOSHOP', { eventPrefix: 'de_', knownPrefix: 'y_', events: 'x' })
   const config = readConfig({ ...served, eventPrefix: 'x_', events: { search: 'find' } }, document)
   expect(config).toMatchObject({

@@ -35,7 +35,7 @@ const sandboxed = {
   },
 }
 
-test('made once, kept in storage, read by the next page and by another tab', () => {
+test('the id is made once, stored, and read by the next page and by another tab', () => {
   const storage = createMemoryStorage()
   const store = createStore(() => storage)
   const page = createPage()
@@ -47,7 +47,7 @@ test('made once, kept in storage, read by the next page and by another tab', () 
   expect(createDeviceId(store, page).get()).toBe(did)
 })
 
-test('nothing is made before it is asked for', () => {
+test('no id is made before it is needed', () => {
   const storage = createMemoryStorage()
   createDeviceId(
     createStore(() => storage),
@@ -66,7 +66,7 @@ test.each([
   `${KEPT}x`,
   ` ${KEPT}`,
   `{${KEPT}}`,
-])('junk in storage is replaced: %j', (junk) => {
+])('an invalid stored id is replaced: %j', (junk) => {
   const storage = createMemoryStorage()
   storage.setItem('track.did', junk)
   const did = createDeviceId(
@@ -77,7 +77,7 @@ test.each([
   expect(storage.getItem('track.did')).toBe(did)
 })
 
-test('an id kept by an earlier version is kept, whatever its version or case', () => {
+test('an id of an earlier version is kept, whatever its UUID version or case', () => {
   const storage = createMemoryStorage()
   for (const id of [KEPT, KEPT.replace('-4', '-1'), '0189ABCD-2222-7333-8444-555555555555']) {
     storage.setItem('track.did', id)
@@ -90,7 +90,7 @@ test('an id kept by an earlier version is kept, whatever its version or case', (
   }
 })
 
-test('without storage it is a cookie: 400 days from the last page on, first party, the whole site', () => {
+test('without storage the id is in a first-party cookie for the whole site, for 400 days from the last page on', () => {
   const page = createPage('a=1; b=2')
   const did = createDeviceId(nowhere, page).get()
   expect(did).toMatch(UUID4)
@@ -100,7 +100,7 @@ test('without storage it is a cookie: 400 days from the last page on, first part
 })
 
 test.each(['track.did=undefined', 'track.did=', `track.didx=${KEPT}`, 'x=track.did'])(
-  'junk in the cookie is replaced: %s',
+  'an invalid id in the cookie is replaced: %s',
   (cookies) => {
     const page = createPage(cookies)
     const did = createDeviceId(nowhere, page).get()
@@ -113,7 +113,7 @@ test('the cookie is found among others', () => {
   expect(createDeviceId(nowhere, createPage(`a=1; track.did=${KEPT}; z=2`)).get()).toBe(KEPT)
 })
 
-test('where storage has it the cookie is not even looked at', () => {
+test('the cookie is not read if the id is stored', () => {
   const page = createPage('track.did=66666666-2222-4333-8444-555555555555')
   const look = vi.spyOn(page, 'cookie', 'get')
   const storage = createMemoryStorage()
@@ -147,7 +147,7 @@ test('an id that was reset does not come back from a cookie', () => {
   expect(createDeviceId(store, page).get()).toBe(did)
 })
 
-test('storage full: the cookie', () => {
+test('if storage is full, the cookie is used', () => {
   const storage = createMemoryStorage(10)
   const page = createPage()
   const did = createDeviceId(
@@ -157,7 +157,7 @@ test('storage full: the cookie', () => {
   expect(page.cookie).toBe(`track.did=${did}`)
 })
 
-test('a cookie that can not even be read: storage all the same', () => {
+test('if the cookie can not be read, storage is used', () => {
   const storage = createMemoryStorage()
   storage.setItem('track.did', KEPT)
   expect(
@@ -176,7 +176,7 @@ test('neither storage nor cookie: one id for the life of the page', () => {
   expect(createDeviceId(nowhere, sandboxed).get()).not.toBe(did)
 })
 
-test('one id for the life of the page, whatever the shop does to storage', () => {
+test('the id stays the same for the life of the page, whatever the shop does to storage', () => {
   const storage = createMemoryStorage()
   const deviceId = createDeviceId(
     createStore(() => storage),
@@ -189,7 +189,7 @@ test('one id for the life of the page, whatever the shop does to storage', () =>
   expect(deviceId.get()).toBe(did)
 })
 
-test('another tab’s reset: what it keeps now, and never nothing or junk', () => {
+test('after a reset by another tab its id is used, unless it is missing or invalid', () => {
   const storage = createMemoryStorage()
   const store = createStore(() => storage)
   const page = createPage()
@@ -209,7 +209,7 @@ test('another tab’s reset: what it keeps now, and never nothing or junk', () =
   expect(mine.get()).toBe(next)
 })
 
-test('reading makes nothing', () => {
+test('read() makes no id', () => {
   const storage = createMemoryStorage()
   const store = createStore(() => storage)
   createDeviceId(store, createPage()).read()
@@ -217,7 +217,7 @@ test('reading makes nothing', () => {
   expect(storage).toHaveLength(0)
 })
 
-test('reset makes another and keeps it', () => {
+test('reset makes and stores another id', () => {
   const storage = createMemoryStorage()
   const store = createStore(() => storage)
   const deviceId = createDeviceId(store, createPage())

@@ -25,14 +25,14 @@ afterEach(() => void vi.useRealTimers())
 const pass = (ms: number) => vi.setSystemTime(+new Date() + ms)
 const create = (reports: Reports = new Map()) => createIsDuplicate(reports)
 
-test('the same from another reporter within the window is a duplicate', () => {
+test('the same event from another reporter within the window is a duplicate', () => {
   const isDuplicate = create()
   expect(isDuplicate(config, line, 'attribute')).toBe(false)
   pass(4999)
   expect(isDuplicate(config, { ...line, url: 'https://shop.example/#x' }, 'dataLayer')).toBe(true)
 })
 
-test('after the window it is another action', () => {
+test('after the window the same event is another action', () => {
   const isDuplicate = create()
   isDuplicate(config, line, 'attribute')
   pass(5000)
@@ -112,7 +112,7 @@ test.each([
   expect(isDuplicate(config, { ...line, ...fields }, 'dataLayer')).toBe(false)
 })
 
-test('the SKU does not tell actions apart', () => {
+test('the SKU does not distinguish actions', () => {
   const isDuplicate = create()
   isDuplicate(config, line, 'attribute')
   const push = { ...line, variation: { id: '57', sku: 'another' } }
@@ -131,7 +131,7 @@ test.each([
   expect(isDuplicate(config, payload, 'dataLayer')).toBe(true)
 })
 
-test('each key has its own', () => {
+test('each key has its own reports', () => {
   const isDuplicate = create()
   isDuplicate(config, line, 'attribute')
   expect(isDuplicate({ ...config, key: 'OTHER1' }, line, 'dataLayer')).toBe(false)
@@ -149,7 +149,7 @@ describe('GA4', () => {
     expect(isDuplicate(config, { ...line, product_id: 43 }, second)).toBe(false)
   })
 
-  test('two lines of one product in one push stay two', () => {
+  test('two lines of one product in one push are two events', () => {
     const isDuplicate = create()
     expect(isDuplicate(config, ga4, 'ga4')).toBe(false)
     expect(isDuplicate(config, { ...ga4, variation: { id: '43', sku: '42' } }, 'ga4')).toBe(false)
@@ -171,7 +171,7 @@ describe('the same reporter', () => {
     set(before)
   }
 
-  test('twice during one DOM event is a theme that runs its code twice', () => {
+  test('twice during one DOM event is a duplicate', () => {
     const isDuplicate = create()
     const seen: boolean[] = []
     const run = () => void seen.push(isDuplicate(config, line, 'call'))
@@ -185,7 +185,7 @@ describe('the same reporter', () => {
     expect(seen).toEqual([false, true, false, false, false])
   })
 
-  test('twice during one DOM event, with another event between', () => {
+  test('twice during one DOM event is a duplicate, also with another event between', () => {
     const isDuplicate = create()
     const seen: boolean[] = []
     const run = () => void seen.push(isDuplicate(config, line, 'call'))
@@ -197,7 +197,7 @@ describe('the same reporter', () => {
     expect(seen).toEqual([false, false, true])
   })
 
-  test('with another SKU during one DOM event means both', () => {
+  test('with another SKU during one DOM event is another action', () => {
     const isDuplicate = create()
     during(() => {
       expect(isDuplicate(config, line)).toBe(false)
@@ -216,7 +216,7 @@ describe('the same reporter', () => {
     },
   )
 
-  test('with another quantity during one DOM event means both', () => {
+  test('with another quantity during one DOM event is another action', () => {
     const isDuplicate = create()
     during(() => {
       expect(isDuplicate(config, line)).toBe(false)
@@ -225,7 +225,7 @@ describe('the same reporter', () => {
   })
 })
 
-test('reports of the page before count', () => {
+test('reports of the previous page count', () => {
   const reports: Reports = new Map()
   create(reports)(config, line, 'ga4')
   const carried: Reports = new Map(JSON.parse(JSON.stringify([...reports])))

@@ -12,7 +12,7 @@ const createHelpers = () => ({
   reset: vi.fn(),
 })
 
-test('kept calls first, then the stub’s, each with its own address, moment and id', () => {
+test('stored calls are replayed first, then those of the stub, each with its own URL, time and id', () => {
   const helpers = createHelpers()
   const q = [
     ['search', [{ search_term: 'mug' }], URL, 2, OTHER, () => {}],
@@ -34,7 +34,7 @@ test('kept calls first, then the stub’s, each with its own address, moment and
   expect([...q]).toEqual([])
 })
 
-test('a page that kept a reference to the stub goes on calling by it', () => {
+test('calls by a reference to the stub are still replayed', () => {
   const helpers = createHelpers()
   const q: unknown[][] = []
   takeEarlyCalls([], { q }, helpers)()
@@ -45,7 +45,7 @@ test('a page that kept a reference to the stub goes on calling by it', () => {
   expect([...q]).toEqual([])
 })
 
-test('calls of this page carry the landing address where only its query is gone; others their own', () => {
+test('calls of this page get the landing URL if only its query was removed; others keep their own', () => {
   const landing = `${URL}?utm_source=mail`
   const entries = vi.spyOn(performance, 'getEntriesByType')
   entries.mockReturnValue([{ name: landing } as PerformanceEntry])
@@ -60,7 +60,7 @@ test('calls of this page carry the landing address where only its query is gone;
   entries.mockRestore()
 })
 
-test('the promise that the caller holds settles with the outcome', async () => {
+test('the promise of the caller resolves with the outcome', async () => {
   const helpers = createHelpers()
   const outcome = await new Promise((resolve) => {
     takeEarlyCalls([], { q: [['search', [{}], URL, 1, ID, resolve]] }, helpers)()
@@ -68,7 +68,7 @@ test('the promise that the caller holds settles with the outcome', async () => {
   expect(outcome).toEqual({ ok: true })
 })
 
-test('a call in a loop (forEach gives an index) keeps its moment and id', () => {
+test('a call with a second argument (the index of forEach) keeps its time and id', () => {
   const helpers = createHelpers()
   takeEarlyCalls([], { q: [['viewProduct', [{ product_id: 1 }, 0, []], URL, 1, ID]] }, helpers)()
   expect(helpers.viewProduct).toHaveBeenCalledExactlyOnceWith(
@@ -84,7 +84,7 @@ test('track.on gets its listener', () => {
   expect(helpers.on).toHaveBeenCalledExactlyOnceWith('accepted', listener)
 })
 
-test('a key that joins later: events again, for it only; listeners and resets not again', () => {
+test('for a key that joins later, only events are replayed, and only for that key', () => {
   const helpers = createHelpers()
   const replay = takeEarlyCalls(
     [],
@@ -108,7 +108,7 @@ test('a key that joins later: events again, for it only; listeners and resets no
   ])
 })
 
-test('junk is passed over, and what is behind it replayed', () => {
+test('invalid calls are skipped, and those after them replayed', () => {
   const helpers = createHelpers()
   const good = ['search', [{}], URL, 1, ID]
   const thrown = () => {
@@ -143,6 +143,6 @@ test.each([
   [],
   'track',
   Object.assign(() => {}, { q: null }),
-])('no stub but %s', (stub) => {
+])('not a stub: %s', (stub) => {
   takeEarlyCalls([], stub, createHelpers())()
 })

@@ -10,7 +10,7 @@ const sum = (requests: readonly Request[]) => requests.flatMap(({ names }) => na
 
 // Fresh events.
 
-test('the events of a task leave in one request before the next task, with keepalive', async () => {
+test('the events of a task are sent in one request before the next task, with keepalive', async () => {
   const { track, requests, outbox, heard } = openPage()
   let isNextTask = false
   setImmediate(() => {
@@ -30,7 +30,7 @@ test('the events of a task leave in one request before the next task, with keepa
   expect(heard.filter(({ kind }) => kind === 'delivered')).toHaveLength(110)
 })
 
-test('two tasks’ requests are open at most; the events of later tasks gather', async () => {
+test('at most two requests are open; events of later tasks are sent together', async () => {
   const { track, requests, outbox } = openPage()
   const names: string[] = []
   for (let task = 0; task < 10; task++) {
@@ -57,7 +57,7 @@ test('a service without batches gets one event a request, two at a time', async 
   expect(requests.map(({ names }) => names.length)).toEqual(Array(10).fill(1))
 })
 
-test('a burst above the keepalive quota leaves in as few requests as that allows', async () => {
+test('a burst above the keepalive quota is sent in as few requests as possible', async () => {
   const { track, requests } = openPage()
   const names = Array.from({ length: 40 }, () => track(5000))
   await pass(0)
@@ -71,7 +71,7 @@ test('a burst above the keepalive quota leaves in as few requests as that allows
   expect(sum(requests)).toEqual(names)
 })
 
-test('bytes are those of UTF-8', async () => {
+test('sizes are bytes of UTF-8', async () => {
   const { outbox, flush, requests } = openPage()
   for (let i = 0; i < 9; i++)
     outbox.add({
@@ -88,7 +88,7 @@ test('bytes are those of UTF-8', async () => {
   ])
 })
 
-test('a big event leaves without keepalive', async () => {
+test('a big event is sent without keepalive', async () => {
   const { track, requests } = openPage()
   track(100_000)
   track(300)
@@ -96,7 +96,7 @@ test('a big event leaves without keepalive', async () => {
   expect(requests.map(({ keepalive }) => keepalive)).toEqual([false, true])
 })
 
-test('two keys on a page: each request is one key’s, and gathers all of its events', async () => {
+test('with two keys on a page, each request has all events of one key', async () => {
   const { track, requests } = openPage({ keys: [{}, { key: 'OTHERKEY' }] })
   for (let i = 0; i < 50; i++) {
     track()
@@ -122,7 +122,7 @@ test('a single event costs one request, and no timer is left', async () => {
 
 // Failures.
 
-test('after a failure nothing leaves until the backoff is over, then all of it', async () => {
+test('after a failure nothing is sent until the backoff is over, then everything', async () => {
   const { track, requests, outbox } = openPage()
   const first = track()
   await pass(0)
@@ -151,7 +151,7 @@ test.each([0, 0.5, 0.999])('the backoff doubles up to 120 s, jitter %d', async (
   })
 })
 
-test('ten minutes of downtime: at most 17 attempts, and then it arrives', async () => {
+test('ten minutes of downtime: at most 17 requests, then the event arrives', async () => {
   let status = 0
   const page = openPage({
     always: (entries) => [status, 0, verdictsOf(entries, status)],
@@ -167,7 +167,7 @@ test('ten minutes of downtime: at most 17 attempts, and then it arrives', async 
   expect(page.heard).toMatchObject([{ kind: 'delivered', id: name }])
 })
 
-test('ten minutes of downtime in which the visitor goes on: two requests a wait at most', async () => {
+test('ten minutes of downtime with new events: at most two requests for each wait', async () => {
   const page = openPage({ always: 0 })
   for (let second = 0; second < 600; second++) {
     page.track()
@@ -177,7 +177,7 @@ test('ten minutes of downtime in which the visitor goes on: two requests a wait 
   expect(page.outbox.all()).toHaveLength(600)
 })
 
-test('Retry-After is obeyed where it is longer', async () => {
+test('Retry-After is obeyed if it is longer than the backoff', async () => {
   const { track, requests } = openPage()
   track()
   await pass(0)
@@ -206,7 +206,7 @@ test('success ends the backoff', async () => {
   expect(requests).toHaveLength(length + 1)
 })
 
-test('a burst of new events does not end the wait that the gateway asked for', async () => {
+test('a burst of new events does not shorten Retry-After', async () => {
   const { track, requests, outbox } = openPage()
   track()
   await pass(0)
@@ -227,7 +227,7 @@ test.each<[string, (page: ReturnType<typeof openPage>) => unknown]>([
   ['another asks for less', ({ requests }) => requests[1]?.answer(503, { afterMs: 3000 })],
   ['the browser is online again', ({ flush }) => flush.resume()],
   ['the page flushes', ({ flush }) => flush.all()],
-])('nor does anything else: %s', async (_, happens) => {
+])('Retry-After is not shortened: %s', async (_, happens) => {
   const page = openPage()
   page.track()
   page.track()
@@ -242,7 +242,7 @@ test.each<[string, (page: ReturnType<typeof openPage>) => unknown]>([
   expect(page.requests.length).toBeGreaterThan(length)
 })
 
-test('once that wait is over, success ends a wait as before', async () => {
+test('after a Retry-After is over, success ends the backoff again', async () => {
   const { track, requests } = openPage()
   track()
   await pass(0)
@@ -258,7 +258,7 @@ test('once that wait is over, success ends a wait as before', async () => {
   expect(requests).toHaveLength(5)
 })
 
-test('what an earlier page left is not sent while the gateway asks to wait', async () => {
+test('events of an earlier page are not sent during a Retry-After', async () => {
   const { storage } = await leaveBehind(400)
   const { flush, requests, track } = openPage({ storage })
   flush.resume()
@@ -273,7 +273,7 @@ test('what an earlier page left is not sent while the gateway asks to wait', asy
   expect(requests.length).toBeGreaterThan(2)
 })
 
-test('online, or a return to the page, ends a wait that nobody asked for', async () => {
+test('online, or a return to the page, ends the backoff', async () => {
   const { track, requests, flush, outbox } = openPage()
   track()
   await pass(0)
@@ -285,7 +285,7 @@ test('online, or a return to the page, ends a wait that nobody asked for', async
   expect(outbox.all()).toEqual([])
 })
 
-test.each([400, 413, 422])('%d is final and blocks nothing', async (status) => {
+test.each([400, 413, 422])('%d is final and does not block other events', async (status) => {
   const { track, requests, outbox, heard } = openPage()
   const bad = track()
   await pass(0)
@@ -304,7 +304,7 @@ test.each([400, 413, 422])('%d is final and blocks nothing', async (status) => {
   expect(requests).toHaveLength(3)
 })
 
-test.each([401, 403, 404])('%d is not: the event waits, which is told', async (status) => {
+test.each([401, 403, 404])('%d is not final: the event is held, with a notice', async (status) => {
   const { track, requests, outbox, heard, held } = openPage()
   const name = track()
   await pass(0)
@@ -319,7 +319,7 @@ test.each([401, 403, 404])('%d is not: the event waits, which is told', async (s
   expect(heard).toMatchObject([{ kind: 'delivered', id: name }])
 })
 
-test.each([401, 403, 404])('a batch answered %d waits as a whole', async (status) => {
+test.each([401, 403, 404])('every event of a batch answered %d is held', async (status) => {
   const { storage, names } = await leaveBehind(3)
   const { flush, requests, heard, held } = openPage({ storage })
   flush.resume()
@@ -330,7 +330,7 @@ test.each([401, 403, 404])('a batch answered %d waits as a whole', async (status
   expect(requests[1]?.names).toEqual(names)
 })
 
-test('what is refused for weeks is dropped when it is too old', async () => {
+test('an event that is held for weeks is dropped when it is too old', async () => {
   const { track, requests, outbox, heard } = openPage({ always: 404 })
   const name = track()
   await pass(29 * 86_400_000)
@@ -341,7 +341,7 @@ test('what is refused for weeks is dropped when it is too old', async () => {
   expect(outbox.all()).toEqual([])
 })
 
-test('an event that is held holds no other', async () => {
+test('a held event does not block others', async () => {
   // As a proxy answers that takes no such body.
   const held = (entries: readonly Entry[]) => entries.some(({ body }) => body.length > 5000)
   const page = openPage({
@@ -370,7 +370,7 @@ test('an event that is held holds no other', async () => {
   expect(next.outbox.all()).toHaveLength(1)
 })
 
-test('a key that is held holds no other', async () => {
+test('a held key does not block others', async () => {
   let isDown = true
   const page = openPage({
     keys: [{ key: 'UNKNOWN1' }, {}],
@@ -388,7 +388,7 @@ test('a key that is held holds no other', async () => {
   expect(page.outbox.all()).toMatchObject([{ key: 'UNKNOWN1' }])
 })
 
-test('a batch of which a part was taken: only the rest is sent again', async () => {
+test('if a part of a batch has verdicts, only the rest is sent again', async () => {
   const { storage, names } = await leaveBehind(3)
   const { flush, requests, heard, outbox } = openPage({ storage })
   flush.resume()
@@ -412,7 +412,7 @@ test('a batch of which a part was taken: only the rest is sent again', async () 
 })
 
 test.each([413, 400, 422])(
-  'a batch answered %d is split until each event has its verdict',
+  'a batch answered %d is split until each event has a verdict',
   async (status) => {
     const { storage, names } = await leaveBehind(16)
     const poison = names[5] as string
@@ -437,7 +437,7 @@ test.each([413, 400, 422])(
   },
 )
 
-test('one event too large for a proxy does not make the others small', async () => {
+test('one event that is too large for a proxy does not make later batches small', async () => {
   const { track, requests } = openPage()
   track(3000)
   await pass(0)

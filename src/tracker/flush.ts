@@ -41,7 +41,7 @@ const ENVELOPE_BYTES = 100
 const ASK_BYTES = 120
 
 /** Numbers of events. */
-export type FlushResult = {
+type FlushResult = {
   readonly delivered: number
   readonly kept: number
   readonly dropped: number

@@ -7,7 +7,7 @@ afterEach(() => void vi.useRealTimers())
 // What the gateway may have already it is asked about, before anything is sent a second time.
 
 test.each([0, 200, 500, 502, 503])(
-  'an attempt answered %d without a verdict is asked about; what is stored is not sent again',
+  'after a request answered %d without a verdict the gateway is asked; stored events are not sent again',
   async (status) => {
     const { track, requests, questions, outbox, heard } = openPage({ holdsQuestions: true })
     const name = track()
@@ -23,7 +23,7 @@ test.each([0, 200, 500, 502, 503])(
   },
 )
 
-test('what is not stored is sent at once, and only that', async () => {
+test('only events that are not stored are sent again, and at once', async () => {
   const { storage, names } = await leaveBehind(3)
   const [a, b, c] = names as [string, string, string]
   const { flush, requests, questions, heard } = openPage({ storage, holdsQuestions: true })
@@ -47,7 +47,7 @@ test('what is not stored is sent at once, and only that', async () => {
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('answered by the status alone: 200 all are stored, 207 all are sent', async () => {
+test('without a body: after 200 all events are stored, after 207 all are sent', async () => {
   for (const [status, count] of [
     [200, 0],
     [207, 2],
@@ -63,7 +63,7 @@ test('answered by the status alone: 200 all are stored, 207 all are sent', async
 })
 
 test.each([301, 308, 401, 403, 404, 408, 429])(
-  '%d says that it has not arrived: it is sent again without a question',
+  'after %d the event has not arrived: it is sent again without a question',
   async (status) => {
     const { track, requests, questions } = openPage()
     const name = track()
@@ -75,7 +75,7 @@ test.each([301, 308, 401, 403, 404, 408, 429])(
   },
 )
 
-test('a question that is refused says nothing of the events: it is asked again', async () => {
+test('a refused question is asked again', async () => {
   const { storage } = await leaveBehind(2)
   const { flush, requests, questions, held } = openPage({ storage, holdsQuestions: true })
   flush.resume()
@@ -86,7 +86,7 @@ test('a question that is refused says nothing of the events: it is asked again',
   expect([requests.length, questions.length]).toEqual([0, 2])
 })
 
-test('all that is left is one question, of 500 events at most', async () => {
+test('one question is about at most 500 events', async () => {
   const { storage, names } = await leaveBehind(620)
   const { flush, questions } = openPage({ storage, holdsQuestions: true })
   flush.resume()
@@ -112,7 +112,7 @@ test('a question that is too large for a proxy is split', async () => {
   expect(questions.map(({ names }) => names.length)).toEqual([400, 200])
 })
 
-test('each key is asked about by itself', async () => {
+test('each key has its own question', async () => {
   const { storage } = await leaveBehind(2)
   const other = await leaveBehind(3, { key: 'OTHERKEY' })
   for (const name of Object.keys(other.storage))
@@ -127,7 +127,7 @@ test('each key is asked about by itself', async () => {
 })
 
 test.each([{ anyOk: true }, { batch: false }, { anyOk: 'true' }])(
-  'a service that can not be asked is sent everything again, %j',
+  'a service that has no questions is sent everything again, %j',
   async (more) => {
     const { storage, names } = await leaveBehind(2)
     const { flush, requests, questions, track } = openPage({ storage, keys: [more], always: 503 })
@@ -139,7 +139,7 @@ test.each([{ anyOk: true }, { batch: false }, { anyOk: 'true' }])(
   },
 )
 
-test('a gateway that answers questions and takes nothing: the waits grow all the same', async () => {
+test('the backoff grows even if questions are answered', async () => {
   vi.spyOn(Math, 'random').mockReturnValue(0)
   const { track, requests } = openPage({ always: () => [503, 0, []] })
   track()
@@ -149,7 +149,7 @@ test('a gateway that answers questions and takes nothing: the waits grow all the
   expect(waits).toEqual([2000, 4000, 8000, 16_000])
 })
 
-test('what failed here and what another page left are asked about together', async () => {
+test('one question is about failed events of this page and those of another', async () => {
   const { storage, names } = await leaveBehind(2)
   const { track, requests, questions } = openPage({ storage })
   const name = track()
@@ -161,7 +161,7 @@ test('what failed here and what another page left are asked about together', asy
 
 // The address answers with a redirect.
 
-test('a redirect: held, and delivered to the served address from then on', async () => {
+test('after a redirect the events are held, and sent to the served address from then on', async () => {
   const served = 'https://new.example'
   const page = openPage({
     keys: [{ served }],
@@ -181,7 +181,7 @@ test('a redirect: held, and delivered to the served address from then on', async
 test.each([
   ['no served address', {}],
   ['another service', { served: 'https://new.example', anyOk: true }],
-])('a redirect, %s: it waits', async (_, more) => {
+])('a redirect, %s: the event is held', async (_, more) => {
   const page = openPage({ keys: [more], always: () => [302, 0, []] })
   page.track()
   await pass(10_000)
@@ -191,7 +191,7 @@ test.each([
 
 // Leaving.
 
-test('what has just been answered 429 leaves once more with the page', async () => {
+test('an event that was answered 429 is sent once more when the page is left', async () => {
   const { track, flush, requests } = openPage()
   const name = track()
   await pass(0)
@@ -200,7 +200,7 @@ test('what has just been answered 429 leaves once more with the page', async () 
   expect(requests[1]).toMatchObject({ names: [name], keepalive: true })
 })
 
-test('a frame that was removed has no timers and no network: the script comes to rest', async () => {
+test('in a removed frame, without timers and network, the script stops', async () => {
   const page = openPage({ always: 0 })
   page.track()
   const timers = vi.spyOn(globalThis, 'setTimeout').mockReturnValue(0 as never)
@@ -212,7 +212,7 @@ test('a frame that was removed has no timers and no network: the script comes to
 
 // flush()
 
-test('flush answers within 35 s, whatever hangs', async () => {
+test('flush resolves within 35 s even if a request hangs', async () => {
   const { storage } = await leaveBehind(2)
   const silent = { request: () => new Promise(() => {}) }
   const page = openPage({ storage, locks: silent, holdsQuestions: true })
@@ -225,7 +225,7 @@ test('flush answers within 35 s, whatever hangs', async () => {
   expect(result).toEqual({ delivered: 0, dropped: 0, kept: 3 })
 })
 
-test('flush sends what was called before it in the same task in one request', async () => {
+test('flush sends the events of its task in one request', async () => {
   const { track, flush, requests } = openPage({ always: 200 })
   for (let n = 0; n < 10; n++) track()
   expect(await flush.all()).toEqual({ delivered: 10, dropped: 0, kept: 0 })
@@ -234,7 +234,7 @@ test('flush sends what was called before it in the same task in one request', as
 
 // A page that tracks inside its own fetch.
 
-test('while the page’s own fetch runs the script is busy', async () => {
+test('busy is above 0 while the page’s own fetch runs', async () => {
   const busy: number[] = []
   const page = openPage({
     always: (entries) => {

@@ -10,7 +10,7 @@ const sum = (requests: readonly Request[]) => requests.flatMap(({ names }) => na
 
 // Leaving the page.
 
-test('leaving sends what is in no request yet, while it fits', async () => {
+test('leaving the page sends what was not sent yet, if it fits', async () => {
   const { track, flush, requests } = openPage()
   const names = Array.from({ length: 500 }, () => track())
   flush.leave()
@@ -19,7 +19,7 @@ test('leaving sends what is in no request yet, while it fits', async () => {
   expect(sum(requests)).toEqual(names.slice(0, 150))
 })
 
-test('a hidden tab waits for the backoff like any other, save once', async () => {
+test('a hidden tab obeys the backoff, except once', async () => {
   const { track, flush, requests } = openPage({ always: 503 })
   track()
   await pass(0)
@@ -30,7 +30,7 @@ test('a hidden tab waits for the backoff like any other, save once', async () =>
   expect(requests).toHaveLength(1)
 })
 
-test('what is on its way is not sent twice', () => {
+test('an event in an open request is not sent again', () => {
   const { track, flush, requests } = openPage()
   track()
   flush.leave()
@@ -38,7 +38,7 @@ test('what is on its way is not sent twice', () => {
   expect(requests).toHaveLength(1)
 })
 
-test('events tracked while leaving leave at once, however many requests are open', () => {
+test('events tracked while the page is left are sent at once, however many requests are open', () => {
   const { track, flush, requests } = openPage()
   flush.leave()
   const names = Array.from({ length: 20 }, () => track())
@@ -46,7 +46,7 @@ test('events tracked while leaving leave at once, however many requests are open
   expect(sum(requests)).toEqual(names)
 })
 
-test('what failed is tried once more when the page is left, in spite of the backoff', async () => {
+test('a failed event is sent once more when the page is left, in spite of the backoff', async () => {
   const { track, flush, requests } = openPage()
   const name = track()
   await pass(0)
@@ -58,7 +58,7 @@ test('what failed is tried once more when the page is left, in spite of the back
   expect(requests).toHaveLength(2)
 })
 
-test('what has just failed is not sent again when the page is left: it may have arrived', async () => {
+test('an event that has just failed is not sent again when the page is left', async () => {
   const { track, flush, requests } = openPage()
   track()
   await pass(0)
@@ -67,7 +67,7 @@ test('what has just failed is not sent again when the page is left: it may have 
   expect(requests).toHaveLength(1)
 })
 
-test('what does not fit stays for the next page', async () => {
+test('an event that does not fit is left to the next page', async () => {
   const storage = createMemoryStorage()
   const { track, flush, requests } = openPage({ storage })
   flush.leave()
@@ -90,7 +90,7 @@ test('a tab shown again sends as before', async () => {
   expect(requests).toHaveLength(1)
 })
 
-test('a page that is only hidden gathers again from its next task on', async () => {
+test('a page that is only hidden sends events together again from its next task on', async () => {
   const { track, flush, requests } = openPage()
   flush.leave()
   await pass(0)
@@ -99,7 +99,7 @@ test('a page that is only hidden gathers again from its next task on', async () 
   expect(requests.map(({ names }) => names.length)).toEqual([5])
 })
 
-test('hidden while the gateway is down: no request for what has just failed', async () => {
+test('hidden while the gateway is down: an event that has just failed is not sent', async () => {
   const { track, flush, requests } = openPage({ always: 503 })
   track()
   await pass(0)
@@ -112,7 +112,7 @@ test('hidden while the gateway is down: no request for what has just failed', as
 
 // What other pages left.
 
-test('events of an earlier page leave together, in order, without keepalive', async () => {
+test('events of an earlier page are sent together, in order, without keepalive', async () => {
   const { storage, names } = await leaveBehind(100)
   const { flush, requests, outbox } = openPage({ storage, always: 200 })
   flush.resume()
@@ -134,7 +134,7 @@ test('one request at a time', async () => {
   expect(sum(requests)).toHaveLength(400)
 })
 
-test('fresh events do not wait for it', async () => {
+test('fresh events do not wait for that request', async () => {
   const { storage } = await leaveBehind(1)
   const { flush, requests, track } = openPage({ storage })
   flush.resume()
@@ -144,7 +144,7 @@ test('fresh events do not wait for it', async () => {
   expect(requests).toHaveLength(2)
 })
 
-test('what another page has just handed over is left to its answer for 4 s', async () => {
+test('events of another page are left alone for their first 4 s', async () => {
   const storage = createMemoryStorage()
   const first = openPage({ storage })
   const name = first.track()
@@ -156,7 +156,7 @@ test('what another page has just handed over is left to its answer for 4 s', asy
   expect(sum(requests)).toEqual([name])
 })
 
-test('an event from the future (the clock was set back) is not waited for', async () => {
+test('an event from the future (the clock was set back) is sent at once', async () => {
   const { storage, names } = await leaveBehind(1, { ageMs: -86_400_000 })
   const { flush, requests } = openPage({ storage })
   flush.resume()
@@ -184,7 +184,7 @@ test.each([
   ])
 })
 
-test('nothing of another key is sent or dropped; a key that joins sends its own', async () => {
+test('events of other keys are not sent or dropped; a key that joins sends its own', async () => {
   const { storage, names } = await leaveBehind(3, { key: 'OTHERKEY', ageMs: 86_400_000 * 40 })
   const { flush, requests, outbox, track, addKey } = openPage({ storage, always: 200 })
   flush.resume()
@@ -201,23 +201,26 @@ test('nothing of another key is sent or dropped; a key that joins sends its own'
 
 // Several tabs.
 
-test.each(['locks', 'a lease'])('under %s one tab sends, the other comes back', async (kind) => {
-  const { storage, names } = await leaveBehind(2)
-  const { openTab } = createLocks()
-  const locks = () => (kind === 'locks' ? openTab() : undefined)
-  const [a, b] = [openPage({ storage, locks: locks() }), openPage({ storage, locks: locks() })]
-  a.flush.resume()
-  await pass(0)
-  b.flush.resume()
-  await pass(3000)
-  expect([a.requests.length, b.requests.length]).toEqual([1, 0])
-  // It is given up: neither lost nor left to a third page.
-  await a.requests[0]?.answer(200, { verdicts: [{ id: names[0] as string, status: 200 }] })
-  await pass(10_000)
-  expect(sum([...a.requests.slice(1), ...b.requests])).toContain(names[1])
-})
+test.each(['locks', 'a lease'])(
+  'with %s one tab sends, and the other tries later',
+  async (kind) => {
+    const { storage, names } = await leaveBehind(2)
+    const { openTab } = createLocks()
+    const locks = () => (kind === 'locks' ? openTab() : undefined)
+    const [a, b] = [openPage({ storage, locks: locks() }), openPage({ storage, locks: locks() })]
+    a.flush.resume()
+    await pass(0)
+    b.flush.resume()
+    await pass(3000)
+    expect([a.requests.length, b.requests.length]).toEqual([1, 0])
+    // It is given up: neither lost nor left to a third page.
+    await a.requests[0]?.answer(200, { verdicts: [{ id: names[0] as string, status: 200 }] })
+    await pass(10_000)
+    expect(sum([...a.requests.slice(1), ...b.requests])).toContain(names[1])
+  },
+)
 
-test('a tab closed in its turn: another sends', async () => {
+test('if the tab that holds the lock is closed, another sends', async () => {
   const { storage, names } = await leaveBehind(2)
   const { openTab } = createLocks()
   const closing = openTab()
@@ -233,7 +236,7 @@ test('a tab closed in its turn: another sends', async () => {
   expect(b.outbox.all()).toEqual([])
 })
 
-test('three tabs, 100 events each: every event once', async () => {
+test('three tabs with 100 events each: every event is sent once', async () => {
   const storage = createMemoryStorage()
   const { openTab } = createLocks()
   const tabs = [1, 2, 3].map(() => openPage({ storage, locks: openTab(), always: 200 }))
@@ -249,22 +252,25 @@ test('three tabs, 100 events each: every event once', async () => {
 test.each([
   ['locks', createLocks().openTab()],
   ['a lease', undefined],
-])('flush answers what it delivered, dropped and what is kept, under %s', async (_, locks) => {
-  const { storage } = await leaveBehind(3)
-  const { flush, track, outbox } = openPage({ storage, locks, always: 200 })
-  track()
-  expect(await flush.all()).toEqual({ delivered: 4, dropped: 0, kept: 0 })
-  expect(outbox.all()).toEqual([])
-  expect(await flush.all()).toEqual({ delivered: 0, dropped: 0, kept: 0 })
-})
+])(
+  'flush resolves with the numbers of delivered, dropped and kept events, with %s',
+  async (_, locks) => {
+    const { storage } = await leaveBehind(3)
+    const { flush, track, outbox } = openPage({ storage, locks, always: 200 })
+    track()
+    expect(await flush.all()).toEqual({ delivered: 4, dropped: 0, kept: 0 })
+    expect(outbox.all()).toEqual([])
+    expect(await flush.all()).toEqual({ delivered: 0, dropped: 0, kept: 0 })
+  },
+)
 
-test('flush of a page that has only what others left', async () => {
+test('flush sends events of other pages', async () => {
   const { storage } = await leaveBehind(3)
   const { flush } = openPage({ storage, locks: createLocks().openTab(), always: 200 })
   expect(await flush.all()).toEqual({ delivered: 3, dropped: 0, kept: 0 })
 })
 
-test('flush waits for what is on its way and for what follows it', async () => {
+test('flush waits for open requests and those that follow', async () => {
   const { storage } = await leaveBehind(400)
   const { flush, track, requests } = openPage({ storage })
   flush.resume()
@@ -275,7 +281,7 @@ test('flush waits for what is on its way and for what follows it', async () => {
   expect(await result).toEqual({ delivered: 450, dropped: 0, kept: 0 })
 })
 
-test('flush tries in spite of the backoff, once', async () => {
+test('flush ignores the backoff, once', async () => {
   const { flush, track, requests, questions } = openPage({ always: 503 })
   track()
   await pass(0)
@@ -283,7 +289,7 @@ test('flush tries in spite of the backoff, once', async () => {
   expect([requests.length, questions.length]).toEqual([1, 1])
 })
 
-test('flush counts drops, and not what belongs to a key of another page', async () => {
+test('flush counts drops, and no events of other keys', async () => {
   const { storage } = await leaveBehind(2, { ageMs: 31 * 86_400_000 })
   const other = await leaveBehind(1, { key: 'OTHERKEY' })
   for (const name of Object.keys(other.storage))
@@ -294,7 +300,7 @@ test('flush counts drops, and not what belongs to a key of another page', async 
 })
 
 test.each(['locks', 'a lease'])(
-  'flush comes to an end while another tab has the turn, %s',
+  'flush resolves while another tab holds the lock, %s',
   async (kind) => {
     const { storage } = await leaveBehind(2)
     const { openTab } = createLocks()
@@ -310,7 +316,7 @@ test.each(['locks', 'a lease'])(
   },
 )
 
-test('storage cleared between two attempts: the page’s own are still sent', async () => {
+test('storage cleared between two requests: the page’s own events are still sent', async () => {
   const storage = createMemoryStorage()
   const { track, requests, outbox } = openPage({ storage })
   const name = track()

@@ -28,7 +28,7 @@ test('every helper takes the fields of its operation, and no others', () => {
   expectTypeOf<Fields>().toEqualTypeOf<Expected>()
 })
 
-test('what a helper takes is valid once it is completed', () => {
+test('the typed fields of a helper are valid', () => {
   type Lines = 'addToCart' | 'removeFromCart' | 'addToWishlist' | 'removeFromWishlist'
   expectTypeOf<Pick<Given<'search'>, 'search_term'>>().toEqualTypeOf<Taken<'search'>>()
   expectTypeOf<Pick<Given<'sendCustom'>, 'email'>>().toEqualTypeOf<Taken<'sendCustom'>>()
@@ -43,7 +43,7 @@ test('what a helper takes is valid once it is completed', () => {
   expectTypeOf<Given<'viewProduct'>['product_id']>().toEqualTypeOf<string | number>()
 })
 
-test('outcomes, notices and reasons are those of the script', () => {
+test('types of outcomes, notices and reasons are those of the script', () => {
   expectTypeOf<Outcome>().toExtend<TrackOutcome>()
   expectTypeOf<keyof Notice>().toEqualTypeOf<keyof TrackNotice>()
   expectTypeOf<NonNullable<Notice['reason']>>().toEqualTypeOf<TrackDropReason>()
@@ -82,7 +82,7 @@ void function mustNotCompile(track: TrackApi) {
   track.did = 'x'
 }
 
-test('what main.ts publishes is what is typed', async () => {
+test('main.ts publishes what is typed', async () => {
   const config: Config = { key: 'DEMOSHOP', base: 'http://127.0.0.1:1', pageViews: 'off' }
   vi.stubGlobal('__version__', '1.2.3')
   const { fetch } = globalThis

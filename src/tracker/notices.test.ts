@@ -3,7 +3,7 @@ import { createNotices, type Notice } from './notices.ts'
 
 const settled = () => new Promise((resolve) => setTimeout(resolve))
 
-test('a listener hears its kind only, in order, until it is undone', async () => {
+test('a listener gets only its kind, in order, until it is removed', async () => {
   const { emit, on } = createNotices()
   const heard: Notice[] = []
   const undo = on('accepted', (notice) => heard.push(notice))
@@ -17,7 +17,7 @@ test('a listener hears its kind only, in order, until it is undone', async () =>
   expect(heard).toEqual([{ id: '1' }, { id: '3' }])
 })
 
-test('it is told in a task of its own', async () => {
+test('a listener is called in a later microtask', async () => {
   const { emit, on } = createNotices()
   const listener = vi.fn()
   on('delivered', listener)
@@ -27,7 +27,7 @@ test('it is told in a task of its own', async () => {
   expect(listener).toHaveBeenCalledExactlyOnceWith({ id: '1' })
 })
 
-test('what a listener throws or rejects stays here and stops nobody', async () => {
+test('an error or rejection of a listener has no effect', async () => {
   const { emit, on } = createNotices()
   const rejections = vi.fn()
   process.on('unhandledRejection', rejections)
@@ -48,7 +48,7 @@ test('what a listener throws or rejects stays here and stops nobody', async () =
   expect(rejections).not.toHaveBeenCalled()
 })
 
-test('the same listener twice is two, each with its own undo', async () => {
+test('the same listener can be added twice, and is removed one by one', async () => {
   const { emit, on } = createNotices()
   const listener = vi.fn()
   const undo = on('accepted', listener)
@@ -60,7 +60,7 @@ test('the same listener twice is two, each with its own undo', async () => {
   expect(listener).toHaveBeenCalledOnce()
 })
 
-test('who begins to listen in the same task hears what was told before', async () => {
+test('a listener that is added in the same task gets earlier notices', async () => {
   const { emit, on } = createNotices()
   const listener = vi.fn()
   emit('accepted', { id: '1' })

@@ -2,7 +2,7 @@ import type { TrackNotice } from './global.d.ts'
 
 export type Notice = TrackNotice
 export type Kind = 'accepted' | 'delivered' | 'held' | 'dropped'
-export type Listener = (notice: Notice) => void
+type Listener = (notice: Notice) => void
 
 export type Notices = {
   /** Calls the listeners, in a later microtask, so that none of them delays an event. */

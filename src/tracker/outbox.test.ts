@@ -23,7 +23,7 @@ const callsOf = (outbox: Outbox) => {
   return calls
 }
 
-test('one storage name an event, removed by that name', () => {
+test('each event has its storage name, and is removed by that name', () => {
   const storage = createMemoryStorage()
   const outbox = open(storage)
   const [a, b] = [entry(1), entry(2)]
@@ -37,7 +37,7 @@ test('one storage name an event, removed by that name', () => {
   expect(outbox.all()).toEqual([b])
 })
 
-test('a page that comes later finds it, as it was', () => {
+test('a later page finds the event unchanged', () => {
   const storage = createMemoryStorage()
   const kept = [
     entry(1),
@@ -51,13 +51,13 @@ test('a page that comes later finds it, as it was', () => {
   expect(later.all().map(({ name }) => idOf(name))).toEqual([1, 2, 3].map((n) => entry(n).name))
 })
 
-test('a page’s own are in the order in which they were accepted', () => {
+test('events of the page are in the order in which they were accepted', () => {
   const outbox = open(createMemoryStorage())
   for (const number of [1, 2, 3]) outbox.add(entry(number))
   expect(outbox.own()).toEqual([entry(1), entry(2), entry(3)])
 })
 
-test('two tabs over one storage neither overwrite nor remove each other’s', () => {
+test('two tabs do not overwrite or remove each other’s events', () => {
   const storage = createMemoryStorage()
   const [a, b] = [open(storage), open(storage)]
   for (let number = 0; number < 100; number++) (number % 2 ? a : b).add(entry(number))
@@ -88,7 +88,7 @@ test.each([
   'soon DEMOSHOP {}',
   '-1 DEMOSHOP {}',
   '1  {}',
-])('junk in storage is removed: %j', (junk) => {
+])('an invalid value in storage is removed: %j', (junk) => {
   const storage = createMemoryStorage()
   storage.setItem(`track.e.${entry(1).name}`, junk)
   storage.setItem(`track.e.${entry(2).name}`, '1 DEMOSHOP {}')
@@ -98,14 +98,14 @@ test.each([
   expect(Object.keys(storage)).toEqual([`track.e.${entry(2).name}`, 'shop'])
 })
 
-test('an entry under a name that is no id is junk: the gateway could not give it a verdict of its own', () => {
+test('an entry whose name is not a UUID is removed, since it could get no verdict', () => {
   const storage = createMemoryStorage()
   storage.setItem('track.e.text', '1 DEMOSHOP {}')
   expect(open(storage).all()).toEqual([])
   expect(storage).toHaveLength(0)
 })
 
-test('names of others are left alone', () => {
+test('other names in storage are left alone', () => {
   const storage = createMemoryStorage()
   for (const name of ['track.did', 'track.turn', 'track.e', 'xtrack.e.1', 'cart'])
     storage.setItem(name, 'junk')
@@ -115,7 +115,7 @@ test('names of others are left alone', () => {
   expect(storage).toHaveLength(5)
 })
 
-test('what a stub kept is no event, and is taken once', () => {
+test('a call that a stub stored is not an event, and is taken once', () => {
   const storage = createMemoryStorage()
   const call = '["search",[{"search_term":"mug"}],"https://a.example/",1,"id"]'
   storage.setItem(`track.e.${entry(1).name}`, call)
@@ -128,7 +128,7 @@ test('what a stub kept is no event, and is taken once', () => {
   expect(outbox.all()).toEqual([entry(2)])
 })
 
-test('storage keeps at most 262,144 characters; what comes above lives in memory', () => {
+test('at most 262,144 characters are stored; further events are in memory', () => {
   const storage = createMemoryStorage()
   const outbox = open(storage)
   for (let number = 0; number < 2000; number++) {
@@ -146,7 +146,7 @@ test('storage keeps at most 262,144 characters; what comes above lives in memory
   expect(open(storage).all().length).toBe(storage.length)
 })
 
-test('the cap is for all tabs, as far as one has looked', () => {
+test('the limit includes events of other tabs, as last seen', () => {
   const storage = createMemoryStorage()
   const [a, b] = [open(storage), open(storage)]
   const body = `{"x":"${'x'.repeat(10_000)}"}`
@@ -171,7 +171,7 @@ test('a page keeps at most 5,000 events', () => {
   expect(outbox.add(entry(5000))).toBe(true)
 })
 
-test('without storage it lives in memory', () => {
+test('without storage events are in memory', () => {
   const outbox = createOutbox(nowhere)
   expect(outbox.add(entry(1))).toBe(true)
   expect(outbox.all()).toEqual([entry(1)])
@@ -180,7 +180,7 @@ test('without storage it lives in memory', () => {
   expect(outbox.all()).toEqual([])
 })
 
-test('a storage that the shop has filled: in memory, and the shop’s data stays', () => {
+test('if the shop has filled the storage, events are in memory and its data stays', () => {
   const storage = createMemoryStorage(300)
   storage.setItem('cart', 'x'.repeat(250))
   const outbox = open(storage)
@@ -189,7 +189,7 @@ test('a storage that the shop has filled: in memory, and the shop’s data stays
   expect(Object.keys(storage)).toEqual(['cart'])
 })
 
-test('storage cleared by the shop: what this page accepted is still there', () => {
+test('if the shop clears the storage, events of this page are still there', () => {
   const storage = createMemoryStorage()
   open(storage).add(entry(1))
   const outbox = open(storage)
@@ -198,7 +198,7 @@ test('storage cleared by the shop: what this page accepted is still there', () =
   expect(outbox.all()).toEqual([entry(2)])
 })
 
-test('what is stored and what is held differ: the page’s own counts', () => {
+test('if storage and memory differ, memory counts', () => {
   const storage = createMemoryStorage()
   const outbox = open(storage)
   outbox.add(entry(1))

@@ -5,7 +5,7 @@ import { createParts, type Part } from './parts.ts'
 const state = [{}, {}, {}, {}, {}, () => ''] as unknown as Parameters<Part>
 const config = (key: string): Config => ({ key, base: 'https://gw.example' })
 
-test('each part starts once, whichever key brings it, and hears of every key', () => {
+test('each part starts once, and is called for every key', () => {
   const heard: string[] = []
   const part = (name: string) => () => {
     heard.push(`${name} starts`)
@@ -17,7 +17,7 @@ test('each part starts once, whichever key brings it, and hears of every key', (
   expect(heard).toEqual(['a starts', 'a AAAAAA', 'b starts', 'a BBBBBB', 'b BBBBBB'])
 })
 
-test('a part that the page has nothing for takes no other with it', () => {
+test('a part that fails to start does not affect the others', () => {
   const heard: string[] = []
   const startParts = createParts(...state)
   startParts(

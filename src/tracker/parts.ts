@@ -15,7 +15,7 @@ import type { Track } from './track.ts'
 export type Reader = (push: object, before: string | undefined) => string
 
 /** The readers of a page, each with its results for the objects that it has read. */
-export type Readers = Map<Reader, WeakMap<object, string>>
+type Readers = Map<Reader, WeakMap<object, string>>
 
 /**
  * An optional part of the script. The build makes a script for each set of parts, and the gateway serves the one that a

@@ -13,7 +13,7 @@ const complete = (operation: TrackingOperation, given?: unknown, more: Partial<C
 
 afterEach(() => void vi.restoreAllMocks())
 
-test('what the page knows is filled in', () => {
+test('missing fields are filled in', () => {
   expect(complete('viewHomepage')).toEqual({
     did: DID,
     event: 'view_homepage',
@@ -24,14 +24,17 @@ test('what the page knows is filled in', () => {
   })
 })
 
-test.each(Object.entries(EVENT_NAMES))('%s is called %j, with the prefix', (operation, name) => {
-  expect(complete(operation as TrackingOperation).event).toBe(name)
-  expect(complete(operation as TrackingOperation, {}, { eventPrefix: 'eu_' }).event).toBe(
-    name && `eu_${name}`,
-  )
-})
+test.each(Object.entries(EVENT_NAMES))(
+  'the event name of %s is %j, with the prefix',
+  (operation, name) => {
+    expect(complete(operation as TrackingOperation).event).toBe(name)
+    expect(complete(operation as TrackingOperation, {}, { eventPrefix: 'eu_' }).event).toBe(
+      name && `eu_${name}`,
+    )
+  },
+)
 
-test('a name of the key stands in for the usual one, the prefix before it; the caller wins', () => {
+test('a name in the settings replaces the usual one, with the prefix; the caller’s name replaces both', () => {
   const names = { events: { search: 'find' }, eventPrefix: 'eu_' }
   expect(complete('search', {}, names).event).toBe('eu_find')
   expect(complete('viewProduct', {}, names).event).toBe('eu_view_product')
@@ -39,7 +42,7 @@ test('a name of the key stands in for the usual one, the prefix before it; the c
   expect(complete('sendCustom', { event: 'quiz' }, names).event).toBe('quiz')
 })
 
-test('what was given wins', () => {
+test('given fields win', () => {
   const given = {
     did: 'd',
     event: 'e',
@@ -52,7 +55,7 @@ test('what was given wins', () => {
   expect(complete('viewHomepage', given, { source: 'web', remoteAddr: '::2' })).toEqual(given)
 })
 
-test.each([null, undefined])('a field given as %s was not given', (nothing) => {
+test.each([null, undefined])('a field given as %s counts as absent', (nothing) => {
   const given = {
     did: nothing,
     event: nothing,
@@ -70,7 +73,7 @@ test.each([null, undefined])('a field given as %s was not given', (nothing) => {
   })
 })
 
-test('empty text was given: the contract tells what is wrong with it', () => {
+test('empty text counts as given', () => {
   expect(complete('viewHomepage', { event: '', url: '' })).toMatchObject({ event: '', url: '' })
 })
 
@@ -103,7 +106,7 @@ test('product_id of a line is left as it is', () => {
   expect(complete('addToCart', { product_id: 42 }).product_id).toBe(42)
 })
 
-test('addresses are masked, the page’s own and a given one', () => {
+test('URLs are masked, the page’s own and a given one', () => {
   const masked = 'https://shop.example/?token=***'
   const own = completePayload('search', {}, 'https://u:p@shop.example/?token=1', DID, config)
   expect(own.url).toBe(masked)
@@ -121,19 +124,19 @@ test.each([
   ['not where its characters are few', `?${'😀'.repeat(8000)}#a`, `?${'😀'.repeat(8000)}#a`],
   ['not at a ? in its fragment', `#a?${'x'.repeat(9000)}`, ''],
   ['when a mask has made it longer', `?a=1#${'&pin=1'.repeat(1300)}`, '?a=1'],
-])('an address that is too long is cut %s', (_, given, expected) => {
+])('a URL that is too long is cut %s', (_, given, expected) => {
   const start = 'https://shop.example/p'
   expect(complete('search', { url: start + given }).url).toBe(start + expected)
   expect(completePayload('search', {}, start + given, DID, config).url).toBe(start + expected)
 })
 
-test('a path that is too long is left to the contract, which refuses it', () => {
+test('a path that is too long is not cut, so the event is invalid', () => {
   const { url } = complete('search', { url: `https://u:p@shop.example/${'x'.repeat(200_000)}?q#f` })
   expect(url).toMatch(/^https:\/\/shop\.example\/x{8192}/)
 })
 
 test.each([1, 'text', true, [], () => 0, document, new Event('click')])(
-  'given something else than fields: the defaults stand (%s)',
+  'given something that is not an object of fields (%s)',
   (given) => {
     expect(complete('viewHomepage', given)).toMatchObject({ did: DID, event: 'view_homepage' })
   },
@@ -146,13 +149,13 @@ test('only own fields count, and __proto__ changes nothing', () => {
   expect(complete('search', inherited).search_term).toBeUndefined()
 })
 
-test('what was given is not changed', () => {
+test('the given object is not changed', () => {
   const given = Object.freeze({ product_id: 1, url: 'https://shop.example/?token=1' })
   complete('viewProduct', given)
   expect(given).toEqual({ product_id: 1, url: 'https://shop.example/?token=1' })
 })
 
-test('a field given as undefined is absent, whatever the page put into Object.prototype', () => {
+test('a field given as undefined is absent, also if Object.prototype has it', () => {
   const prototype = Object.prototype as { product_id?: number }
   prototype.product_id = 5
   const payload = complete('addToCart', { product_id: undefined, quantity: undefined })

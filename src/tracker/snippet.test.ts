@@ -36,7 +36,7 @@ describe.each([
     expect(stub).not.toMatch(/\n|<\/script/)
   })
 
-  test('a call is recorded with its arguments, address, moment and an id', () => {
+  test('a call is recorded with its arguments, URL, time and an id', () => {
     const { track } = page(STUB)
     const before = Date.now()
     const answer = track.search?.({ search_term: 'mug' })
@@ -67,7 +67,7 @@ describe.each([
     expect(track.q).toEqual([])
   })
 
-  test('it takes the place of an element, not of the script, of what the page has there, or of itself', () => {
+  test('it replaces an element, but not the script, a variable of the page, or itself', () => {
     const named = Object.create({ track: { tagName: 'DIV' } })
     expect(page(STUB, named).track.q).toEqual([])
     expect(page(STUB, { track: undefined }).track.q).toEqual([])
@@ -79,7 +79,7 @@ describe.each([
     expect((first.globals.window.track as typeof first.track).q).toHaveLength(1)
   })
 
-  test('another name, where the page has a track of its own', async () => {
+  test('it can have another name', async () => {
     for (const stub of [STUB, KEEPING_STUB]) {
       const track = () => {}
       const window: { track: unknown; shoptrail?: { q: unknown[][]; search(): unknown } } = {
@@ -92,7 +92,7 @@ describe.each([
     }
   })
 
-  test('the keeping stub stores what no script has taken, each call under its id', () => {
+  test('the keeping stub stores calls that were not replayed, each under its id', () => {
     const { track, stored, leave } = page(KEEPING_STUB)
     track.search?.({ search_term: 'mug' })
     track.addToCart?.({ product_id: 1n })
@@ -104,7 +104,7 @@ describe.each([
     )
   })
 
-  test('the plain stub stores nothing, and the keeping one nothing that a script has taken', () => {
+  test('the plain stub stores nothing, and the keeping one no replayed calls', () => {
     for (const stub of [STUB, KEEPING_STUB]) {
       const { track, stored, leave } = page(stub)
       track.search?.({ search_term: 'mug' })
@@ -121,7 +121,7 @@ const nunjucks: { renderString(text: string, values: object): string } = require
 const Smarty: new (text: string) => { fetch(values: object): string } = require('jsmart')
 
 test.each([snippet.STUB_ES5, snippet.KEEPING_STUB_ES5])(
-  'the ES5 form means nothing to a template, and an old parser reads it: %s',
+  'the ES5 form passes through templates, and an old parser accepts it: %s',
   (stub) => {
     const html = `<script>${stub}</script>`
     expect(new Liquid().parseAndRenderSync(html)).toBe(html)
@@ -133,7 +133,7 @@ test.each([snippet.STUB_ES5, snippet.KEEPING_STUB_ES5])(
   },
 )
 
-test('README and docs show these very lines', () => {
+test('README and docs contain these lines', () => {
   const page = readFileSync(new URL('docs/snippet.md', root), 'utf8')
   for (const stub of Object.values(snippet)) expect(page).toContain(`<script>${stub}</script>`)
   const readme = readFileSync(new URL('README.md', root), 'utf8')

@@ -48,7 +48,7 @@ test.each([
   ['only', () => false],
   ['from', 'ga4'],
   ['url', 'https://evil.example/'],
-])('what a page adds to Object.prototype says nothing of an event: %s', (name, value) => {
+])('extending Object.prototype does not change an event: %s', (name, value) => {
   const page = openPage()
   Object.defineProperty(Object.prototype, name, { value, configurable: true })
   try {
@@ -62,7 +62,7 @@ test.each([
   }
 })
 
-test('accepted: kept under its id, told, and sent on its way', async () => {
+test('an accepted event is in the outbox under its id, and sent, with a notice', async () => {
   const page = openPage()
   const before = Date.now()
   const outcome = page.track('addToCart', line)
@@ -86,7 +86,7 @@ test('accepted: kept under its id, told, and sent on its way', async () => {
   ])
 })
 
-test('where, when and under which id it was seen', async () => {
+test('options: where, when and under which id', async () => {
   const page = openPage()
   const id = '01890000-0000-7000-8000-000000000001'
   const url = 'https://shop.example/then?token=1'
@@ -100,7 +100,7 @@ test('where, when and under which id it was seen', async () => {
   expect(page.heard).toMatchObject([{ where: 'w' }])
 })
 
-test('invalid: every fault, nothing kept, nothing sent', async () => {
+test('an invalid event has every issue, and is not kept or sent', async () => {
   const page = openPage()
   const outcome = page.track('addToCart', { product_id: '7x', quantity: '1' })
   expect(faults(outcome)).toEqual(['product_id', 'quantity', 'variation'])
@@ -114,7 +114,7 @@ test('invalid: every fault, nothing kept, nothing sent', async () => {
 })
 
 test.each(['addtocart', 'constructor', 'toString', '__proto__', ''])(
-  'an operation that there is none of: %s',
+  'an unknown operation: %s',
   async (operation) => {
     const page = openPage()
     const where = document.createElement('button')
@@ -131,7 +131,7 @@ test('sendCustom has no default name', () => {
   expect(faults(track('sendCustom', { email: 'a@b.example', event: 'quiz' }))).toBe('ok')
 })
 
-test('the largest event that is valid has room in a request', () => {
+test('the largest valid event fits into a request', () => {
   const page = openPage([{ remoteAddr: '\x01'.repeat(2048), source: '\x01'.repeat(2048) }])
   // Characters that take the most bytes in JSON: six.
   const odd = (characters: number) => '\x01'.repeat(characters)
@@ -151,7 +151,7 @@ test('the largest event that is valid has room in a request', () => {
   expect(bytes).toBeLessThanOrEqual(MAX_EVENT_BYTES)
 })
 
-test('two keys: one id, each key’s own settings, an entry each', () => {
+test('two keys: one id, an entry for each, with its settings', () => {
   const page = openPage([
     { eventPrefix: 'a_' },
     { key: 'OTHERKEY', eventPrefix: 'b_', source: 's' },
@@ -168,7 +168,7 @@ test('two keys: one id, each key’s own settings, an entry each', () => {
   ])
 })
 
-test('two keys, one refuses: ok when any accepted, and the drop is told', async () => {
+test('two keys, one drops it: ok if any accepts, and a notice of the drop', async () => {
   const source = 5 as never
   for (const keys of [
     [{ source }, { key: 'OTHERKEY' }],
@@ -188,7 +188,7 @@ test('for some of the keys only', () => {
   expect(page.outbox.own()).toMatchObject([{ key: 'OTHERKEY' }])
 })
 
-test('a key that joins gets an early call beside the first key’s, which is still on its way', () => {
+test('an early call for a key that joins does not replace the entry of the first key', () => {
   const page = openPage()
   const id = '01890000-0000-7000-8000-000000000001'
   page.track('viewHomepage', {}, { id })
@@ -200,7 +200,7 @@ test('a key that joins gets an early call beside the first key’s, which is sti
   expect(page.outbox.all()).toMatchObject([{ key: 'OTHERKEY' }])
 })
 
-test('a full outbox drops, and says so', async () => {
+test('a full outbox drops the event, with a notice', async () => {
   const page = openPage()
   for (let i = 0; i < 5000; i++)
     page.outbox.add({ name: `${i}`, at: i, key: 'DEMOSHOP', body: '{}' })
@@ -209,7 +209,7 @@ test('a full outbox drops, and says so', async () => {
   expect(page.heard).toMatchObject([{ kind: 'dropped', reason: 'outbox_full' }])
 })
 
-test('a page that tracks inside its own fetch or storage does not go round', () => {
+test('a page that tracks inside its own fetch or storage causes no loop', () => {
   const outcomes: unknown[] = []
   const page = openPage([{}], () => {
     outcomes.push(faults(page.track('search', { search_term: 'inner' })))
@@ -251,13 +251,13 @@ test.each<[string, () => unknown, unknown]>([
   ['frozen', () => Object.freeze({ search_term: 'mug' }), 'ok'],
   ['a lone surrogate', () => ({ search_term: '\ud800' }), 'ok'],
   ['a NUL', () => ({ search_term: 'a\0b' }), 'ok'],
-])('given %s: an outcome, never an exception', (_, make, expected) => {
+])('given %s: an outcome, no exception', (_, make, expected) => {
   const page = openPage()
   expect(faults(page.track('search', make()))).toEqual(expected)
   for (const { body } of page.outbox.own()) expect(JSON.parse(body)).toBeTypeOf('object')
 })
 
-test('a page that extends prototypes: the body is what was given', () => {
+test('a page that extends prototypes does not change the body', () => {
   const page = openPage()
   const outcomes: unknown[] = []
   const made = [Object.prototype, Array.prototype, String.prototype] as object[]

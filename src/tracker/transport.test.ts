@@ -64,7 +64,7 @@ const fates = ([, , verdicts]: Answer, entries = [A]) =>
     return verdict.status < 300 ? 'taken' : 'refused'
   })
 
-test('one event: its payload is the body, what delivery needs is in the query', async () => {
+test('one event: its payload is the body, the rest is in the query', async () => {
   reply = answer(200, { id: A.name })
   const before = Date.now()
   const got = await post([{ ...A, body: '{"text":"ä 😀 \\u2028"}' }])
@@ -81,7 +81,7 @@ test('one event: its payload is the body, what delivery needs is in the query', 
   expect(Object.keys(headers).filter((name) => /^x-|authorization|cookie/.test(name))).toEqual([])
 })
 
-test('several: a batch of envelopes', async () => {
+test('several events: a batch', async () => {
   reply = answer(200, { results: [A, B].map(({ name }) => ({ id: name, status: 200 })) })
   expect(fates(await post([A, B]), [A, B])).toEqual(['taken', 'taken'])
   const [{ url, body }] = seen as [Seen]
@@ -94,7 +94,7 @@ test('several: a batch of envelopes', async () => {
   ])
 })
 
-test('a second key’s entry bears the event’s id without the key; keys are encoded', async () => {
+test('the id of a second key’s entry is sent without the key; keys are encoded', async () => {
   reply = answer(200, { id: A.name })
   const got = await post([{ ...A, name: `${A.name}.A&B/é` }], { key: 'A&B/é' })
   expect(fates(got)).toEqual(['taken'])
@@ -102,7 +102,7 @@ test('a second key’s entry bears the event’s id without the key; keys are en
   expect(seen[0]?.url.searchParams.get('k')).toBe('A&B/é')
 })
 
-test('how it is sent', async () => {
+test('options of fetch', async () => {
   const fake = vi.fn(async (..._: Parameters<typeof fetch>) => Response.json({ id: A.name }))
   for (const keepalive of [true, false])
     await createSend(fake)({ key: 'DEMOSHOP', base }, [A], keepalive, false)
@@ -121,7 +121,7 @@ test('how it is sent', async () => {
 /** Asks about A and B. */
 const ask = (sendIt = send) => sendIt({ key: 'DEMOSHOP', base, batch: true }, [A, B], false, true)
 
-test('a question: envelopes without payload', async () => {
+test('a question: events without payload', async () => {
   reply = answer(207, {
     results: [
       { id: A.name, status: 200 },
@@ -178,12 +178,12 @@ test.each<[string, unknown]>([
   ['others', { results: [{ id: C.name, status: 200 }] }],
   ['nothing', ''],
   ['JSON cut off', '{"results":['],
-])('a question answered with %s: nothing is known of the events', async (_, body) => {
+])('a question answered with %s: no verdicts', async (_, body) => {
   reply = answer(200, body)
   expect(fates(await ask(), [A, B])).toEqual(['unknown', 'unknown'])
 })
 
-test('a redirect, of which a browser says nothing, has a status of its own', async () => {
+test('a redirect, whose status browsers hide, is 308', async () => {
   const opaque = { status: 0, ok: false, headers: new Headers(), json: () => Promise.reject() }
   const got = await createSend(async () => opaque as unknown as Response)(
     { key: 'DEMOSHOP', base },
@@ -248,7 +248,7 @@ test.each<[string, (response: ServerResponse) => unknown, string, number]>([
   expect(seen).toHaveLength(1)
 })
 
-test('a refusal tells the gateway’s words', async () => {
+test('a refusal has the gateway’s message', async () => {
   const issues = [{ path: 'url', message: 'no' }]
   reply = answer(422, { id: A.name, message: 'The event is invalid', issues })
   expect((await post([A]))[2][0]).toMatchObject({
@@ -369,12 +369,12 @@ test.each<[string, (response: ServerResponse) => unknown]>([
   expect(fates(await post([A]))).toEqual(['unknown'])
 })
 
-test('no gateway at all', async () => {
+test('nothing listens', async () => {
   const got = await post([A], { base: 'http://127.0.0.1:1' })
   expect([fates(got), got[0]]).toEqual([['unknown'], 0])
 })
 
-test('a gateway that never answers is given up after 30 s', async () => {
+test('a request without an answer is aborted after 30 s', async () => {
   const giveUp = new AbortController()
   const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(giveUp.signal)
   reply = () => giveUp.abort()
@@ -383,7 +383,7 @@ test('a gateway that never answers is given up after 30 s', async () => {
   expect([fates(got), got[0]]).toEqual([['unknown'], 0])
 })
 
-test('one that begins to answer and never ends, too', async () => {
+test('an answer that never ends is aborted too', async () => {
   const giveUp = new AbortController()
   vi.spyOn(AbortSignal, 'timeout').mockReturnValue(giveUp.signal)
   reply = (response) => {
@@ -416,7 +416,7 @@ test.each<[string, () => unknown]>([
   expect(fates(got)).toEqual(['unknown'])
 })
 
-test('a page that has replaced Date: its events are acknowledged all the same', async () => {
+test('if the page has replaced Date, its events are still acknowledged', async () => {
   const own = Date
   const fake = async () => Response.json({ id: A.name })
   try {

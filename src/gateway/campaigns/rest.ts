@@ -1,4 +1,4 @@
-import { validate } from '../../contract/index.ts'
+import { MAX_EVENT_BYTES, validate } from '../../contract/index.ts'
 import { type Admission, declaredBytes } from '../collect/admission.ts'
 import { makeEventId } from '../collect/eventId.ts'
 import type { EventLog } from '../collect/eventLog.ts'
@@ -30,7 +30,6 @@ export type RestParts = {
 
 /** Largest bodies, bytes of UTF-8; above them 413. */
 const MAX_FILTER_BYTES = 16_384
-const MAX_EVENT_BYTES = 131_072
 const MAX_CHECK_BYTES = 4_096
 
 /** A campaign of at most so many bytes needs no permit. One of unknown length does. */

@@ -10,7 +10,7 @@ import type { TrackDropReason } from '../global.d.ts'
 import { schemas } from '../schemas.ts'
 import { explain } from './explain.ts'
 
-test('what, where, why, what was seen and what fixes it', () => {
+test('a text has what, where, why, what was seen and the fix', () => {
   const where = { event: 'add_to_cart', ecommerce: { items: [{ item_id: 'SKU_1' }] } }
   const message = 'item 0: item_id "SKU_1"'
   expect(
@@ -26,7 +26,7 @@ test('what, where, why, what was seen and what fixes it', () => {
   )
 })
 
-test('every fault of a payload', () => {
+test('every issue of a payload', () => {
   const error = new ValidationException([
     { path: 'quantity', message: 'Expected whole number' },
     { path: 'variation', message: 'Expected object' },
@@ -43,7 +43,7 @@ test('every fault of a payload', () => {
   expect(said).toContain('payload: Unreadable')
 })
 
-test("the gateway's words", () => {
+test("the gateway's message", () => {
   const notice = { operation: 'search', reason: 'refused', status: 422, message: 'No url' } as const
   expect(explain(notice)).toContain('422 No url')
 })
@@ -61,7 +61,7 @@ const reasons: readonly TrackDropReason[] = [
   'refused',
   'ignored',
 ]
-test.each(reasons)('%s has a reason and a remedy', (reason) => {
+test.each(reasons)('%s has a reason and a fix', (reason) => {
   expect(explain({ reason })).toMatch(/why: .+\n {2}fix: /)
 })
 
@@ -72,7 +72,7 @@ test.each<[string, unknown, string]>([
   ['circular', circular, 'at: [object Object]'],
   ['a big integer', 1n, 'at: '],
   ['null', null, 'at: null'],
-])('a place that is %s', (_kind, where, expected) => {
+])('an element or push that is %s', (_kind, where, expected) => {
   const said = explain({ code: 'order', where })
   expect(said).toContain(expected)
   expect(said.length).toBeLessThan(700)
@@ -113,7 +113,7 @@ test.each([
   ['helper', '', 'viewHomepage, setEmail, viewProduct'],
   ['push', 'add_to_basket', 'Did you mean add_to_cart?'],
   ['push', 'whatever', 'view_category'],
-])('a name that there is none of (%s %s) is told those that there are', (code, operation, said) => {
+])('for an unknown name (%s %s) the known ones are listed', (code, operation, said) => {
   expect(explain({ code, operation, reason: 'invalid' })).toContain(said)
 })
 
@@ -124,7 +124,7 @@ test.each([
   ['constructor', 'push'],
   ['addtocart', 'push'],
   ['addToCart', 'invalid'],
-])('a push of the name %s is told as %s', (operation, code) => {
+])('a push of the name %s has the code %s', (operation, code) => {
   const where = { event: `__sm__${operation}` }
   expect(explain({ operation, where, reason: 'invalid' })).toContain(`was not sent (${code})`)
 })
@@ -133,7 +133,7 @@ test.each([
   [3, ', not blank (a string), received 3'],
   [undefined, ', not blank (a string), received undefined'],
   [' ', ', not blank, received " "'],
-])('what is text is said where %s came', (search_term, said) => {
+])('for text, the message says that a string is expected, given %s', (search_term, said) => {
   const checked = check(schemas.search, { search_term })
   const error = checked.ok ? undefined : checked.error
   expect(explain({ reason: 'invalid', error, payload: { search_term } })).toContain(
@@ -141,7 +141,7 @@ test.each([
   )
 })
 
-test('every fault that the script finds has its words here', () => {
+test('every issue that the script finds is described in full', () => {
   for (const schema of Object.values<GenericSchema | null>(schemas))
     for (const value of [7, [], {}, { variation: {} }]) {
       const checked = check(schema as GenericSchema, value)
@@ -154,7 +154,7 @@ describe('refused', () => {
   const payload = { did: 'd', event: 'search', url: 'https://shop.example/', search_term: 'mug' }
   const refused = { reason: 'refused', key: 'ABC123', message: 'No' } as const
 
-  test('names the event', () => {
+  test('has the event', () => {
     expect(explain({ ...refused, operation: 'search', payload, status: 422 })).toContain(
       'track: search was not sent (refused)\n  event: {"event":"search","search_term":"mug"}',
     )
@@ -170,13 +170,13 @@ test.each([
   [404, 'tracking key ABC123'],
   [413, 'proxy'],
   [503, 'Nothing to do, unless it goes on'],
-])('events that wait after %i', (status, remedy) => {
+])('events held after %i', (status, remedy) => {
   const said = explain({ reason: 'held', status, key: 'ABC123' })
   expect(said).toMatch(/^track: events wait \(held\)\n {2}why: .+ sent again/)
   expect(said).toContain(remedy)
   if (status) expect(said).toContain(`seen: ${status}\n`)
 })
 
-test('a code that nobody has explained stands as it is', () => {
+test('an unknown code is shown as it is', () => {
   expect(explain({ operation: 'search', code: 'unheard-of' })).toContain('(unheard-of)')
 })

@@ -23,11 +23,11 @@ async function find(globals: object, attributes = '', settings: object = {}) {
 test.each([
   ['at the usual name', { track: helpers }, ''],
   ['at the name of the tag', { track: shopsOwn, events: helpers }, 'data-global="events"'],
-])('helpers %s: nothing is said, and nothing asked', async (_, globals, attributes) => {
+])('helpers %s: no text, and no request', async (_, globals, attributes) => {
   expect(await find(globals, attributes)).toEqual({ found: helpers, said: '', asked: 0 })
 })
 
-test('helpers at the name that the key’s settings give', async () => {
+test('helpers at the name in the key’s settings', async () => {
   const { found, said } = await find({ track: shopsOwn, events: helpers }, '', { global: 'events' })
   expect([found, said]).toEqual([helpers, ''])
 })
@@ -35,7 +35,7 @@ test('helpers at the name that the key’s settings give', async () => {
 test.each([
   ['', 'track'],
   ['data-global="events"', 'events'],
-])('the page has that name itself (%s)', async (attributes, name) => {
+])('the page has a variable of that name (%s)', async (attributes, name) => {
   const { found, said } = await find({ [name]: shopsOwn, shoptrail: helpers }, attributes)
   expect(found).toBe(helpers)
   expect(said).toContain(`the page has a \`${name}\` of its own`)

@@ -35,7 +35,7 @@ test.each([
   expect(findMissing(document.querySelector('button') as Element)).toEqual(missing)
 })
 
-test('over the border of a shadow root', () => {
+test('also outside a shadow root', () => {
   document.body.innerHTML = '<input id="qty"><x-buy></x-buy>'
   const root = document.querySelector('x-buy')?.attachShadow({ mode: 'open' }) as ShadowRoot
   root.innerHTML = '<button data-track-quantity-from="#qty"></button>'

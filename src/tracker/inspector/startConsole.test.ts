@@ -22,12 +22,12 @@ async function say(...dropped: Notice[]) {
   return { notices, printed, infos, first, stop }
 }
 
-test('its first line says that what came before it is not listed', async () => {
+test('the first line says that earlier notices are not listed', async () => {
   const { infos } = await say()
   expect(infos).toEqual([expect.stringMatching(/debug mode.+came before/)])
 })
 
-test('once a code, event name and push that says the same', async () => {
+test('once for each code, event name and content of a push', async () => {
   const one = { operation: 'add_to_cart', code: 'ga4-item-id', reason: 'invalid' } as const
   const where = () => ({ event: 'add_to_cart' })
   const { first } = await say(
@@ -41,14 +41,14 @@ test('once a code, event name and push that says the same', async () => {
   ])
 })
 
-test('the same mistake at another element is another one', async () => {
+test('again for another element', async () => {
   const [a, b] = [document.createElement('button'), document.createElement('button')]
   const at = (where: Element): Notice => ({ operation: 'search', reason: 'invalid', where })
   const { printed } = await say(at(a), at(b), at(a), at(b))
   expect(printed).toHaveLength(2)
 })
 
-test('once for each set of faults of a payload', async () => {
+test('once for each set of issues of a payload', async () => {
   const fault = (path: string): Notice => ({
     operation: 'search',
     reason: 'invalid',
@@ -58,14 +58,14 @@ test('once for each set of faults of a payload', async () => {
   expect(printed).toHaveLength(2)
 })
 
-test('has an end, and says so', async () => {
+test('stops after 50 messages, and says so', async () => {
   const many = Array.from({ length: 200 }, (_, id) => ({ code: 'order', where: { id } }))
   const { printed } = await say(...many)
   expect(printed).toHaveLength(51)
   expect(printed.at(-1)).toContain('and more')
 })
 
-test('an event that is refused later is named', async () => {
+test('an event that is refused later is shown', async () => {
   const { notices, printed } = await say()
   const event = { id: 'one', operation: 'search', payload: { search_term: 'mug' } }
   notices.emit('accepted', event)
@@ -77,7 +77,7 @@ test('an event that is refused later is named', async () => {
   expect(printed[1]).toMatch(/^track: an earlier event was not sent/)
 })
 
-test('a form field that is not found is told, also of an event that was sent', async () => {
+test('a form field that is not found is reported, also if the event was sent', async () => {
   const { notices, printed } = await say()
   const where = document.createElement('button')
   where.dataset.trackQuantityFrom = '#qyt'
@@ -87,7 +87,7 @@ test('a form field that is not found is told, also of an event that was sent', a
   expect(printed[0]).toContain('seen: data-track-quantity-from="#qyt"')
 })
 
-test('an element that names no helper is told so, not that its event is invalid', async () => {
+test('for an unknown helper, the message is about the helper, not about an invalid event', async () => {
   const where = document.createElement('button')
   const error = new ValidationException([{ path: '', message: 'Unreadable' }])
   const { printed } = await say({ operation: 'addtocart', reason: 'invalid', error, where })
@@ -96,7 +96,7 @@ test('an element that names no helper is told so, not that its event is invalid'
   expect(printed[0]).not.toContain('Unreadable')
 })
 
-test('what its own watch sees is told as well, once', async () => {
+test('notices of its own watch are printed too, once', async () => {
   const notice = { operation: 'search', reason: 'invalid', code: 'prevented' } as const
   const printed: string[] = []
   const out = { warn: (text: string) => void printed.push(text), info: () => {} }
@@ -107,7 +107,7 @@ test('what its own watch sees is told as well, once', async () => {
   expect(printed).toEqual([expect.stringContaining('search was not sent (prevented)')])
 })
 
-test('that events wait is told once a status', async () => {
+test('that events are held is printed once for each status', async () => {
   const { notices, printed } = await say()
   for (const [id, status] of [
     ['one', 403],

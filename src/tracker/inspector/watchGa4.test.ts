@@ -38,7 +38,7 @@ test.each([
   expect(said).toEqual([expect.stringContaining(`a GA4 push was seen (${name})`)])
 })
 
-test('where the key reads them, or the tag says so, nothing is said', async () => {
+test('nothing is reported if the key reads GA4, or the tag says so', async () => {
   const push = { event: 'add_to_cart', ecommerce: { items: [] } }
   expect((await say(push, true)).said).toEqual([])
   expect((await say(push, false, ' data-ga4="true"')).said).toEqual([])
@@ -49,11 +49,11 @@ test.each([
   ['a reset', { ecommerce: null }],
   ['a setting', gtag('config', 'G-1')],
   ['a list', ['event', 'view_item']],
-])('%s is none, and the settings are not asked for', async (_what, push) => {
+])('%s is not reported, and the settings are not requested', async (_what, push) => {
   expect(await say(push, false)).toEqual({ said: [], asked: 0 })
 })
 
-test('a page without the tag, or settings that do not come, say nothing', async () => {
+test('nothing is reported without a tag, or if the settings can not be fetched', async () => {
   page.dataLayer = [{ event: 'add_to_cart', ecommerce: {} }]
   const said: string[] = []
   const fail = async () => {

@@ -15,7 +15,7 @@ const TAG = '<script type="text/plain" src="https://gateway.example/in/t/j/ABC12
 const MARK = '<i data-track="viewProduct" data-track-on="load"></i>'
 const task = () => new Promise((done) => setTimeout(done))
 
-test('the file is tried once, when there is an element for it', async () => {
+test('the script is loaded once, when the page has an element for it', async () => {
   watchPresence(window, told, loaded)
   document.body.innerHTML = '<b data-track="viewProduct" data-track-on="click"></b>'
   await task()
@@ -28,14 +28,14 @@ test('the file is tried once, when there is an element for it', async () => {
   expect(told).not.toHaveBeenCalled()
 })
 
-test('where it can not be loaded the element is told', async () => {
+test('if it can not be loaded, the element is reported', async () => {
   loaded.mockRejectedValue(new TypeError('Failed to fetch dynamically imported module'))
   document.body.innerHTML = MARK
   watchPresence(window, told, loaded)
   await vi.waitFor(() => expect(told).toHaveBeenCalledWith(document.querySelector('i')))
 })
 
-test('a page whose script came without a tag is not asked', async () => {
+test('nothing is loaded without a tag', async () => {
   document.head.innerHTML = ''
   document.body.innerHTML = MARK
   watchPresence(window, told, loaded)

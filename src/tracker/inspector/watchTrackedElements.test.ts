@@ -40,7 +40,7 @@ const submit = (form: HTMLElement, isPrevented = true) => {
   form.dispatchEvent(new SubmitEvent('submit', { bubbles: true, cancelable: true }))
 }
 
-test('the settings are not asked for until there is something to tell', async () => {
+test('the settings are not requested until there is something to report', async () => {
   show('<button data-track="initiateCheckout">Pay</button>')
   click('button')
   submit(show('<form data-track="search"></form>'), false)
@@ -82,7 +82,7 @@ test('a submit that the page prevents, in a shadow root too', async () => {
 test.each([
   ['the settings', false, ''],
   ['the tag', true, ' data-attributes="false"'],
-])('attributes that are off by %s are no business of its', async (_by, setting, more) => {
+])('nothing is reported if attributes are off by %s', async (_by, setting, more) => {
   attributes = setting
   document.head.innerHTML = TAG(more)
   const said: Notice[] = []

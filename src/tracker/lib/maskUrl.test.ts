@@ -90,18 +90,18 @@ test.each([
   expect(maskUrl(given)).toBe(expected)
 })
 
-test('further names are masked, alone and as they are written', () => {
+test('further names are masked, if they are the whole name', () => {
   expect(
     maskUrl('/?voucher=1&Voucher=2&vouchers=3&größe=4&gr%C3%B6%C3%9Fe=5', ['voucher', 'größe']),
   ).toBe('/?voucher=***&Voucher=2&vouchers=3&größe=***&gr%C3%B6%C3%9Fe=***')
   expect(maskUrl('/?next=%2Fa%3Fvoucher%3D1', ['voucher'])).toBe('/?next=***')
 })
 
-test.each([[''], [','], ['a,,b']])('no name is none to mask: %j', (names) => {
+test.each([[''], [','], ['a,,b']])('an empty name masks nothing: %j', (names) => {
   expect(mask('/?x#top', namesToMask(names))).toBe('/?x#top')
 })
 
-test('what is masked stays so', () => {
+test('masking twice changes nothing', () => {
   const once = maskUrl('/?token=a&x=b@c&next=%2Fa%3Fcode%3D1#id_token=2')
   expect(maskUrl(once)).toBe(once)
 })
@@ -122,7 +122,7 @@ test.each([
   '@',
   '%25',
   'a',
-])('a long address of %s', (piece) => {
+])('a long URL of %s', (piece) => {
   const address = `https://shop.example/?q=${piece.repeat(60_000)}`
   expect(maskUrl(address).length).toBeLessThanOrEqual(2 * address.length)
 })

@@ -20,22 +20,22 @@ const expectNow = () => {
 
 test('the clock', expectNow)
 
-test('Date.now answers text', () => {
+test('Date.now returns text', () => {
   Date.now = () => 'soon' as never
   expectNow()
 })
 
-test('Date is a class whose moments are no numbers', () => {
+test('Date makes objects that are not numbers', () => {
   globalThis.Date = class {} as never
   expect(now()).toBe(1)
 })
 
-test('Date can not be made', () => {
+test('the constructor of Date throws', () => {
   globalThis.Date = (() => 0) as never
   expect(now()).toBe(1)
 })
 
-test('the calls of a Date throw', () => {
+test('the methods of Date throw', () => {
   for (const name of [...Object.keys(own), Symbol.toPrimitive])
     if (name !== 'constructor')
       Object.defineProperty(Date.prototype, name, {
@@ -47,7 +47,7 @@ test('the calls of a Date throw', () => {
   expect(now()).toBe(1)
 })
 
-test('only what the clock needs none of throws', () => {
+test('only methods that are not used throw', () => {
   Date.prototype.toISOString = Date.prototype.getTime = () => {
     throw new Error('broken')
   }

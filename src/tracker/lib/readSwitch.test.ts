@@ -15,7 +15,7 @@ function visit(searches: readonly string[], storage = createMemoryStorage()) {
   })
 }
 
-test('off until the address says otherwise, and then for all later pages', () => {
+test('off until the URL switches it on, and then on for all later pages', () => {
   expect(visit(['', '?track_ignore=1', '', '?x=1', '?x=1&track_ignore=0#a', ''])).toEqual([
     ...[false, true, true],
     ...[true, false, false],
@@ -28,15 +28,15 @@ test.each([
   '?track_ignore=',
   '?track_ignore=x',
   '#track_ignore=1',
-])('%s says nothing', (search) => {
+])('%s is ignored', (search) => {
   expect(visit([search, '?track_ignore=1', search])).toEqual([false, true, true])
 })
 
-test('without storage it holds for the page itself', () => {
+test('without storage it is on for the page itself', () => {
   expect(visit(['?track_ignore=1', ''], null as never)).toEqual([true, false])
 })
 
-test('nothing is written where the address says nothing', () => {
+test('nothing is stored without the parameter', () => {
   const storage = createMemoryStorage()
   visit(['', '?x=1'], storage)
   expect(storage).toHaveLength(0)

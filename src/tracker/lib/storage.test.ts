@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createMemoryStorage } from '../../test/storage.ts'
 import { createStore } from './storage.ts'
 
-test('keeps, lists and removes', () => {
+test('stores, lists and removes', () => {
   const storage = createMemoryStorage()
   const store = createStore(() => storage)
   expect(store.get('a')).toBeNull()
@@ -37,7 +37,7 @@ test.each([
   ['it is undefined', () => undefined as never],
   ['it has no calls', () => ({}) as never],
   ['setItem throws', () => failing('setItem')],
-])('%s: nothing is kept, nothing thrown', (_, open) => {
+])('%s: nothing is stored, nothing thrown', (_, open) => {
   const store = createStore(open)
   expect(store.set('a', '1')).toBeFalsy()
   expect(store.get('a') ?? null).toBeNull()
@@ -45,7 +45,7 @@ test.each([
   store.remove('a')
 })
 
-test('what is full for one value has room for a smaller one', () => {
+test('a storage without room for one value may have room for a smaller one', () => {
   const storage = createMemoryStorage(100)
   const store = createStore(() => storage)
   expect(store.set('shop', 'x'.repeat(60))).toBe(true)
@@ -55,7 +55,7 @@ test('what is full for one value has room for a smaller one', () => {
   expect(store.get('shop')).toHaveLength(60)
 })
 
-test('each access opens anew: what was denied may be granted, and taken away', () => {
+test('each access opens the storage again: access may be granted and revoked', () => {
   let storage: Storage | null = null
   const store = createStore(() => storage as Storage)
   expect(store.set('a', '1')).toBeFalsy()

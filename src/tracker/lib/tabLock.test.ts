@@ -20,7 +20,7 @@ function openRun() {
   return { run, end: () => end() }
 }
 
-test('under a lock one tab has the turn, the other is told that it has not', async () => {
+test('one tab gets the lock, the other does not', async () => {
   const { openTab, isHeld } = createLocks()
   const [a, b] = [createTabLock(openTab(), nowhere), createTabLock(openTab(), nowhere)]
   const { run, end } = openRun()
@@ -35,7 +35,7 @@ test('under a lock one tab has the turn, the other is told that it has not', asy
   expect(other).toHaveBeenCalledOnce()
 })
 
-test('a tab closed in its turn gives it back', async () => {
+test('a closed tab releases the lock', async () => {
   const { openTab } = createLocks()
   const tab = openTab()
   const { run } = openRun()
@@ -61,7 +61,7 @@ test.each<[string, unknown]>([
   ['is no function', {}],
   ['is missing', undefined],
   ['is null', null],
-])('where the lock %s the page goes on under a lease', async (_, locks) => {
+])('if the lock %s, a lease is used', async (_, locks) => {
   const store = createStore(() => storage)
   const storage = createMemoryStorage()
   const withTabLock = createTabLock(locks as Locks | undefined, store)
@@ -76,7 +76,7 @@ test.each<[string, unknown]>([
   expect(store.names()).toEqual([])
 })
 
-test('without locks and without storage there is no rival', async () => {
+test('without locks and without storage the function is run', async () => {
   const run = vi.fn(async () => {})
   expect(await createTabLock(undefined, nowhere)(run)).toBe(true)
   expect(run).toHaveBeenCalledOnce()
@@ -102,7 +102,7 @@ test.each([
   expect(run).toHaveBeenCalledTimes(isFree ? 1 : 0)
 })
 
-test('the lease of a crashed tab ends by itself', async () => {
+test('the lease of a crashed tab expires', async () => {
   const storage = createMemoryStorage()
   const store = createStore(() => storage)
   void createTabLock(undefined, store)(openRun().run)
@@ -138,7 +138,7 @@ test.each(['locks', 'a lease'])(
   },
 )
 
-test('a lock manager that never answers is given up after 15 s, and its late answer is let go', async () => {
+test('if the lock manager does not answer within 15 s, the function is run, and a late answer is ignored', async () => {
   const { openTab, isHeld } = createLocks()
   const tab = openTab()
   let grant = () => {}

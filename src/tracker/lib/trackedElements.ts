@@ -17,7 +17,7 @@ export const UNREAD =
   '[type=password],[autocomplete*=cc-],[type=radio]:not(:checked),[type=checkbox]:not(:checked)'
 
 /** An element and its ancestors up to the document, innermost first. Those outside an open shadow root too. */
-export type Path = readonly HTMLElement[]
+type Path = readonly HTMLElement[]
 
 export function around(inner: EventTarget | undefined): Path {
   const path: HTMLElement[] = []

@@ -14,7 +14,7 @@ test('version and variant', () => {
   }
 })
 
-test('every digit that may be random is', () => {
+test('every other digit is random', () => {
   const ids = Array.from({ length: 400 }, uuid4)
   for (let place = 0; place < 36; place++) {
     const seen = new Set(ids.map((id) => id[place]))
@@ -23,7 +23,7 @@ test('every digit that may be random is', () => {
   }
 })
 
-test('no two are the same', () => {
+test('ids are unique', () => {
   const at = Date.now()
   expect(new Set(Array.from({ length: 20_000 }, uuid4)).size).toBe(20_000)
   expect(new Set(Array.from({ length: 20_000 }, () => uuid7(at))).size).toBe(20_000)

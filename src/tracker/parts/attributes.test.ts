@@ -95,7 +95,7 @@ test.each(vectors.filter(({ kind, input }) => kind.startsWith('attribute is') &&
   },
 )
 
-test('a click on what is inside counts, also when the theme stops it, and names its element', () => {
+test('a click inside the element counts, also if the theme stops it, and the notice has the element', () => {
   show(`<button ${LINE}><b><i>Add</i></b></button>`)
   $('button').addEventListener('click', (event) => event.stopPropagation())
   $('i').click()
@@ -115,7 +115,7 @@ test('two clicks are two events', () => {
   expect(ops()).toEqual(['addToCart', 'addToCart'])
 })
 
-test('values come from the nearest around, over the border of a shadow root', () => {
+test('values come from the nearest element around, also outside a shadow root', () => {
   show('<div data-track-product-id="7" data-track-source=" card "><x-buy></x-buy></div>')
   const root = $('x-buy').attachShadow({ mode: 'open' })
   root.innerHTML =
@@ -124,7 +124,7 @@ test('values come from the nearest around, over the border of a shadow root', ()
   expect(seen).toMatchObject([{ payload: { product_id: '7', source: 'card', quantity: 3 } }])
 })
 
-test('a field is looked for in the same card first', () => {
+test('a form field in the same card is preferred', () => {
   const card = (id: number) =>
     `<li data-track-product-id="${id}"><input class="qty" value="${id}"><button id="b${id}" data-track="addToCart" data-track-quantity-from=".qty">Add</button></li>`
   show(`<ul>${card(1)}${card(2)}</ul>`)
@@ -170,19 +170,22 @@ test.each([
   ['decoys are around', [field('q', 'a', 'hidden'), field('q', 'mug'), field('q', '', 'hidden')]],
   ['none is visible', [field('q', '', 'hidden'), field('s', 'mug', 'hidden')]],
   ['several are filled: of the first', [field('q', 'mug'), field('s', 'cup')]],
-])('of several fields the visible one is read, then the filled one: %s', async (_what, fields) => {
-  showFields(...fields)
-  await submit($('form'))
-  expect(seen).toMatchObject([{ payload: { search_term: 'mug' } }])
-})
+])(
+  'of several form fields a visible one is read, then one with a value: %s',
+  async (_what, fields) => {
+    showFields(...fields)
+    await submit($('form'))
+    expect(seen).toMatchObject([{ payload: { search_term: 'mug' } }])
+  },
+)
 
-test('an empty field that is visible is read before a filled one that is not', async () => {
+test('a visible field without a value is preferred to a hidden one with a value', async () => {
   showFields(field('q', 'spam', 'hidden'), field('q', ''))
   await submit($('form'))
   expect(seen).toMatchObject([{ payload: { search_term: '' } }])
 })
 
-test('a browser that can not tell what is visible reads the first field that is filled', async () => {
+test('without checkVisibility the first field with a value is read', async () => {
   showFields(field('q', '', 'hidden'), field('q', 'mug'), field('s', 'cup'))
   for (const input of document.querySelectorAll('input'))
     Object.assign(input, { checkVisibility: undefined })
@@ -190,7 +193,7 @@ test('a browser that can not tell what is visible reads the first field that is 
   expect(seen).toMatchObject([{ payload: { search_term: 'mug' } }])
 })
 
-test('what a selector finds beside the field is in no way of it', () => {
+test('elements that are not form fields are ignored', () => {
   show(
     `<p class="qty">2</p><input class="qty" value="3"><p class="qty"></p><button ${LINE} data-track-quantity-from=".qty">Add</button>`,
   )
@@ -198,7 +201,7 @@ test('what a selector finds beside the field is in no way of it', () => {
   expect(seen).toMatchObject([{ payload: { quantity: 3 } }])
 })
 
-test('a selector that is none leaves the value out and the page alone', () => {
+test('with an invalid selector the value is missing', () => {
   show(`<button ${LINE} data-track-source-from="#[">Add</button>`)
   $('button').click()
   expect(seen).toMatchObject([{ op: 'addToCart' }])
@@ -208,7 +211,7 @@ test.each([
   ['the button', `<button disabled ${LINE}><i>Add</i></button>`],
   ['said in words', `<a aria-disabled="true" ${LINE}><i>Add</i></a>`],
   ['around the element', `<button disabled><i ${LINE}>Add</i></button>`],
-])('nothing for what is disabled: %s', (_where, html) => {
+])('a disabled control is not reported: %s', (_where, html) => {
   show(html)
   $('i').dispatchEvent(new MouseEvent('click', { bubbles: true, composed: true }))
   expect(ops()).toEqual([])
@@ -225,7 +228,7 @@ test.each([
   expect(seen).toHaveLength(times)
 })
 
-test('of nested elements the innermost counts', () => {
+test('of nested elements only the innermost is reported', () => {
   show(
     `<div data-track="viewProduct" data-track-product-id="7"><button ${LINE}>Add</button><i>x</i></div>`,
   )
@@ -235,7 +238,7 @@ test('of nested elements the innermost counts', () => {
   expect(ops()).toEqual(['addToCart', 'viewProduct'])
 })
 
-test('a click that a listener of the click makes counts only for another helper', () => {
+test('a click made by a listener is reported only with another helper', () => {
   show(
     '<div id="card" data-track="viewProduct"><a id="same" data-track="viewProduct">x</a></div><a id="other" data-track="initiateCheckout">y</a>',
   )
@@ -256,7 +259,7 @@ test('a label and its control are one action', () => {
   expect(ops()).toEqual(['addToWishlist'])
 })
 
-test('a label whose control is somewhere else counts by itself', () => {
+test('a label whose control is elsewhere is reported by itself', () => {
   show(
     '<label for="heart" data-track="addToWishlist" data-track-product-id="7"><i>Save</i></label><input type="checkbox" id="heart">',
   )
@@ -264,7 +267,7 @@ test('a label whose control is somewhere else counts by itself', () => {
   expect(ops()).toEqual(['addToWishlist'])
 })
 
-test('a label without a mark in a marked card, its control in it too, is one action', () => {
+test('a label and its control in one card are one action', () => {
   show(
     '<div data-track="addToWishlist" data-track-product-id="7"><label for="heart"><i>Save</i></label><input type="checkbox" id="heart"></div>',
   )
@@ -272,7 +275,7 @@ test('a label without a mark in a marked card, its control in it too, is one act
   expect(ops()).toEqual(['addToWishlist'])
 })
 
-test('a helper that there is none of is for track to refuse, with its element', async () => {
+test('an unknown helper is refused by track, with its element', async () => {
   show('<button data-track="addtocart">x</button><b data-track="constructor">x</b>')
   $('button').click()
   $('b').click()
@@ -281,7 +284,7 @@ test('a helper that there is none of is for track to refuse, with its element', 
   expect(seen.map(({ options }) => options?.where)).toEqual([$('button'), $('b'), $('i')])
 })
 
-test('every underscore of a field is a hyphen of its attribute', () => {
+test('underscores of a field are hyphens in its attribute', () => {
   show(
     '<a data-track="viewHomepage" data-track-http-user-agent="Mine" data-track-remote-addr="::1">x</a>',
   )
@@ -289,7 +292,7 @@ test('every underscore of a field is a hyphen of its attribute', () => {
   expect(seen[0]?.payload).toMatchObject({ http_user_agent: 'Mine', remote_addr: '::1' })
 })
 
-test('what an element says of a field comes before what is around it, a form field or not', () => {
+test('an attribute of the element comes before those around it, also before a form field', () => {
   const html = (inner: string, outer: string) =>
     `<div ${outer}><input id="qty" value="3"><button ${LINE} ${inner}>Add</button></div>`
   const plain = 'data-track-quantity="2"'
@@ -307,7 +310,7 @@ test('what an element says of a field comes before what is around it, a form fie
   expect(seen.map(({ payload }) => payload.quantity)).toEqual([2, 3, 3, 3, 2])
 })
 
-test('what the page puts into Object.prototype is no field, and makes no reports', () => {
+test('extending Object.prototype adds no fields and no reports', () => {
   const polluted = Object.prototype as { [name: string]: unknown }
   try {
     Object.assign(polluted, { source: '[name=csrf]', product_id: '666', root: 5 })
@@ -323,7 +326,7 @@ test('what the page puts into Object.prototype is no field, and makes no reports
   }
 })
 
-test('a select counts at change and not at click', () => {
+test('a select is reported at change, not at click', () => {
   show(`<select ${LINE}><option>1</option></select>`)
   $('select').click()
   expect(ops()).toEqual([])
@@ -338,7 +341,7 @@ const submit = async (form: HTMLElement, submitter?: HTMLElement) => {
   await task()
 }
 
-test('a form reads its own e-mail field and nothing else', async () => {
+test('a form reads its own e-mail field and no other', async () => {
   show(
     '<form data-track="setEmail"><input type=hidden name=email value=h@shop.test><input type=email value=" a@shop.test "><input type=password value=s3cret><input type=hidden name=csrf value=t></form>',
   )
@@ -347,7 +350,7 @@ test('a form reads its own e-mail field and nothing else', async () => {
   expect(JSON.stringify(seen[0]?.payload)).not.toMatch(/s3cret|csrf|h@shop/)
 })
 
-test('a search form reads its search field as it was when it was submitted', async () => {
+test('a search form reads its search field as it is at submit', async () => {
   show('<form data-track="search"><input name="q" value=" mug "></form>')
   $('form').addEventListener('submit', () => {
     ;($('input') as HTMLInputElement).value = ''
@@ -356,7 +359,7 @@ test('a search form reads its search field as it was when it was submitted', asy
   expect(seen).toMatchObject([{ payload: { search_term: 'mug' } }])
 })
 
-test('a submit that the page prevents counts only where the form says so', async () => {
+test('a submit that the page prevents is reported only with data-track-prevented', async () => {
   show('<form data-track="search"><input type="search" value="mug"></form>')
   $('form').addEventListener('submit', (event) => event.preventDefault())
   await submit($('form'))
@@ -366,7 +369,7 @@ test('a submit that the page prevents counts only where the form says so', async
   expect(ops()).toEqual(['search'])
 })
 
-test('a submit counts when the page is left before the next task', () => {
+test('a submit is reported if the page is left before the next task', () => {
   show('<form data-track="search"><input type="search" value="mug"></form>')
   submit($('form'))
   window.dispatchEvent(new Event('pagehide'))
@@ -376,7 +379,7 @@ test('a submit counts when the page is left before the next task', () => {
 test.each([
   ['search', ['search']],
   ['initiateCheckout', ['initiateCheckout', 'search']],
-])('a marked button (%s) in a marked form', async (helper, expected) => {
+])('a button with data-track (%s) in a form with data-track', async (helper, expected) => {
   show(
     `<form data-track="search"><input type="search" value="mug"><button data-track="${helper}">Go</button></form>`,
   )
@@ -387,7 +390,7 @@ test.each([
   expect(ops()).toEqual(expected)
 })
 
-test('a marked button that somebody was quicker to report counts for its form', async () => {
+test('a button whose click was a duplicate counts for its form too', async () => {
   show(
     '<form data-track="search"><input type="search" value="mug"><button data-track="search">Go</button></form>',
   )
@@ -400,7 +403,7 @@ test('a marked button that somebody was quicker to report counts for its form', 
   expect(ops()).toEqual(['search'])
 })
 
-test('a submit inside a shadow root counts once the visitor was in it', async () => {
+test('a submit inside a shadow root is reported after a click or focus in it', async () => {
   show('<x-news></x-news>')
   const root = $('x-news').attachShadow({ mode: 'open' })
   root.innerHTML = '<form data-track="setEmail"><input type="email" value="a@shop.test"></form>'
@@ -418,7 +421,7 @@ const startOther = (name: string, base = baseOf(name)) =>
   startPart(() => outcome, new Map([['K', { key: 'K', base }]]))
 const LOAD = '<i data-track="viewHomepage" data-track-on="load"></i>'
 
-test('what reports elements by their presence is loaded once a page has one, and not before', async () => {
+test('the script for load and visible elements is loaded when the page has one, not before', async () => {
   show('<b data-track="viewProduct" data-track-on="click">x</b><main></main>')
   startOther('late')
   document.dispatchEvent(new Event('readystatechange'))
@@ -433,7 +436,7 @@ test('what reports elements by their presence is loaded once a page has one, and
 test.each([
   ['that is there', (root: ShadowRoot) => root, 'shadow1'],
   ['in another', (root: ShadowRoot) => inside(root), 'shadow2'],
-])('it is loaded for an element in a shadow root %s', async (_where, rootOf, name) => {
+])('that script is loaded for an element in a shadow root %s', async (_where, rootOf, name) => {
   show('<x-card></x-card>')
   const root = $('x-card').attachShadow({ mode: 'open' })
   root.innerHTML = '<p></p>'
@@ -448,7 +451,7 @@ test.each([
 const inside = (root: ShadowRoot) =>
   (root.querySelector('p') as HTMLElement).attachShadow({ mode: 'open' })
 
-test('where it can not be loaded the page goes on without it', async () => {
+test('if that script can not be loaded, nothing is thrown', async () => {
   show(LOAD)
   const refused = vi.fn()
   process.on('unhandledRejection', refused)
@@ -460,7 +463,7 @@ test('where it can not be loaded the page goes on without it', async () => {
   expect(refused).not.toHaveBeenCalled()
 })
 
-test('a page that is left before it has come reports what was there at load', async () => {
+test('if the page is left before that script has loaded, load elements are reported', async () => {
   const left: unknown[] = []
   const leave = () => window.dispatchEvent(new Event('pagehide'))
   show(`${LOAD}<i data-track="viewProduct" data-track-on="visible"></i>`)
@@ -480,7 +483,7 @@ test('a page that is left before it has come reports what was there at load', as
   expect(left).toEqual(['viewHomepage'])
 })
 
-test('elements that say something at load do so once a page, also when they come late or change', async () => {
+test('load elements are reported once a page, also if they are added or changed later', async () => {
   const html = (id: number) =>
     `<main data-track="viewProduct" data-track-on="load" data-track-product-id="${id}"></main>`
   const ids = () => seen.map(({ payload }) => payload.product_id)
@@ -497,20 +500,23 @@ test('elements that say something at load do so once a page, also when they come
 test.each([
   [false, ['1']],
   [true, ['1', '1']],
-])('an anchor is a page of its own (%s) as the key says', async (pageViewHash, expected) => {
-  startWith({ pageViewHash })
-  history.pushState({}, '', `/anchors/${pageViewHash}`)
-  const html =
-    '<main data-track="viewProduct" data-track-on="load" data-track-product-id="1"></main>'
-  const ids = () => seen.map(({ payload }) => payload.product_id)
-  show(html)
-  await vi.waitFor(() => expect(ids()).toEqual(['1']))
-  history.pushState({}, '', '#reviews')
-  show(`${html}<b data-track="viewProduct" data-track-on="load" data-track-product-id="2"></b>`)
-  await vi.waitFor(() => expect(ids()).toEqual([...expected, '2']))
-})
+])(
+  'a change of the fragment is another page with pageViewHash (%s)',
+  async (pageViewHash, expected) => {
+    startWith({ pageViewHash })
+    history.pushState({}, '', `/anchors/${pageViewHash}`)
+    const html =
+      '<main data-track="viewProduct" data-track-on="load" data-track-product-id="1"></main>'
+    const ids = () => seen.map(({ payload }) => payload.product_id)
+    show(html)
+    await vi.waitFor(() => expect(ids()).toEqual(['1']))
+    history.pushState({}, '', '#reviews')
+    show(`${html}<b data-track="viewProduct" data-track-on="load" data-track-product-id="2"></b>`)
+    await vi.waitFor(() => expect(ids()).toEqual([...expected, '2']))
+  },
+)
 
-test("a toJSON of the page is in nobody's way", async () => {
+test('a toJSON of the page has no effect', async () => {
   history.pushState({}, '', '/tojson')
   Object.assign(Object.prototype, {
     toJSON: () => {
@@ -525,7 +531,7 @@ test("a toJSON of the page is in nobody's way", async () => {
   }
 })
 
-test('an element that has not changed is read once, however often the page changes', async () => {
+test('an unchanged element is read once, however often the page changes', async () => {
   history.pushState({}, '', '/frames')
   show('<main data-track="viewProduct" data-track-on="load" data-track-product-id="9"></main>')
   await vi.waitFor(() => expect(ops()).toHaveLength(1))
@@ -536,7 +542,7 @@ test('an element that has not changed is read once, however often the page chang
   expect(read).not.toHaveBeenCalled()
 })
 
-test('for the keys that have attributes on', () => {
+test('only for keys with attributes on', () => {
   show(`<button ${LINE}>Add</button>`)
   $('button').click()
   const only = seen[0]?.options?.only
@@ -544,7 +550,7 @@ test('for the keys that have attributes on', () => {
   expect([of({}), of({ attributes: true }), of({ attributes: false })]).toEqual([true, true, false])
 })
 
-test('strange targets and strange helpers do no harm', () => {
+test('unusual event targets and helpers do no harm', () => {
   document.dispatchEvent(new MouseEvent('click', { bubbles: true }))
   window.dispatchEvent(new MouseEvent('click'))
   show('<b data-track="toString">x</b><div id="matches"></div>')

@@ -72,20 +72,20 @@ describe.each(fixtures)('storefront: $id', ({ objects, pushes, expect: expected 
   })
 })
 
-test('makes the array where there is none', () => {
+test('makes the array if there is none', () => {
   const { events } = open()
   expect(layer()).toHaveLength(0)
   layer().push(view())
   expect(events()).toEqual([viewed()])
 })
 
-test('is called dataLayer where the key says nothing else', () => {
+test('is called dataLayer by default', () => {
   watchTrack().follow()
   expect(page.dataLayer).toBeInstanceOf(Array)
   delete page.dataLayer
 })
 
-test('keeps the array that is there, and what is in it', () => {
+test('keeps an existing array with its content', () => {
   const mine = [view(), 'text', null, undefined, 5, () => {}, line]
   page[name] = mine
   const { events } = open()
@@ -111,7 +111,7 @@ test('reads a frozen array and does not throw', () => {
   expect(open().events()).toEqual([viewed()])
 })
 
-test('answers what push answers, and hands everything on', () => {
+test('push gets all arguments, and its result is returned', () => {
   const got: unknown[] = []
   page[name] = []
   layer().push = (...pushes) => {
@@ -127,13 +127,13 @@ test('answers what push answers, and hands everything on', () => {
   expect(events()).toEqual([viewed()])
 })
 
-test('answers the length where nobody else has wrapped push', () => {
+test('returns the length if push is not wrapped by others', () => {
   open()
   expect(layer().push(view(), {})).toBe(2)
   expect(layer().push()).toBe(2)
 })
 
-test('a tag manager that wraps afterwards and cuts the array', () => {
+test('a tag manager that wraps push later and shortens the array', () => {
   const { events } = open()
   const before = layer().push
   layer().push = function (this: unknown, ...pushes) {
@@ -145,7 +145,7 @@ test('a tag manager that wraps afterwards and cuts the array', () => {
   expect(events()).toEqual([1, 2, 3, 4, 5, 6].map((id) => viewed(`${id}`)))
 })
 
-test('what another wrapper throws reaches the page, and the event is kept', () => {
+test('an error of another wrapper reaches the page, and the event is accepted', () => {
   page[name] = []
   layer().push = () => {
     throw new Error('theirs')
@@ -189,7 +189,7 @@ test.each([
   ['an event that is no text', { event: { toString: (): string => '__sm__search' } }],
   ['an order without a name', { saveOrderInfo: { event: '__sm__order' } }],
   ['a list', ['event', '__sm__search', { search_term: 'x' }]],
-])('ignores %s without a word', async (_kind, push) => {
+])('ignores %s without a notice', async (_kind, push) => {
   const { events, dropped } = open()
   layer().push(push)
   expect(events()).toEqual([])
@@ -207,21 +207,24 @@ test.each(['something', 'constructor', 'addtocart', ''])(
   },
 )
 
-test('without a prefix the names of others are no mistakes', async () => {
+test('without a prefix, unknown names cause no notices', async () => {
   const { events, dropped } = open({ dataLayerPrefix: '' })
   layer().push({ event: 'gtm.js' }, { event: 'view_homepage' })
   expect(events()).toEqual([{ event: 'view_homepage' }])
   expect(await dropped()).toEqual([])
 })
 
-test.each([[undefined], [null]])('a line whose variation is %s is its own', (variation) => {
-  const { events } = open()
-  layer().push({ ...line, variation })
-  expect(events()).toEqual([{ ...added, variation: { id: '42', sku: '42' } }])
-})
+test.each([[undefined], [null]])(
+  'a line whose variation is %s is its own variation',
+  (variation) => {
+    const { events } = open()
+    layer().push({ ...line, variation })
+    expect(events()).toEqual([{ ...added, variation: { id: '42', sku: '42' } }])
+  },
+)
 
 describe('the same object', () => {
-  test('pushed again with the same content is once', () => {
+  test('pushed again with the same content is one event', () => {
     const { events } = open()
     const push = view()
     layer().push(push)
@@ -229,7 +232,7 @@ describe('the same object', () => {
     expect(events()).toHaveLength(1)
   })
 
-  test('pushed again after a tag manager has marked it is once', () => {
+  test('pushed again after a tag manager has marked it is one event', () => {
     const { events } = open()
     const push = view()
     layer().push(push)
@@ -256,7 +259,7 @@ describe('the same object', () => {
     expect(events()).toEqual([added])
   })
 
-  test('other objects with the same content are so many events', () => {
+  test('other objects with the same content are further events', () => {
     const { events } = open()
     layer().push({ ...line })
     layer().push({ ...line })
@@ -273,7 +276,7 @@ describe('an array in place of the array', () => {
     expect(layer()).toHaveLength(2)
   })
 
-  test('does not repeat what it took over from the old one', () => {
+  test('does not repeat objects of the old one', () => {
     const { events } = open()
     layer().push(view(1))
     page[name] = [...layer(), view(2)]
@@ -296,14 +299,14 @@ describe('an array in place of the array', () => {
     expect(events()).toEqual([viewed()])
   })
 
-  test('is made again after null', () => {
+  test('is made again after it was set to null', () => {
     const { events } = open()
     page[name] = null
     layer().push(view())
     expect(events()).toEqual([viewed()])
   })
 
-  test('of a variable that takes no accessor is found at a click', () => {
+  test('of a variable that can have no accessor is found at a click', () => {
     Object.defineProperty(page, name, { value: [], writable: true, enumerable: true })
     const { events } = open()
     layer().push(view(1))
@@ -361,7 +364,7 @@ describe('fields', () => {
     ['variation.id', { variation: { sku: 'TEE' } }],
     ['variation.sku', { variation: { id: '57', sku: ' ' } }],
     ['variation.id', { variation: 'x' }],
-  ])('a line without a good %s is refused: %o', async (path, fields) => {
+  ])('a line without a valid %s is refused: %o', async (path, fields) => {
     const { events, dropped } = open()
     const push = { ...line, ...fields }
     layer().push(push)
@@ -405,7 +408,7 @@ describe('fields', () => {
     expect(events()).toEqual([])
   })
 
-  test('nothing inherited counts', async () => {
+  test('inherited fields do not count', async () => {
     const polluted = Object.prototype as { [name: string]: unknown }
     try {
       Object.assign(polluted, { search_term: 'evil', phone: '1', id: 'evil', toJSON: fail })
@@ -426,7 +429,7 @@ test.each(['view_category', 'view_brand'])('%s is a page event of its own name',
   expect(events()).toEqual([{ event: `shop_${event}` }])
 })
 
-test('an order is not sent, and told', async () => {
+test('an order is not sent, with a notice', async () => {
   const { events, dropped } = open()
   layer().push({ event: '__sm__order', number: 7, email_address: 'ana@shop.example' })
   expect(events()).toEqual([])
@@ -446,13 +449,13 @@ describe('set_phone', () => {
     phone,
   })
 
-  test('after set_email: that is sent again with it', () => {
+  test('after set_email: set_email is sent again with the number', () => {
     const { events } = open()
     layer().push(email(), { event: '__sm__set_phone', phone: ' 0722 000 000 ' })
     expect(events()).toEqual([known(), known('0722 000 000')])
   })
 
-  test('before set_email: it is told, and completes that, once', async () => {
+  test('before set_email: a notice, and the number is sent with set_email, once', async () => {
     const { events, dropped } = open()
     layer().push({ event: '__sm__set_phone', tmphone: 722 }, email(), email('bob@shop.example'))
     expect(events()).toEqual([known('722'), known('', 'bob@shop.example')])
@@ -465,7 +468,7 @@ describe('set_phone', () => {
     expect(events()).toEqual([known('722')])
   })
 
-  test('does not replace the number that the set_email has', () => {
+  test('does not replace the number of set_email', () => {
     const { events } = open()
     layer().push({ event: '__sm__set_phone', phone: '1' }, { ...email(), phone: '2' })
     expect(events()).toEqual([known('2')])
@@ -482,7 +485,7 @@ describe('set_phone', () => {
   )
 })
 
-test('the address is that of the moment of the push', () => {
+test('the URL is that at the time of the push', () => {
   const { urls } = open()
   history.replaceState({}, '', '#first')
   layer().push(view(1))
@@ -492,7 +495,7 @@ test('the address is that of the moment of the push', () => {
 })
 
 describe('settings', () => {
-  test('off: nothing is made, nothing wrapped', () => {
+  test('off: no array is made, no push wrapped', () => {
     const { events } = open({ dataLayer: false })
     expect(name in page).toBe(false)
     expect(events()).toEqual([])
@@ -504,7 +507,7 @@ describe('settings', () => {
     expect(events()).toEqual([{ event: 'view_homepage' }])
   })
 
-  test('of two keys only those that want it get events, and the array is wrapped once', () => {
+  test('only keys with dataLayer on get events, and the array is wrapped once', () => {
     const { events, follow } = watchTrack(
       { key: 'AAAAAA', dataLayer: false, eventPrefix: 'a_' },
       { key: 'BBBBBB', dataLayerName: name, eventPrefix: 'b_' },
@@ -521,7 +524,7 @@ describe('settings', () => {
     ])
   })
 
-  test('a reader that joins later reads what lies there, without a second event of the others', () => {
+  test('a reader that joins later reads what is there; the others do not read it again', () => {
     const { state, events, follow } = watchTrack({ dataLayerName: name })
     page[name] = [view(1)]
     follow()

@@ -96,14 +96,14 @@ test.each([
   ],
   ['search results', () => gtag('event', 'view_search_results', { search_term: 'x' })],
   ['user data', () => gtag('set', 'user_data', { email: 'ana@shop.example' })],
-])('ignores %s without a word', async (_kind, act) => {
+])('ignores %s without a notice', async (_kind, act) => {
   const { events, codes } = open()
   act()
   expect(events()).toEqual([])
   expect(await codes()).toEqual([])
 })
 
-test('what is broken does not reach the page, and what comes next is read', () => {
+test('an error does not reach the page, and the next push is read', () => {
   const fail = () => {
     throw new Error('the page is broken')
   }

@@ -92,7 +92,7 @@ test('a page that is left before its address has settled counts', () => {
   expect(seen()).toEqual(['/a', '/b'])
 })
 
-test('the loaded page corrects its own address: one view, with the last one', () => {
+test('if the loaded page replaces its own address, one view with the last one is reported', () => {
   start()
   history.replaceState({}, '', '/en')
   vi.advanceTimersByTime(50)
@@ -103,7 +103,7 @@ test('the loaded page corrects its own address: one view, with the last one', ()
   expect(seen()).toEqual(['/en/'])
 })
 
-test('the moment and the id are those of when the page came', () => {
+test('time and id are those of when the page was shown', () => {
   start()
   const at = Date.now()
   vi.advanceTimersByTime(50)
@@ -128,17 +128,20 @@ test.each([
   ['a router’s fragment', `/a?${CAMPAIGN}#/p/1`, '/a#/p/2', '/a#/p/2'],
   ['the path', `/?${CAMPAIGN}`, '/en', '/en'],
   ['an address of another page', `/?${CAMPAIGN}`, '/', `/?${CAMPAIGN}`],
-])('what was cleaned before the script came: %s', (_, landing, address, expected) => {
-  start({}, [], landing)
-  history.replaceState({}, '', address)
-  settled()
-  // The same page, whatever the router writes later.
-  history.replaceState({ n: 1 }, '')
-  settled()
-  expect(seen()).toEqual([expected])
-})
+])(
+  'the page changed its address before the script has loaded: %s',
+  (_, landing, address, expected) => {
+    start({}, [], landing)
+    history.replaceState({}, '', address)
+    settled()
+    // The same page, whatever the router writes later.
+    history.replaceState({ n: 1 }, '')
+    settled()
+    expect(seen()).toEqual([expected])
+  },
+)
 
-test('where a query is a page, what was cleaned makes no second page', () => {
+test('with pageViewQuery, a removed query makes no second page', () => {
   start({ pageViewQuery: true }, [], `/a?p=1&${CAMPAIGN}`)
   history.replaceState({}, '', '/a?p=1')
   settled()
@@ -147,7 +150,7 @@ test('where a query is a page, what was cleaned makes no second page', () => {
   expect(seen()).toEqual([`/a?p=1&${CAMPAIGN}`])
 })
 
-test('only the first view carries the landing address: no later one, none after the back/forward cache', () => {
+test('only the first view has the landing URL, not later ones, and not after the back/forward cache', () => {
   const { configs, count } = start({}, [], `/a?${CAMPAIGN}`)
   history.pushState({}, '', '/b')
   settled()
@@ -170,14 +173,14 @@ test('only the first view carries the landing address: no later one, none after 
   ])
 })
 
-test('a return from the back/forward cache counts, however soon it is', () => {
+test('a return from the back/forward cache is a view, however soon it is', () => {
   start()
   window.dispatchEvent(Object.assign(new Event('pageshow'), { persisted: true }))
   settled()
   expect(seen()).toEqual(['/a', '/a'])
 })
 
-test('without a navigation entry the address is the page’s', () => {
+test('without a navigation entry the URL is the page’s', () => {
   start()
   vi.mocked(performance.getEntriesByType).mockReturnValue([])
   settled()
@@ -189,7 +192,7 @@ test.each<[Partial<Config>, string[]]>([
   [{ pageViewQuery: true }, ['/a', '/a?x=1', '/a?x=2#/r?y=1']],
   [{ pageViewQuery: false }, ['/a']],
   [{ pageViewHash: 'true' }, ['/a', '/a?x=2#/r?y=1']],
-])('query and fragment count where the key says so: %j', (setting, expected) => {
+])('query and fragment count with their settings: %j', (setting, expected) => {
   start(setting)
   settled()
   for (const address of ['?x=1', '?x=2#/r?y=1']) {
@@ -216,7 +219,7 @@ test.each<[Config['pageViews'], string[]]>([
   },
 )
 
-test('each key has its own settings and name, and one that joins counts the page it joins on', () => {
+test('each key has its own settings and event name, and one that joins reports the current page', () => {
   const { configs, count } = start({ eventPrefix: 'my_' }, [
     { ...BASE, key: 'BBBBBB', pageViews: 'off' },
   ])
@@ -227,7 +230,7 @@ test('each key has its own settings and name, and one that joins counts the page
   expect(views).toEqual(['AAAAAA my_view_page /a', 'CCCCCC seen /a'])
 })
 
-test('history may be wrapped before and after, and keeps its arguments, this and answer', () => {
+test('history may be wrapped before and after, and keeps its arguments, `this` and result', () => {
   const calls: unknown[] = []
   history.pushState = function (...all) {
     calls.push(this, all)
@@ -261,7 +264,7 @@ test('with a Navigation API nothing is wrapped', () => {
   expect(seen()).toEqual(['/a', '/c'])
 })
 
-test('an element with the id navigation is no Navigation API', () => {
+test('an element with the id navigation is not the Navigation API', () => {
   Object.assign(window, { navigation: document.createElement('nav') })
   start()
   history.pushState({}, '', '/b')

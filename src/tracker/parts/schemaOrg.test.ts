@@ -121,7 +121,7 @@ describe('no event', () => {
   })
 })
 
-test('of several the one with the address of the page', async () => {
+test('of several products the one with the page’s URL', async () => {
   const { wait, ids } = open(
     jsonLd(product({ sku: 'A', url: '/p/cup' }), product({ sku: 'B', url: '/p/mug-7' })),
   )
@@ -129,16 +129,16 @@ test('of several the one with the address of the page', async () => {
   expect(ids()).toEqual(['B'])
 })
 
-test('a broken description does not hide a good one, nor one told twice make two', async () => {
+test('an invalid description does not hide a valid one, and the same one twice is one product', async () => {
   const { wait, ids } = open(jsonLd('{', product({ sku: 'TEE' }), product({ sku: 'TEE' })))
   await wait()
   expect(ids()).toEqual(['TEE'])
 })
 
-describe('the page has its chance', () => {
+describe('the page has time to report', () => {
   const body = jsonLd(product({ sku: 'TEE' }))
 
-  test('nothing is reported before it is over', async () => {
+  test('nothing is reported before the time is over', async () => {
     const { wait, ids } = open(body)
     await wait(3999)
     expect(ids()).toEqual([])
@@ -147,7 +147,7 @@ describe('the page has its chance', () => {
     expect(ids()).toEqual(['TEE'])
   })
 
-  test('what it reports itself is all there is', async () => {
+  test('if the page reports a product itself, nothing else is reported', async () => {
     const { wait, ids, track } = open(body)
     await wait(3000)
     track('viewProduct', { product_id: '42' }, { from: 'dataLayer' })
@@ -156,7 +156,7 @@ describe('the page has its chance', () => {
     expect(ids()).toEqual(['42'])
   })
 
-  test('other events of it do not count', async () => {
+  test('other events of the page do not count', async () => {
     const { wait, ids, track } = open(body)
     track('viewHomepage', { event: 'view_page' }, { from: 'pageView' })
     track('viewProduct', {})
@@ -164,7 +164,7 @@ describe('the page has its chance', () => {
     expect(ids()).toEqual([undefined, 'TEE'])
   })
 
-  test('a page that is left early is reported then, once', async () => {
+  test('a page that is left early is reported when it is left, once', async () => {
     const { wait, ids } = open(body)
     window.dispatchEvent(new Event('pagehide'))
     expect(ids()).toEqual(['TEE'])
@@ -173,7 +173,7 @@ describe('the page has its chance', () => {
     expect(ids()).toEqual(['TEE'])
   })
 
-  test('a page that is still loading gets it after its load', async () => {
+  test('the time begins after the load', async () => {
     const state = vi.spyOn(document, 'readyState', 'get').mockReturnValue('interactive')
     const { wait, ids } = open(body)
     state.mockRestore()
@@ -200,7 +200,7 @@ describe('a router', () => {
     expect(shop.ids().filter(Boolean)).toEqual(['A', 'B'])
   })
 
-  test('leaves the description of the product behind', async () => {
+  test('leaves the description of the product in the page', async () => {
     const shop = open(jsonLd(product({ sku: 'A' })))
     await shop.wait()
     await go('/cart', shop)
@@ -215,7 +215,7 @@ test.each([false, undefined])('nothing is reported if schemaOrg is %s', async (s
   expect(events()).toEqual([])
 })
 
-test('runs once a page, whichever key brings it', async () => {
+test('runs once a page', async () => {
   const { state, wait, ids } = open(jsonLd(product({ sku: 'TEE' })))
   schemaOrg(...state)
   await wait()

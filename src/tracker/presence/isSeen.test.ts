@@ -21,7 +21,7 @@ test.each([
   expect(isSeen({ ...sight, rootBounds: null }, SCREEN)).toBe(expected)
 })
 
-test('an element without an area counts while it is on screen', () => {
+test('an element without an area is seen while it is on screen', () => {
   const nothing = size(0, 0)
   const sight: Sight = {
     boundingClientRect: nothing,
@@ -33,7 +33,7 @@ test('an element without an area counts while it is on screen', () => {
   expect(isSeen({ ...sight, isIntersecting: false }, SCREEN)).toBe(false)
 })
 
-test('the thresholds hold one half, and are near to one another down to a thousandth', () => {
+test('the thresholds include one half, and are close to each other down to a thousandth', () => {
   expect(THRESHOLDS).toContain(0.5)
   expect(Math.min(...THRESHOLDS)).toBeLessThan(0.0011)
   expect(Math.max(...THRESHOLDS)).toBe(1)

@@ -25,7 +25,7 @@ const show = (html: string) => {
 const $ = (selector: string) => document.querySelector(selector) as HTMLElement
 const LOAD = (text: string) => `<i data-track="viewHomepage" data-track-on="load">${text}</i>`
 
-test('an element in a shadow root counts, in one inside another too', async () => {
+test('an element in a shadow root is reported, also in a nested one', async () => {
   show('<div></div>')
   const outer = $('div').attachShadow({ mode: 'open' })
   outer.innerHTML = `${LOAD('outer')}<p></p>`
@@ -34,7 +34,7 @@ test('an element in a shadow root counts, in one inside another too', async () =
   await vi.waitFor(() => expect(told).toEqual(['viewHomepage outer', 'viewHomepage inner']))
 })
 
-test('an element that comes into a shadow root later counts, one in a closed root does not', async () => {
+test('an element that is added to a shadow root later is reported, one in a closed root is not', async () => {
   show('<div></div><p></p>')
   const root = $('div').attachShadow({ mode: 'open' })
   $('p').attachShadow({ mode: 'closed' }).innerHTML = LOAD('closed')
@@ -44,7 +44,7 @@ test('an element that comes into a shadow root later counts, one in a closed roo
   await vi.waitFor(() => expect(told).toEqual(['viewHomepage first', 'viewHomepage second']))
 })
 
-test('a shadow root of what is defined later is found, though nothing around it changes', async () => {
+test('the shadow root of a custom element that is defined later is found', async () => {
   const looks = vi.spyOn(document, 'createTreeWalker')
   show('<x-late></x-late>')
   await vi.waitFor(() => expect(looks).toHaveBeenCalled())
@@ -61,7 +61,7 @@ test('a shadow root of what is defined later is found, though nothing around it 
   looks.mockRestore()
 })
 
-test('a root that is attached later without a change around it is found at the next change', async () => {
+test('a shadow root that is attached later is found at the next change of the page', async () => {
   const looks = vi.spyOn(document, 'createTreeWalker')
   show('<div></div>')
   await vi.waitFor(() => expect(looks).toHaveBeenCalled())
@@ -71,7 +71,7 @@ test('a root that is attached later without a change around it is found at the n
   looks.mockRestore()
 })
 
-test('what another copy of the script hands over is not reported again', async () => {
+test('another copy of the script reports nothing again', async () => {
   const again = vi.fn()
   start(again, readPayload, new Map())
   show(LOAD('once'))
@@ -79,7 +79,7 @@ test('what another copy of the script hands over is not reported again', async (
   expect(again).not.toHaveBeenCalled()
 })
 
-test('an element that can not be read is in the way of no other', async () => {
+test('an element that can not be read does not affect the others', async () => {
   show(`<b data-track-on="load"></b>${LOAD('good')}`)
   Object.defineProperty($('b'), 'textContent', {
     get() {
@@ -89,7 +89,7 @@ test('an element that can not be read is in the way of no other', async () => {
   await vi.waitFor(() => expect(told).toEqual(['viewHomepage good']))
 })
 
-test('a page that comes back from the cache says it again', async () => {
+test('a page that is restored from the cache reports its elements again', async () => {
   show(LOAD('again'))
   await vi.waitFor(() => expect(told).toHaveLength(1))
   const shown = Object.assign(new Event('pageshow'), { persisted: true })

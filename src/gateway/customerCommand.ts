@@ -14,7 +14,7 @@ import { checkKeySettings } from './customers/keySettings.ts'
 import { findMismatch } from './dataCommand.ts'
 import { MAX_LIMIT } from './http/limits.ts'
 import { readOrigin } from './http/origins.ts'
-import { type Done, type Fault, failed, misused, told } from './lib/command.ts'
+import { type Done, done, type Fault, failed, misused } from './lib/command.ts'
 import type { Settings } from './settings.ts'
 import { createSqliteCustomers } from './sqlite/customers.ts'
 import { prepareDataFolder } from './sqlite/dataFolder.ts'
@@ -74,11 +74,11 @@ export function runCustomer(
   const file = join(folder, 'customers.db')
   // Only the first customer makes the file: a wrong DATA_DIR stays as empty as it is.
   if (verb !== 'add' && !existsSync(file))
-    return verb === 'list' ? told(...list([], settings)) : failed(notThere(id, folder))
+    return verb === 'list' ? done(...list([], settings)) : failed(notThere(id, folder))
   const customers = createSqliteCustomers(file)
   try {
     if (verb === 'add') return add(customers, read.asked, options, settings, ownRestKey)
-    if (verb === 'list') return told(...list(customers.list(), settings))
+    if (verb === 'list') return done(...list(customers.list(), settings))
     if (!customers.find(id as string)) return failed(notThere(id, folder))
     return changeOne(customers, verb as string, id as string, read.asked, options, settings)
   } finally {
@@ -113,7 +113,7 @@ function add(
   })
   const base = settings.publicUrl ?? `http://localhost:${settings.port || 'PORT'}`
   const script = `${base}/t/j/${encodeURIComponent(customer.trackingKey)}`
-  return told(
+  return done(
     ...[
       `customerId   ${customer.customerId}`,
       `trackingKey  ${customer.trackingKey}`,
@@ -153,22 +153,22 @@ function changeOne(
         `This takes the keys of ${id} away: its pages can send nothing any more. Its events stay; its id and tracking key can never be used again. To confirm: npx shoptrail customer remove ${id} --yes`,
       )
     customers.remove(id)
-    return told(`Removed ${id}`)
+    return done(`Removed ${id}`)
   }
   if (verb === 'set') {
     // As it is stored: what is wrong in it can be taken out by its name.
     const change = toChange(asked, readObject(customer.configText) ?? {})
     if (!change.ok) return change
-    return told(...linesOf([customers.change(id, change.change) as Customer], settings))
+    return done(...linesOf([customers.change(id, change.change) as Customer], settings))
   }
   const made = customers.rotate(id, key as 'rest' | 'tracking')
   return key === 'rest'
-    ? told(
+    ? done(
         `restKey  ${made}`,
         '',
         'The old one does not work any more. This one can not be shown again.',
       )
-    : told(
+    : done(
         `trackingKey  ${made}`,
         '',
         'Pages with the old one send nothing until their tag is changed.',

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { type Done, told } from './lib/command.ts'
+import { type Done, done } from './lib/command.ts'
 import type { Settings } from './settings.ts'
 import { acceptPair, checkPair, DataMismatch } from './sqlite/databasePair.ts'
 import { prepareDataFolder } from './sqlite/dataFolder.ts'
@@ -17,8 +17,8 @@ export function acceptData({ dataDir }: Settings): Done {
   const folder = resolve(dataDir)
   prepareDataFolder(folder)
   const accepted = acceptPair(folder)
-  if (!accepted) return told(`There is nothing to accept in ${folder}.`)
-  return told(
+  if (!accepted) return done(`There is nothing to accept in ${folder}.`)
+  return done(
     `In ${folder}: ${accepted}.`,
     'Accepted. What is there now belongs together, and what is missing is made.',
   )

@@ -4,7 +4,7 @@ import { createCampaignOperations } from './campaigns/campaignOperations.ts'
 import type { Campaigns } from './campaigns/campaigns.ts'
 import type { Reports } from './campaigns/report.ts'
 import { createRest } from './campaigns/rest.ts'
-import { type CollectParts, createCollect } from './collect/collect.ts'
+import { type CollectDependencies, createCollect } from './collect/collect.ts'
 import type { Quota } from './collect/quota.ts'
 import { createCustomerLookup } from './customers/customerLookup.ts'
 import type { Customers } from './customers/customers.ts'
@@ -28,7 +28,7 @@ import {
 } from './script/serveScript.ts'
 
 /** What the routes need to know of the world. */
-export type RouteParts = Omit<CollectParts, 'customers'> & {
+export type RouteDependencies = Omit<CollectDependencies, 'customers'> & {
   readonly customers: Customers
   readonly addresses: Addresses
   readonly campaigns: Campaigns
@@ -78,15 +78,15 @@ const PREFLIGHT_MAX_AGE_SECONDS = '86400'
  *
  * @returns The app, and what ends the live views that are open.
  */
-export function createRoutes(parts: RouteParts) {
-  const { demo, findUnready, metrics, publicFolder } = parts
-  const customers = createCustomerLookup(parts.customers)
-  const collect = createCollect({ ...parts, customers })
-  const serveScript = createServeScript({ ...parts, customers })
-  const operations = createCampaignOperations(parts)
-  const rest = createRest({ ...parts, customers, operations })
-  const operators = createOperators(parts)
-  const live = createLive({ log: parts.log, live: parts.live, operators })
+export function createRoutes(dependencies: RouteDependencies) {
+  const { demo, findUnready, metrics, publicFolder } = dependencies
+  const customers = createCustomerLookup(dependencies.customers)
+  const collect = createCollect({ ...dependencies, customers })
+  const serveScript = createServeScript({ ...dependencies, customers })
+  const operations = createCampaignOperations(dependencies)
+  const rest = createRest({ ...dependencies, customers, operations })
+  const operators = createOperators(dependencies)
+  const live = createLive({ log: dependencies.log, live: dependencies.live, operators })
   const campaignPages = createCampaignPages({ operations, operators })
   const app = new Hono<Env>()
   app.use('/live/*', pageHeaders())
@@ -97,8 +97,8 @@ export function createRoutes(parts: RouteParts) {
   route('/t/j/:key', {
     GET: (request, peer, context) => serveScript(request, peer, context.req.param('key') ?? ''),
   })
-  route('/t/i.js', { GET: createServeFile(parts.script.further.get('inspector')) })
-  route('/t/p.js', { GET: createServeFile(parts.script.further.get('presence')) })
+  route('/t/i.js', { GET: createServeFile(dependencies.script.further.get('inspector')) })
+  route('/t/p.js', { GET: createServeFile(dependencies.script.further.get('presence')) })
   route('/api/v1/campaigns/list', { POST: rest.list })
   route('/api/v1/campaigns/create', { POST: rest.create })
   route('/api/v1/campaigns/:id/email/get-report', { GET: rest.report })
@@ -116,7 +116,8 @@ export function createRoutes(parts: RouteParts) {
   route('/campaigns/data/create', { POST: campaignPages.create })
   route('/livez', { GET: () => answer(200, { status: 'alive' }) })
   route('/readyz', { GET: ready })
-  if (parts.metricsToken) route('/metrics', { GET: createShowMetrics(metrics, parts.metricsToken) })
+  if (dependencies.metricsToken)
+    route('/metrics', { GET: createShowMetrics(metrics, dependencies.metricsToken) })
   route('/', { GET: home })
   folder('/live')
   folder('/campaigns')
@@ -135,7 +136,7 @@ export function createRoutes(parts: RouteParts) {
       const status = error instanceof TooMany ? 429 : 503
       metrics.refused(status)
       const { message, retryAfterSeconds } = error
-      if (error.cause) parts.onError(error, req.routePath)
+      if (error.cause) dependencies.onError(error, req.routePath)
       const refusal = { status, message, id, retryAfterSeconds }
       return req.path.startsWith('/t/j/')
         ? refuseScript(refusal, req.raw)
@@ -144,7 +145,7 @@ export function createRoutes(parts: RouteParts) {
     // Without the event's id: the page must not take this for a verdict on the event.
     if (req.raw.signal.aborted)
       return refuse({ status: 400, message: 'The request was given up' }, headers)
-    parts.onError(error, req.routePath)
+    dependencies.onError(error, req.routePath)
     return refuse({ status: 500, message: 'Something went wrong here', id }, headers)
   })
 
@@ -157,7 +158,7 @@ export function createRoutes(parts: RouteParts) {
       const { raw } = context.req
       const handler = raw.method === 'POST' ? POST : /^(GET|HEAD)$/.test(raw.method) && GET
       if (handler) return handler(raw, context.env.peer, context)
-      return raw.method === 'OPTIONS' ? tellMethods(path, allow) : refuseMethod(path, allow)
+      return raw.method === 'OPTIONS' ? answerOptions(path, allow) : refuseMethod(path, allow)
     })
   }
 
@@ -167,7 +168,7 @@ export function createRoutes(parts: RouteParts) {
   }
 
   /** What a path takes; under /t also for the preflights of other pages. */
-  function tellMethods(path: string, allow: string): Response {
+  function answerOptions(path: string, allow: string): Response {
     const isOpen = 'access-control-allow-origin' in headersFor(path)
     const headers = isOpen
       ? {

@@ -8,7 +8,7 @@ import type { EventLog } from './collect/eventLog.ts'
 import { createQuota } from './collect/quota.ts'
 import type { Customers } from './customers/customers.ts'
 import { addDemoCustomer, findRetiredDemo } from './customers/demoCustomer.ts'
-import { createThrottle } from './customers/keyThrottle.ts'
+import { createKeyThrottle } from './customers/keyThrottle.ts'
 import { findDemoBlock } from './demo.ts'
 import { createAddresses } from './http/address.ts'
 import { createBodyBudget } from './http/bodyBudget.ts'
@@ -198,7 +198,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       if (await campaigns.hasEmail()) reports.follow()
       const routes = createRoutes({
         ...{ customers, log, campaigns, reports, addresses, admission, quota, metrics, script },
-        ...{ throttle: createThrottle(monotonicNow), monotonicNow, now },
+        ...{ keyThrottle: createKeyThrottle(monotonicNow), monotonicNow, now },
         ...{ publicFolder, demo, publicUrl },
         ...{ metricsToken: options.metricsToken, live: options.live },
         ...{ onError, findUnready },

@@ -9,7 +9,7 @@ import { createCollect } from '../gateway/collect/collect.ts'
 import type { EventLog } from '../gateway/collect/eventLog.ts'
 import { createQuota } from '../gateway/collect/quota.ts'
 import { checkKeySettings } from '../gateway/customers/keySettings.ts'
-import { createThrottle } from '../gateway/customers/keyThrottle.ts'
+import { createKeyThrottle } from '../gateway/customers/keyThrottle.ts'
 import { createAddresses } from '../gateway/http/address.ts'
 import { DEFAULT_LIMITS } from '../gateway/http/limits.ts'
 import { createMetrics } from '../gateway/http/metrics.ts'
@@ -66,7 +66,7 @@ const collect = createCollect({
     monotonicNow: () => performance.now(),
     onUnknownProxy: () => {},
   }),
-  throttle: createThrottle(() => 0),
+  keyThrottle: createKeyThrottle(() => 0),
   metrics,
   now: Date.now,
 })

@@ -54,7 +54,7 @@ const DEFAULT_LIMIT = 20
 const MAX_LIMIT = 100
 
 /** @param now The clock, ms since 1970. */
-export function createCampaignOperations(parts: {
+export function createCampaignOperations(dependencies: {
   readonly admission: Pick<Admission, 'store'>
   readonly campaigns: Campaigns
   readonly customers: Pick<Customers, 'find'>
@@ -62,7 +62,7 @@ export function createCampaignOperations(parts: {
   readonly reports: Reports
   readonly now: () => number
 }): CampaignOperations {
-  const { admission, campaigns, customers, quota, reports, now } = parts
+  const { admission, campaigns, customers, quota, reports, now } = dependencies
 
   return {
     async create(customerId, body) {

@@ -4,7 +4,7 @@ import { makeEventId } from '../collect/eventId.ts'
 import type { EventLog } from '../collect/eventLog.ts'
 import type { CustomerLookup } from '../customers/customerLookup.ts'
 import { type Customer, hasRestKey } from '../customers/customers.ts'
-import type { Throttle } from '../customers/keyThrottle.ts'
+import type { KeyThrottle } from '../customers/keyThrottle.ts'
 import type { Addresses } from '../http/address.ts'
 import { answer, answerLarge, invalid, type Refusal, refuse, toJson } from '../http/answers.ts'
 import { type Body, readJson } from '../http/body.ts'
@@ -16,14 +16,14 @@ import { type CampaignOperations, MAX_CREATE_BYTES } from './campaignOperations.
 import { checkCredentials } from './restChecks.ts'
 
 /** What the REST half needs of the rest of the gateway. */
-export type RestParts = {
+export type RestDependencies = {
   readonly customers: CustomerLookup
   readonly log: EventLog
   readonly operations: CampaignOperations
   readonly metrics: Metrics
   readonly admission: Admission
   readonly addresses: Addresses
-  readonly throttle: Throttle
+  readonly keyThrottle: KeyThrottle
   /** The clock, ms since 1970. */
   readonly now: () => number
 }
@@ -55,8 +55,8 @@ type Call = Pick<RequestEnv, 'readBody' | 'reserve'> & {
  * They reject with Unavailable where the store does, and with TooMany where too much is asked at once; the
  * caller answers 503 and 429.
  */
-export function createRest(parts: RestParts) {
-  const { admission, addresses, customers, operations, metrics, throttle } = parts
+export function createRest(dependencies: RestDependencies) {
+  const { admission, addresses, customers, operations, metrics, keyThrottle } = dependencies
   const largeCreates = createSemaphore(LARGE_CREATES)
 
   /** POST /api/v1/campaigns/list */
@@ -100,7 +100,7 @@ export function createRest(parts: RestParts) {
     if (!body.ok) return body
     const checked = validate('sendCustomApi', body.json)
     if (!checked.ok) return invalid('The event is invalid', checked.error.issues)
-    const receivedAt = parts.now()
+    const receivedAt = dependencies.now()
     const id = makeEventId(receivedAt)
     const stored = await admission.append(customer, [
       {
@@ -133,7 +133,7 @@ export function createRest(parts: RestParts) {
   async function checkAllKeys(call: Call): Promise<Response | Refusal> {
     const body = await read(call, MAX_CHECK_BYTES, { whenEmpty: {} })
     if (!body.ok) return body
-    return checkCredentials(parts, body.json, call.address) ?? answer(200, [])
+    return checkCredentials(dependencies, body.json, call.address) ?? answer(200, [])
   }
 
   /**
@@ -171,7 +171,7 @@ export function createRest(parts: RestParts) {
     if (!customer)
       return { ok: false, status: 404, message: 'There is no customer with this id (u)' }
     if (hasRestKey(customer, restKey)) return { ok: true, customer }
-    return throttle.refuseWrong(address, customerId, 'The REST key (k) is wrong')
+    return keyThrottle.refuseWrong(address, customerId, 'The REST key (k) is wrong')
   }
 
   /** A handler of a route, which answers only who has the REST key, and counts who is refused. */
@@ -214,8 +214,8 @@ export function createRest(parts: RestParts) {
 }
 
 const isSmall = ({ headers }: Request): boolean => {
-  const said = headers.get('content-length')
-  return said !== null && Number(said) <= SMALL_CREATE_BYTES
+  const length = headers.get('content-length')
+  return length !== null && Number(length) <= SMALL_CREATE_BYTES
 }
 
 /** The segment behind `campaigns`, decoded once; one that can not be is the id of no campaign. */

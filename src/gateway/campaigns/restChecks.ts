@@ -1,10 +1,13 @@
 import type { CustomerLookup } from '../customers/customerLookup.ts'
 import { hasRestKey } from '../customers/customers.ts'
-import type { Throttle } from '../customers/keyThrottle.ts'
+import type { KeyThrottle } from '../customers/keyThrottle.ts'
 import { invalid, type Refusal } from '../http/answers.ts'
 
 /** What the check needs of the rest of the gateway. */
-export type CheckParts = { readonly customers: CustomerLookup; readonly throttle: Throttle }
+export type CheckDependencies = {
+  readonly customers: CustomerLookup
+  readonly keyThrottle: KeyThrottle
+}
 
 /** What `check-credentials` asks about, by the name it has there. */
 const NAMES = { k: 'the tracking key', r: 'the REST key', u: 'the customer id' }
@@ -18,7 +21,7 @@ const NAMES = { k: 'the tracking key', r: 'the REST key', u: 'the customer id' }
  * where another one is not that customer's, 429 where too many were not.
  */
 export function checkCredentials(
-  { customers, throttle }: CheckParts,
+  { customers, keyThrottle }: CheckDependencies,
   body: unknown,
   address: string,
 ): Refusal | undefined {
@@ -36,7 +39,7 @@ export function checkCredentials(
   // Both are looked at, so that the time does not tell which one is wrong.
   const hasKey = hasRestKey(customer, r)
   if (customer.customerId === u && hasKey) return undefined
-  return throttle.refuseWrong(
+  return keyThrottle.refuseWrong(
     address,
     customer.customerId,
     'The tracking key (k), the REST key (r) and the customer id (u) do not belong together',

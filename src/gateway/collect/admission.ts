@@ -75,7 +75,7 @@ export type Admission = {
 }
 
 /** What admission needs of the rest of the gateway. */
-export type AdmissionParts = {
+export type AdmissionDependencies = {
   readonly limits: Limits
   readonly quota: Quota
   readonly log: Pick<EventLog, 'append'>
@@ -105,8 +105,8 @@ const MESSAGES = {
  * A customer has two pairs of buckets, so that a flood with its public key does not keep its own servers out.
  * Scripts have buckets apart from events, so that an address that sends too much still loads pages that work.
  */
-export function createAdmission(parts: AdmissionParts): Admission {
-  const { limits, quota, log, metrics, monotonicNow: now } = parts
+export function createAdmission(dependencies: AdmissionDependencies): Admission {
+  const { limits, quota, log, metrics, monotonicNow: now } = dependencies
   const addresses = createRateLimit(limits.address, undefined, now)
   const scripts = createRateLimit(limits.address, undefined, now)
   const pages = createRateLimit(limits.customer, undefined, now)
@@ -124,18 +124,18 @@ export function createAdmission(parts: AdmissionParts): Admission {
     } satisfies Refusal
   }
 
-  let toldAt = Number.NEGATIVE_INFINITY
+  let reportedAt = Number.NEGATIVE_INFINITY
   function ofAddress(source: Source, events: number, bytes: number, paid?: Cost) {
     const limited = addresses.take(networkOf(source.address), events, bytes, paid)
-    if (limited && now() - toldAt >= PROXY_SILENCE_MS) tellProxy(source)
+    if (limited && now() - reportedAt >= PROXY_SILENCE_MS) reportProxy(source)
     return refuse('address', limited)
   }
 
-  function tellProxy({ request, peer }: Source): void {
-    const proxy = parts.addresses.findUnknownProxy(request, peer)
+  function reportProxy({ request, peer }: Source): void {
+    const proxy = dependencies.addresses.findUnknownProxy(request, peer)
     if (!proxy) return
-    toldAt = now()
-    parts.onUnknownProxy(proxy)
+    reportedAt = now()
+    dependencies.onUnknownProxy(proxy)
   }
 
   const ofPages = (limited: Limited | undefined) => refuse('customer', limited)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createCorrectedAt } from './clockSkew.ts'
+import { createClockSkew } from './clockSkew.ts'
 
 const NOW = 1_800_000_000_000
 const DAY = 86_400_000
@@ -19,7 +19,7 @@ test.each<[string, unknown, unknown, number]>([
   ['at beyond all numbers', Number.POSITIVE_INFINITY, NOW, NOW],
   ['fractions', NOW - 1.5, Number.NaN, Math.round(NOW - 1.5)],
 ])('%s', (_, at, sent, expected) => {
-  expect(createCorrectedAt()('device', at, sent, NOW)).toBe(expected)
+  expect(createClockSkew()('device', at, sent, NOW)).toBe(expected)
 })
 
 test.each([
@@ -28,11 +28,11 @@ test.each([
   ['years behind', -2_000 * DAY],
   ['years ahead', 2_000 * DAY],
 ])('events of a clock that is %s keep their order, however long each is on its way', (_, off) => {
-  const correctedAt = createCorrectedAt()
+  const correctTime = createClockSkew()
   const ways = [900, 10, 25_000, 3, 400, 12]
   const moments = ways.map((wayMs, index) => {
     const happened = NOW + index * 5
-    return correctedAt('device', happened + off, happened + off, happened + wayMs)
+    return correctTime('device', happened + off, happened + off, happened + wayMs)
   })
   expect(moments).toEqual([...moments].sort((a, b) => a - b))
   for (const [index, moment] of moments.entries())
@@ -40,21 +40,21 @@ test.each([
 })
 
 test('a clock that was set right is believed again', () => {
-  const correctedAt = createCorrectedAt()
-  correctedAt('device', 1_000_000, 1_000_000, NOW)
-  expect(correctedAt('device', NOW + 5_000, NOW + 5_000, NOW + 5_100)).toBe(NOW + 5_000)
+  const correctTime = createClockSkew()
+  correctTime('device', 1_000_000, 1_000_000, NOW)
+  expect(correctTime('device', NOW + 5_000, NOW + 5_000, NOW + 5_100)).toBe(NOW + 5_000)
 })
 
 test('one device has nothing to do with another', () => {
-  const correctedAt = createCorrectedAt()
-  correctedAt('a', NOW - 90_000, NOW - 90_000, NOW)
-  expect(correctedAt('b', NOW - 80_000, NOW - 80_000, NOW)).toBe(NOW)
+  const correctTime = createClockSkew()
+  correctTime('a', NOW - 90_000, NOW - 90_000, NOW)
+  expect(correctTime('b', NOW - 80_000, NOW - 80_000, NOW)).toBe(NOW)
 })
 
 test('a device with a name of any length is known again, and is not another one', () => {
-  const correctedAt = createCorrectedAt()
+  const correctTime = createClockSkew()
   const [one, other] = ['1', '2'].map((end) => 'd'.repeat(100_000) + end) as [string, string]
-  expect(correctedAt(one, 1_000, 2_000, NOW)).toBe(NOW - 1_000)
-  expect(correctedAt(one, 1_000, 1_500, NOW)).toBe(NOW - 1_000)
-  expect(correctedAt(other, 1_000, 1_500, NOW)).toBe(NOW - 500)
+  expect(correctTime(one, 1_000, 2_000, NOW)).toBe(NOW - 1_000)
+  expect(correctTime(one, 1_000, 1_500, NOW)).toBe(NOW - 1_000)
+  expect(correctTime(other, 1_000, 1_500, NOW)).toBe(NOW - 500)
 })

@@ -19,7 +19,7 @@ const MAX_NAME_LENGTH = 128
  * @param sent When it was sent, by the same clock. Without it `at` is believed where it can be true.
  * @param receivedAt When it arrived, by ours: the answer where the others make no sense.
  */
-export type CorrectedAt = (device: string, at: unknown, sent: unknown, receivedAt: number) => number
+export type CorrectTime = (device: string, at: unknown, sent: unknown, receivedAt: number) => number
 
 /**
  * Corrects moments told by clocks that may be wrong by years. How far a clock is off shows in each
@@ -27,7 +27,7 @@ export type CorrectedAt = (device: string, at: unknown, sent: unknown, receivedA
  * events of a device would change places. So a clock that is about right is believed as it is, and of
  * one that is not the first measurement holds until a later one tells of another clock.
  */
-export function createCorrectedAt(): CorrectedAt {
+export function createClockSkew(): CorrectTime {
   const offsets = new LRUCache<string, number>({ max: MAX_DEVICES })
 
   const offsetOf = (device: string, measured: number): number => {
@@ -39,8 +39,8 @@ export function createCorrectedAt(): CorrectedAt {
   }
 
   return (device, at, sent, receivedAt) => {
-    if (!isMoment(at)) return receivedAt
-    const corrected = at + (isMoment(sent) ? offsetOf(shorten(device), receivedAt - sent) : 0)
+    if (!isTime(at)) return receivedAt
+    const corrected = at + (isTime(sent) ? offsetOf(shorten(device), receivedAt - sent) : 0)
     const age = receivedAt - corrected
     return age >= -TOLERANCE_MS && age <= MAX_AGE_DAYS * DAY_MS ? Math.round(corrected) : receivedAt
   }
@@ -50,5 +50,5 @@ export function createCorrectedAt(): CorrectedAt {
 const shorten = (device: string): string =>
   device.length <= MAX_NAME_LENGTH ? device : createHash('sha256').update(device).digest('base64')
 
-const isMoment = (value: unknown): value is number =>
+const isTime = (value: unknown): value is number =>
   typeof value === 'number' && Number.isFinite(value) && value > 0

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { makeFolder, recordsOf, workerFile } from '../../test/gateway.ts'
 import { readBodyOf } from '../../test/readBody.ts'
 import type { Customers } from '../customers/customers.ts'
-import { createThrottle } from '../customers/keyThrottle.ts'
+import { createKeyThrottle } from '../customers/keyThrottle.ts'
 import { createAddresses } from '../http/address.ts'
 import { DEFAULT_LIMITS } from '../http/limits.ts'
 import { createMetrics, type Metrics } from '../http/metrics.ts'
@@ -12,7 +12,7 @@ import { createSqliteCustomers } from '../sqlite/customers.ts'
 import { createSqliteLog } from '../sqlite/eventLog.ts'
 import { startSqliteThread } from '../sqlite/thread.ts'
 import { createAdmission } from './admission.ts'
-import { type CollectParts, createCollect } from './collect.ts'
+import { type CollectDependencies, createCollect } from './collect.ts'
 import type { EventLog } from './eventLog.ts'
 import { createQuota } from './quota.ts'
 
@@ -61,14 +61,14 @@ const admissionWith = (metrics: Metrics) =>
     quota: createQuota(DEFAULT_LIMITS.daily, () => NOW),
   })
 
-const createCollectWith = (given: Partial<CollectParts> = {}) => {
+const createCollectWith = (given: Partial<CollectDependencies> = {}) => {
   const metrics = createMetrics(() => 0)
   return createCollect({
     customers,
     log,
     addresses: createAddresses(),
     admission: admissionWith(metrics),
-    throttle: createThrottle(() => 0),
+    keyThrottle: createKeyThrottle(() => 0),
     metrics,
     now: () => NOW,
     ...given,

@@ -10,7 +10,7 @@ import {
 } from '../../contract/index.ts'
 import type { CustomerLookup } from '../customers/customerLookup.ts'
 import { type Customer, hasRestKey } from '../customers/customers.ts'
-import type { Throttle } from '../customers/keyThrottle.ts'
+import type { KeyThrottle } from '../customers/keyThrottle.ts'
 import type { Addresses } from '../http/address.ts'
 import { answer, eventIdOf, invalid, OPEN_HEADERS, type Refusal, refuse } from '../http/answers.ts'
 import { readJson } from '../http/body.ts'
@@ -19,7 +19,7 @@ import { allowsOrigin } from '../http/origins.ts'
 import { type Query, readQuery } from '../http/query.ts'
 import type { Connected } from '../http/requestEnv.ts'
 import { type Admission, expectedBytes, type Source } from './admission.ts'
-import { createCorrectedAt } from './clockSkew.ts'
+import { createClockSkew } from './clockSkew.ts'
 import { makeEventId } from './eventId.ts'
 import type { EventLog, LogEvent } from './eventLog.ts'
 
@@ -40,12 +40,12 @@ const ASK_ANSWER_BYTES = 16
 const ASKS_PER_EVENT = 10
 
 /** What collecting needs of the rest of the gateway. */
-export type CollectParts = {
+export type CollectDependencies = {
   readonly customers: CustomerLookup
   readonly log: EventLog
   readonly addresses: Addresses
   readonly admission: Admission
-  readonly throttle: Throttle
+  readonly keyThrottle: KeyThrottle
   readonly metrics: Metrics
   /** The clock, ms since 1970. */
   readonly now: () => number
@@ -82,10 +82,10 @@ type Judged = JudgedEvent | { readonly ok: true; readonly id: string; readonly e
  *
  * Rejects with Unavailable where the log does; the caller answers 503.
  */
-export function createCollect(parts: CollectParts) {
-  const { admission, customers, log, metrics, throttle } = parts
+export function createCollect(dependencies: CollectDependencies) {
+  const { admission, customers, log, metrics, keyThrottle } = dependencies
   const isBot = createIsBot()
-  const correctedAt = createCorrectedAt()
+  const correctTime = createClockSkew()
 
   /** POST /t/r: the body is one payload; `id`, `at` and `sent` travel in the query. */
   async function collectOne(
@@ -199,8 +199,12 @@ export function createCollect(parts: CollectParts) {
     const restKey = query('api_key')
     if (restKey) {
       if (hasRestKey(customer, restKey)) return { ok: true, customer, isServer: true }
-      const address = parts.addresses.visitor(request, peer)
-      return throttle.refuseWrong(address, customer.customerId, 'The REST key (api_key) is wrong')
+      const address = dependencies.addresses.visitor(request, peer)
+      return keyThrottle.refuseWrong(
+        address,
+        customer.customerId,
+        'The REST key (api_key) is wrong',
+      )
     }
     const origin = request.headers.get('origin')
     if (!origin)
@@ -217,7 +221,7 @@ export function createCollect(parts: CollectParts) {
   const toSource = (sender: Sender | Refusal, request: Request, peer: string): Source => ({
     customer: sender.ok ? sender.customer : undefined,
     isServer: sender.ok && sender.isServer,
-    address: parts.addresses.visitor(request, peer),
+    address: dependencies.addresses.visitor(request, peer),
     request,
     peer,
   })
@@ -227,7 +231,7 @@ export function createCollect(parts: CollectParts) {
     address,
     userAgent: request.headers.get('user-agent') ?? '',
     sent,
-    receivedAt: parts.now(),
+    receivedAt: dependencies.now(),
   })
 
   function judgeEnvelope(envelope: unknown, arrival: Arrival, mayBeTooLarge: boolean): Judged {
@@ -262,7 +266,7 @@ export function createCollect(parts: CollectParts) {
     const event = {
       customer: customer.customerId,
       id: id ?? makeEventId(receivedAt),
-      at: correctedAt(`${customer.customerId} ${checked.payload.did}`, at, sent, receivedAt),
+      at: correctTime(`${customer.customerId} ${checked.payload.did}`, at, sent, receivedAt),
       receivedAt,
       operation,
       event: checked.payload.event,

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { createThrottle } from './keyThrottle.ts'
+import { createKeyThrottle } from './keyThrottle.ts'
 
 /** A throttle whose clock is moved by hand; `count` answers the seconds that are to be waited. */
 function prepare() {
   let clock = 1_000_000
-  const throttle = createThrottle(() => clock)
+  const throttle = createKeyThrottle(() => clock)
   return {
     wait: (ms: number) => {
       clock += ms

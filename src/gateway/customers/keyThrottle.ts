@@ -3,7 +3,7 @@ import { networkOf } from '../http/address.ts'
 import type { Refusal } from '../http/answers.ts'
 
 /** Slows down senders of wrong keys. */
-export type Throttle = {
+export type KeyThrottle = {
   /**
    * Counts a wrong key and answers its refusal: 401, or 429 with Retry-After from the eleventh of an address for
    * a customer on, and where too many come from one address or for one customer. The wait is 1 second at first
@@ -41,7 +41,7 @@ const MAX_ID_LENGTH = 64
  *
  * @param now A monotonic clock, ms.
  */
-export function createThrottle(now: () => number): Throttle {
+export function createKeyThrottle(now: () => number): KeyThrottle {
   const countPair = createCounter(PAIR, now)
   const countAddress = createCounter(ONE, now)
   const countCustomer = createCounter(ONE, now)

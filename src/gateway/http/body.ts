@@ -24,8 +24,8 @@ export async function readJson(
 ): Promise<Body> {
   const { whenEmpty, maxValues = MAX_VALUES } = options
   const { headers } = request
-  const said = headers.get('content-length')
-  const hasBody = said === null ? headers.has('transfer-encoding') : Number(said) > 0
+  const length = headers.get('content-length')
+  const hasBody = length === null ? headers.has('transfer-encoding') : Number(length) > 0
   if (whenEmpty !== undefined && !hasBody) return { ok: true, json: whenEmpty, bytes: 0 }
   const type = headers.get('content-type')
   if (type && !/^\s*(text\/plain|application\/([^;\s]+\+)?json)\s*(;|$)/i.test(type))

@@ -18,13 +18,13 @@ export function watchReadiness(
   findUnready: () => string | undefined,
   onChange: (reason: string | undefined) => void,
 ): Readiness {
-  let told: string | undefined
+  let reported: string | undefined
   let isStopped = false
   function check(): void {
     if (isStopped) return
     const reason = findUnready()
-    if (reason === told) return
-    told = reason
+    if (reason === reported) return
+    reported = reason
     onChange(reason)
   }
   const timer = setInterval(check, CHECK_MS)

@@ -9,4 +9,4 @@ export type Done = { readonly ok: true; readonly lines: readonly string[] } | Fa
 
 export const misused = (...lines: readonly string[]): Fault => ({ ok: false, lines, isUsage: true })
 export const failed = (...lines: readonly string[]): Fault => ({ ok: false, lines, isUsage: false })
-export const told = (...lines: readonly string[]): Done => ({ ok: true, lines })
+export const done = (...lines: readonly string[]): Done => ({ ok: true, lines })

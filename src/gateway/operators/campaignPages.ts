@@ -6,7 +6,7 @@ import { createSemaphore } from '../http/semaphore.ts'
 import { type Operators, readOwnJson } from './operators.ts'
 
 /** What the campaigns page needs of the rest of the gateway. */
-export type CampaignPageParts = {
+export type CampaignPageDependencies = {
   readonly operations: CampaignOperations
   readonly operators: Operators
 }
@@ -32,7 +32,7 @@ const FILTERS = ['search', 'type', 'page', 'limit']
  * - GET /campaigns/data/report?id: its report
  * - POST /campaigns/data/create: the new campaign, or 422 with issues; rejects with TooMany
  */
-export function createCampaignPages({ operations, operators }: CampaignPageParts) {
+export function createCampaignPages({ operations, operators }: CampaignPageDependencies) {
   const creates = createSemaphore(CREATES)
 
   /** A handler that reads data of a customer whom the operator may see. */

@@ -39,7 +39,7 @@ export function streamEvents(watch: Watch): ReadableStream<Uint8Array> {
   let lastAsked = performance.now()
   let isReading = false
   let ended = false
-  let told = false
+  let isNotified = false
   let isOver = false
   let news = false
   /** More is there than the last page could hold. */
@@ -60,8 +60,8 @@ export function streamEvents(watch: Watch): ReadableStream<Uint8Array> {
       closing.removeEventListener('abort', stop)
       wake()
     }
-    if (isReading || told) return
-    told = true
+    if (isReading || isNotified) return
+    isNotified = true
     watch.onEnd()
   }
 

@@ -2,7 +2,7 @@ import { parse, serialize } from 'hono/utils/cookie'
 import type { Quota } from '../collect/quota.ts'
 import { type Customer, type Customers, hasRestKey } from '../customers/customers.ts'
 import { DEMO_CUSTOMER_ID } from '../customers/demoCustomer.ts'
-import type { Throttle } from '../customers/keyThrottle.ts'
+import type { KeyThrottle } from '../customers/keyThrottle.ts'
 import { type Addresses, isLocal } from '../http/address.ts'
 import { answer, JSON_HEADERS, type Refusal, refuse } from '../http/answers.ts'
 import { readJson } from '../http/body.ts'
@@ -14,12 +14,12 @@ import { hashSecret, isSecret } from '../lib/secret.ts'
 import { createSessions, SESSION_SECONDS } from './sessions.ts'
 
 /** What the sign-in of the operator's pages needs of the rest of the gateway. */
-export type OperatorParts = {
+export type OperatorDependencies = {
   readonly customers: Customers
   readonly addresses: Addresses
   /** Whether the demo customer may be seen without a key, on localhost. */
   readonly demo: boolean
-  readonly throttle: Throttle
+  readonly keyThrottle: KeyThrottle
   readonly quota: Quota
   /** A monotonic clock, ms. */
   readonly monotonicNow: () => number
@@ -44,9 +44,9 @@ const NOBODY = hashSecret('')
  * GET /live/customers. No page of another origin can read or change any of it: no CORS header, a cookie
  * that is SameSite=Strict, and a sign-in and a sign-out that only JSON reaches.
  */
-export function createOperators(parts: OperatorParts) {
-  const { customers, addresses, throttle, quota, demo } = parts
-  const sessions = createSessions(parts.monotonicNow)
+export function createOperators(dependencies: OperatorDependencies) {
+  const { customers, addresses, keyThrottle, quota, demo } = dependencies
+  const sessions = createSessions(dependencies.monotonicNow)
 
   /**
    * GET /live/customers: whom this operator may see, 401 where that is nobody. `origin` is the first that
@@ -90,7 +90,9 @@ export function createOperators(parts: OperatorParts) {
       : isSecret(restKey, NOBODY) && false
     if (!customer || !good) {
       const address = addresses.visitor(request, peer)
-      return refuse(throttle.refuseWrong(address, id, 'The customer id or the REST key is wrong'))
+      return refuse(
+        keyThrottle.refuseWrong(address, id, 'The customer id or the REST key is wrong'),
+      )
     }
     const token = sessions.signIn(tokenOf(request, peer), id, customer.restKeyHash)
     const { name, trackingKey } = customer

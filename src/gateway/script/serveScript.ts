@@ -112,7 +112,7 @@ type Ready = {
 }
 
 /** What serving scripts needs of the rest of the gateway. */
-export type ScriptParts = {
+export type ScriptDependencies = {
   readonly customers: CustomerLookup
   readonly script: ScriptFiles
   readonly addresses: Addresses
@@ -135,11 +135,14 @@ export type ScriptParts = {
  * The JavaScript is compressed once and kept: compressing for each request cost 16 times as much. The JSON is
  * not compressed at all, so no request makes the gateway compress anything but a customer's script, once.
  */
-export function createServeScript(parts: ScriptParts, bestCompressions = BEST_COMPRESSIONS) {
-  const { customers, script: files, addresses, admission, publicUrl } = parts
+export function createServeScript(
+  dependencies: ScriptDependencies,
+  bestCompressions = BEST_COMPRESSIONS,
+) {
+  const { customers, script: files, addresses, admission, publicUrl } = dependencies
   const cache = new LRUCache<string, Ready>({ max: MAX_CACHED })
   const rates = { events: bestCompressions, bytes: bestCompressions }
-  const best = createRateLimit(rates, 1, parts.monotonicNow)
+  const best = createRateLimit(rates, 1, dependencies.monotonicNow)
   const chooseQuality = () => (best.take('all', 1, 0) ? FAST_QUALITY : BEST_QUALITY)
 
   return async function serveScript(

@@ -16,7 +16,7 @@ const LOOK_MS = 500
 export function createSqliteLog({ call, fault, close }: SqliteThread): EventLog {
   const listeners = new Set<NewsListener>()
 
-  function tellListeners(customers?: ReadonlySet<string>): void {
+  function notifyListeners(customers?: ReadonlySet<string>): void {
     for (const listener of listeners) listener(customers)
   }
 
@@ -25,7 +25,7 @@ export function createSqliteLog({ call, fault, close }: SqliteThread): EventLog 
   async function store(events: readonly LogEvent[]): Promise<readonly number[]> {
     try {
       const { positions, usage } = await call('append', toCells(events))
-      usageWatch.tell(usage)
+      usageWatch.report(usage)
       return positions
     } catch (error) {
       isUnsure = true
@@ -48,7 +48,7 @@ export function createSqliteLog({ call, fault, close }: SqliteThread): EventLog 
       .then(
         (seen) => {
           const isNews = version !== undefined && seen !== version
-          if (isNews || isUnsure) tellListeners()
+          if (isNews || isUnsure) notifyListeners()
           version = seen
           isUnsure = false
         },
@@ -66,7 +66,7 @@ export function createSqliteLog({ call, fault, close }: SqliteThread): EventLog 
     async append(events) {
       const positions = await store(events)
       if (listeners.size > 0 && positions.some((seq) => seq > 0))
-        tellListeners(new Set(events.map(({ customer }) => customer)))
+        notifyListeners(new Set(events.map(({ customer }) => customer)))
       return positions.map((seq) => (seq > 0 ? 'stored' : 'duplicate'))
     },
     has: (customer, ids) => call('has', customer, ids),

@@ -29,7 +29,7 @@ export async function openOrWait<Opened>(
 ): Promise<Opening<Opened>> {
   let opened: Opened | undefined
   let reason = ''
-  let told = ''
+  let reported = ''
   let isStopped = false
   let timer: NodeJS.Timeout | undefined
   let trying: Promise<void> | undefined
@@ -44,8 +44,8 @@ export async function openOrWait<Opened>(
   function wait(error: Error): void {
     const isMismatch = error instanceof DataMismatch
     reason = isMismatch ? error.message : 'The data can not be opened. The log says why'
-    if (!isMismatch && error.message !== told) onError(error)
-    told = error.message
+    if (!isMismatch && error.message !== reported) onError(error)
+    reported = error.message
     timer = setTimeout(() => {
       trying = tryAgain()
     }, RETRY_MS)

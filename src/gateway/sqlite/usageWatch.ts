@@ -10,7 +10,7 @@ export type UsageWatch = {
   /** See EventLog.watchUsage. */
   start(listener: (usages: readonly Usage[]) => void): Promise<void>
   /** Tells the sums that an append answered. */
-  tell(usages: readonly Usage[]): void
+  report(usages: readonly Usage[]): void
   /** An append failed: what it stored, if anything, is told after the next look. */
   doubt(): void
   stop(): void
@@ -32,8 +32,8 @@ export function createUsageWatch(call: Call<Store>): UsageWatch {
   }
 
   return {
-    async start(told) {
-      listener = told
+    async start(onUsage) {
+      listener = onUsage
       await look()
       timer = setInterval(() => {
         if (isLooking) return
@@ -48,7 +48,7 @@ export function createUsageWatch(call: Call<Store>): UsageWatch {
           })
       }, LOOK_MS)
     },
-    tell: (usages) => listener(usages),
+    report: (usages) => listener(usages),
     doubt() {
       version = undefined
     },

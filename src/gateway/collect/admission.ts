@@ -7,13 +7,13 @@ import { type Cost, createRateLimit, type Limited } from '../http/rateLimit.ts'
 import type { EventLog, LogEvent, Outcome } from './eventLog.ts'
 import type { Quota } from './quota.ts'
 
-/** Who sends events, as far as it is known before the body is read. */
+/** The sender of a request, as far as it is known before the body is read. */
 export type Source = {
-  /** Undefined where nobody may send by what the request says. */
+  /** Undefined if the request is refused. */
   readonly customer: Customer | undefined
-  /** Whether the request carries the customer's REST key: a server speaks for many visitors from one address. */
+  /** Whether the request has the customer's REST key. A server sends for many visitors, from one address. */
   readonly isServer: boolean
-  /** The visitor's, or the server's. */
+  /** Address of the visitor, or of the server. */
   readonly address: string
   readonly request: Request
   /** The address of the other end of the connection. */
@@ -21,76 +21,75 @@ export type Source = {
 }
 
 /**
- * What a request says of the length of its body, bytes; 0 where it says nothing.
+ * The length of the body that a request declares, bytes. 0 if it declares none.
  *
- * @param maxBytes The largest body that is read: what is refused as larger costs no more than that.
+ * @param maxBytes The largest body that is read. A larger one is refused and counts as this.
  */
 export const declaredBytes = ({ headers }: Request, maxBytes: number): number =>
   Math.min(Number(headers.get('content-length')) || 0, maxBytes)
 
 /**
- * The same before a body of events is read. One of unknown length counts as the largest until it is read, since it
- * is read and parsed before its length is known, and may be refused then.
+ * The same before a body of events is read. A body of unknown length counts as the largest one until it is read, since
+ * it takes as much work before it can be refused.
  */
 export const expectedBytes = (request: Request, maxBytes: number): number =>
   request.headers.has('transfer-encoding') ? maxBytes : declaredBytes(request, maxBytes)
 
-/** Who may come in now. Each refusal is a 429 with Retry-After. */
+/** Limits requests. Each refusal is a 429 with Retry-After. */
 export type Admission = {
   /**
-   * Asked before a body with events is read. Counts one event and the expected bytes for the address, also where
-   * the request is refused for another reason later. Takes nothing from the customer's buckets yet, so what an
-   * address is refused, or announces and never sends, costs the customer nothing.
+   * Call it before a body with events is read. Takes one event and the expected bytes from the buckets of the address,
+   * even if the request is refused later. Takes nothing from the customer's buckets, so a request that is refused, or
+   * declares a body and never sends it, costs the customer nothing.
    *
    * @param bytes Of `expectedBytes`.
    */
   arrive(source: Source, bytes: number): Refusal | undefined
   /**
-   * Asked when it is known what the body holds, before any of it is checked. Takes from the address, and from a
-   * server; whether the customer's pages may send so much is only looked at.
+   * Call it when the body is parsed, before its events are checked. Takes from the buckets of the address, or of the
+   * customer's servers. Only checks the buckets of the customer's pages.
    *
    * @param events At least 1.
-   * @param bytes Of the body.
-   * @param counted The bytes that `arrive` was given.
+   * @param bytes Length of the body.
+   * @param counted The bytes that were passed to `arrive`.
    */
   admit(source: Source, events: number, bytes: number, counted: number): Refusal | undefined
   /**
-   * Told in the same step what of an admitted body is stored or looked up: only that counts against the customer's
-   * pages, so that invalid events of a stranger do not keep out those of visitors.
+   * Call it in the same tick with what will be stored or looked up. Only this is taken from the buckets of the
+   * customer's pages, so that invalid events of a stranger do not block the events of visitors.
    *
-   * @param bytes At most those of the body.
+   * @param bytes At most the length of the body.
    */
   accept(source: Source, events: number, bytes: number): void
-  /** Asked when a server calls with a REST key that is right. */
+  /** Call it for a request with the right REST key. */
   call(customer: Customer, requests: number, bytes: number): Refusal | undefined
-  /** Asked when an address loads a script. */
+  /** Call it when an address loads a script. */
   script(address: string): Refusal | undefined
-  /** Asked before something of a customer's that is no event is stored: whether its daily quota is reached. */
+  /** Call it before something else than an event is stored. Refused if the customer's daily quota is reached. */
   store(customer: Customer): Refusal | undefined
-  /** Stores a customer's events, unless its daily quota is reached. Rejects as the log does. */
+  /** Stores a customer's events. Refused if its daily quota is reached. Rejects like `EventLog.append`. */
   append(
     customer: Customer,
     events: readonly LogEvent[],
   ): Promise<{ readonly ok: true; readonly outcomes: readonly Outcome[] } | Refusal>
 }
 
-/** What admission needs of the rest of the gateway. */
 export type AdmissionDependencies = {
   readonly limits: Limits
   readonly quota: Quota
   readonly log: Pick<EventLog, 'append'>
   readonly metrics: Metrics
   readonly addresses: Addresses
-  /** Told when an address is refused that may be a proxy, and so many visitors at once; once an hour at most. */
+  /** Called, at most once an hour, when an address is refused that may be a proxy with many visitors behind it. */
   readonly onUnknownProxy: (peer: string) => void
   /** A monotonic clock, ms. */
   readonly monotonicNow: () => number
 }
 
-/** How long nobody is told again of an unknown proxy, ms. */
+/** Time between two reports of an unknown proxy, ms. */
 const PROXY_SILENCE_MS = 3_600_000
 
-/** The limits by their names in the metrics, each with what its refusals say. */
+/** Message of a refusal, by limit. */
 const MESSAGES = {
   address: (unit) => `Too many ${unit} from this address`,
   customer: (unit) => `Too many ${unit} with this tracking key`,
@@ -100,10 +99,11 @@ const MESSAGES = {
 } satisfies Record<LimitName, (unit: Limited['unit']) => string>
 
 /**
- * Token buckets in front of what strangers may call: a tracking key and an allowed Origin are public knowledge.
+ * Token buckets for everything that strangers can call: a customer's tracking key and its allowed Origins are public.
  *
- * A customer has two pairs of buckets, so that a flood with its public key does not keep its own servers out.
- * Scripts have buckets apart from events, so that an address that sends too much still loads pages that work.
+ * A customer has one pair of buckets for its pages and one for its servers, so that a flood with its public key does not
+ * block its servers. Scripts have buckets of their own, so that an address that sends too many events still loads the
+ * script.
  */
 export function createAdmission(dependencies: AdmissionDependencies): Admission {
   const { limits, quota, log, metrics, monotonicNow: now } = dependencies

@@ -1,31 +1,31 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 
-/** An event that claims to be older than this was told by a broken clock, days: over the longest `maxAgeDays`. */
+/** An event with an older time comes from a broken clock, days. More than the longest `maxAgeDays`. */
 const MAX_AGE_DAYS = 400
 const DAY_MS = 86_400_000
-/** A clock that is off by no more is taken for right, ms: longer than any request is on its way. */
+/** A clock with a smaller skew counts as right, ms. Longer than a request takes to arrive. */
 const TOLERANCE_MS = 60_000
-/** Devices with a wrong clock that are remembered. */
+/** Devices with a wrong clock in memory. */
 const MAX_DEVICES = 10_000
-/** A name of a device up to this length is kept as it is, characters; the contract sets no bound. */
+/** Longer names of devices are hashed, so that their memory is bounded, characters. */
 const MAX_NAME_LENGTH = 128
 
 /**
  * When an event happened, by the gateway's clock, ms since 1970.
  *
- * @param device Whose clock it is.
- * @param at When it happened, by the sender's clock.
- * @param sent When it was sent, by the same clock. Without it `at` is believed where it can be true.
- * @param receivedAt When it arrived, by ours: the answer where the others make no sense.
+ * @param device The device whose clock it is.
+ * @param at When it happened, by the clock of the sender.
+ * @param sent When it was sent, by the same clock. Without it, `at` is used as it is if it is plausible.
+ * @param receivedAt When it arrived, by the gateway's clock. This is the result if the others are not plausible.
  */
 export type CorrectTime = (device: string, at: unknown, sent: unknown, receivedAt: number) => number
 
 /**
- * Corrects moments told by clocks that may be wrong by years. How far a clock is off shows in each
- * request, `receivedAt - sent`, but with the request's own time on its way in it: corrected by that, the
- * events of a device would change places. So a clock that is about right is believed as it is, and of
- * one that is not the first measurement holds until a later one tells of another clock.
+ * Corrects times of clocks that may be wrong by years. The skew of a clock is `receivedAt - sent`, but this contains how
+ * long the request took, which differs between requests: correcting each event by its own would change the order of a
+ * device's events. So a clock that is about right is not corrected, and for a wrong clock the first measurement is used
+ * until a later one differs from it.
  */
 export function createClockSkew(): CorrectTime {
   const offsets = new LRUCache<string, number>({ max: MAX_DEVICES })
@@ -46,7 +46,6 @@ export function createClockSkew(): CorrectTime {
   }
 }
 
-/** A name that is kept for long, in bounded memory. */
 const shorten = (device: string): string =>
   device.length <= MAX_NAME_LENGTH ? device : createHash('sha256').update(device).digest('base64')
 

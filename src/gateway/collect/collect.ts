@@ -27,19 +27,18 @@ import type { EventLog, LogEvent } from './eventLog.ts'
 export const MAX_BATCH_BYTES = 2 ** 20
 /** The most events in a batch: above it 413. */
 export const MAX_BATCH_EVENTS = 500
-/** The most values in a batch, of which a page’s event has 16: above it 413. These cost 18 ms at worst. */
+/** The most values in a batch: above it 413. A page's event has 16. This many take 18 ms at worst. */
 const MAX_BATCH_VALUES = 20_000
-/** The answer to a batch is no larger than the batch, or than this, bytes. */
+/** The answer to a batch is at most as large as the batch, or as this, bytes. */
 const MIN_ANSWER_BYTES = 1_024
-/** A question without `at` is so much shorter than its verdict, bytes. */
+/** How much longer a verdict is than a question without `at`, bytes. */
 const ASK_ANSWER_BYTES = 16
 /**
- * So many questions take as much of the limits as one event. An address may send 500 events per second, so
- * 5,000 questions: at 4 microseconds each they take 2 % of the store's thread.
+ * This many questions count as one event. An address may send 500 events a second, or 5,000 questions, which take 2 % of
+ * the store's thread (4 microseconds each).
  */
 const ASKS_PER_EVENT = 10
 
-/** What collecting needs of the rest of the gateway. */
 export type CollectDependencies = {
   readonly customers: CustomerLookup
   readonly log: EventLog
@@ -51,10 +50,10 @@ export type CollectDependencies = {
   readonly now: () => number
 }
 
-/** Who sends: a page of the customer's, or with the restKey a server that speaks for its visitor. */
+/** A page of the customer, or a server with the REST key that sends for its visitor. */
 type Sender = { readonly ok: true; readonly customer: Customer; readonly isServer: boolean }
 
-/** What completes and dates the events of one request. */
+/** What the events of one request are completed with. */
 type Arrival = {
   readonly sender: Sender
   readonly address: string
@@ -71,16 +70,16 @@ type JudgedEvent =
       readonly isIgnored: boolean
     }
   | Refusal
-/** What is known of one envelope before the log is asked: its event, its question without one, or what is wrong. */
+/** What one envelope is: an event, a question (without `event`), or invalid. */
 type Judged = JudgedEvent | { readonly ok: true; readonly id: string; readonly event?: undefined }
 
 /**
- * Takes events: POST /t/r one, POST /t/batch several. Each is completed with what only the gateway can
- * know, checked against the full contract, stored, and only then acknowledged. Visits from addresses that the
- * customer ignores are acknowledged with `ignored` and not stored; a question about one is answered 404, and what is
- * then sent again is ignored again.
+ * Receives events: one by POST /t/r, several by POST /t/batch. Each is completed with what only the gateway knows,
+ * checked against the full contract, stored, and only then acknowledged. Visits from addresses that the customer ignores
+ * are acknowledged with `ignored` and not stored. A question about one is answered 404, and the event that is then sent
+ * again is ignored again.
  *
- * Rejects with Unavailable where the log does; the caller answers 503.
+ * The handlers reject with Unavailable like the log.
  */
 export function createCollect(dependencies: CollectDependencies) {
   const { admission, customers, log, metrics, keyThrottle } = dependencies
@@ -119,11 +118,11 @@ export function createCollect(dependencies: CollectDependencies) {
   }
 
   /**
-   * POST /t/batch: `{"sent", "events": [{"id", "at", "payload"}]}`; a verdict an event, in order.
+   * POST /t/batch: `{"sent", "events": [{"id", "at", "payload"}]}`. The answer has one verdict an event, in order.
    *
-   * An envelope without `payload` asks whether the customer has that id: its verdict is 200 stored, 404 not. The
-   * status of a batch that only asks is 200 where all are stored, else 207, so that a page which can not read the
-   * body knows enough. (An answer 404 would be an error in the page's console.)
+   * An envelope without `payload` is a question: is this id stored? Its verdict is 200 or 404. A batch of questions is
+   * answered 200 if all are stored, otherwise 207, so that a page that can not read the body knows the result. (The
+   * browser would log a 404 as an error in the page's console.)
    */
   async function collectBatch(
     request: Request,
@@ -169,7 +168,7 @@ export function createCollect(dependencies: CollectDependencies) {
     if (!written.ok) return refused(written)
     const acceptedBytes = good.reduce((sum, { payload }) => sum + payload.length, 0)
     admission.accept(source, costOf(good.length, asked.length), Math.min(acceptedBytes, body.bytes))
-    // The question comes second, so a batch that sends an event and asks about it hears that it is stored.
+    // The append comes first, so that a batch with an event and a question about it reports the event as stored.
     const [stored, known] = await Promise.all([
       admission.append(sender.customer, good),
       asked.length > 0 ? log.has(sender.customer.customerId, asked) : [],
@@ -190,7 +189,7 @@ export function createCollect(dependencies: CollectDependencies) {
     return new Response(answered.text, { status: hasUnknown ? 207 : 200, headers: OPEN_HEADERS })
   }
 
-  /** docs/decisions.md, "Credentials": the restKey of a server, or an Origin that the customer allows. */
+  /** docs/decisions.md, "Credentials": the REST key of a server, or an Origin that the customer allows. */
   function identify(query: Query, request: Request, peer: string): Sender | Refusal {
     const trackingKey = query('k')
     if (!trackingKey) return { ok: false, status: 401, message: 'The tracking key (k) is missing' }
@@ -250,7 +249,7 @@ export function createCollect(dependencies: CollectDependencies) {
     return judge(given.id ?? undefined, given.at, given.payload, arrival)
   }
 
-  /** Completes one payload, checks it, and makes of it what the log keeps. */
+  /** Completes one payload, checks it, and makes the event for the log. */
   function judge(id: unknown, at: unknown, payload: unknown, arrival: Arrival): JudgedEvent {
     const { sender, address, userAgent, sent, receivedAt } = arrival
     const { customer, isServer } = sender
@@ -292,9 +291,9 @@ const invalidEvent = (path: string, message: string): Refusal =>
   invalid('The event is invalid', [{ path, message }])
 
 /**
- * The body of a batch's answer. What a stranger sends must not cost more to answer than to send: where the
- * verdicts are larger than the batch, their issues are left out, then their messages too, then the whole batch
- * is refused. Its size does not depend on `missing`.
+ * The body of a batch's answer. It must not be larger than the batch, or strangers could make the gateway send much more
+ * than they do. If it is, the issues are left out, then the messages, and then the whole batch is refused. Its size does
+ * not depend on `missing`.
  *
  * @param missing The ids asked about that are not stored.
  */
@@ -330,7 +329,7 @@ function writeVerdicts(
   ])
 }
 
-/** What a batch takes of the limits on events. */
+/** How many events a batch counts as. */
 const costOf = (events: number, asks: number): number => events + Math.ceil(asks / ASKS_PER_EVENT)
 
 const numberOf = (text: string | null): number => (text ? Number(text) : Number.NaN)
@@ -340,13 +339,13 @@ const asObject = (value: unknown): Record<string, unknown> | undefined =>
     ? (value as Record<string, unknown>)
     : undefined
 
-/** Absent or blank. A user agent also where what is kept of it is blank: the page does not cut it. */
+/** Absent or blank. Only the first `maxCharacters` count, since the rest of a user agent is cut off. */
 const isMissing = (value: unknown, maxCharacters?: number): boolean =>
   value === undefined ||
   value === null ||
   (typeof value === 'string' && !value.slice(0, maxCharacters).trim())
 
-/** What a payload weighs as JSON, bytes. */
+/** Size of a payload as JSON, bytes. */
 const bytesOf = (payload: unknown): number => Buffer.byteLength(JSON.stringify(payload ?? null))
 
 /** An envelope without `payload` is the question whether its event is stored. */
@@ -355,7 +354,7 @@ const isAsk = (envelope: unknown): boolean => {
   return given !== undefined && given.payload === undefined
 }
 
-/** The id by which a refused event's sender knows it; what is none is not repeated to it. */
+/** The id of a refused event. Empty if it is not a UUID, since a text of the sender is not repeated. */
 function idOf(envelope: unknown): string {
   const id = asObject(envelope)?.id
   return typeof id === 'string' && UUID.test(id) ? id : ''

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 
-/** A UUID of version 7 (RFC 9562, 5.7) for an event whose sender made none. */
+/** A UUID of version 7 (RFC 9562, 5.7), for an event that was sent without an id. */
 export function makeEventId(now: number): string {
   const bytes = randomBytes(16)
   bytes.writeUIntBE(now, 0, 6)

@@ -4,22 +4,26 @@ import type { DailyQuota } from '../http/limits.ts'
 import type { Limited } from '../http/rateLimit.ts'
 import type { LogEvent } from './eventLog.ts'
 
-/** What a customer has stored today (UTC), of what it may. */
+/** How much of its quota a customer has used today (UTC). */
 export type QuotaUse = {
   readonly events: { readonly used: number; readonly limit: number }
   /** Of payloads, UTF-8. */
   readonly bytes: { readonly used: number; readonly limit: number }
-  /** When the day ends. */
+  /** Until the day ends. */
   readonly secondsLeft: number
 }
 
-/** The daily quotas of all customers. What they have stored is counted by the log; here it is remembered. */
+/** The daily quotas of all customers. The log counts what they have stored and reports it here. */
 export type Quota = {
-  /** Why nothing of a customer is taken any more today; undefined while its quota is not reached. */
+  /** Why a customer can store no more today. Undefined until its quota is reached. */
   check(customer: Customer): Limited | undefined
-  /** Counts events as stored until the log has told what they add. Answers what ends that. */
+  /**
+   * Counts events as stored while they are being appended.
+   *
+   * @returns Ends that, once the log has reported them.
+   */
   hold(customer: Customer, events: readonly LogEvent[]): () => void
-  /** Takes in sums that the log tells. */
+  /** Takes the sums that the log reports. */
   learn(usages: readonly Usage[]): void
   read(customer: Customer): QuotaUse
 }
@@ -27,15 +31,15 @@ export type Quota = {
 type Sums = { events: number; bytes: number }
 
 /**
- * A request passes while the quota is not reached, and is then taken whole. So a batch may exceed it by its own
- * size, and no batch is larger than what is left for ever.
+ * A request passes if the quota is not reached yet, whatever its size. So a batch may exceed the quota by its own size,
+ * but a large batch is not refused again and again at the end of a day.
  *
- * @param defaults Of customers that have no quota of their own.
- * @param now The clock, ms since 1970: a day ends when the calendar says so.
+ * @param defaults Quota of customers that have none of their own.
+ * @param now The clock, ms since 1970. It decides when a day ends.
  */
 export function createQuota(defaults: DailyQuota, now: () => number): Quota {
   let day = dayOf(now())
-  /** By customer: what is stored today, and what is on its way into the log. */
+  /** By customer: what is stored today, and what is being appended. */
   const stored = new Map<string, Usage>()
   const held = new Map<string, Sums>()
 
@@ -64,7 +68,7 @@ export function createQuota(defaults: DailyQuota, now: () => number): Quota {
     },
     hold({ customerId }, events) {
       const sums = held.get(customerId) ?? { events: 0, bytes: 0 }
-      // Characters: near enough for what is stored a moment later.
+      // Characters, not bytes: exact enough until the log reports the bytes.
       const bytes = events.reduce((sum, { payload }) => sum + payload.length, 0)
       sums.events += events.length
       sums.bytes += bytes

@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js'
 import proxyAddr from 'proxy-addr'
 import { isLoopbackHost, MAX_HOST_LENGTH } from './origins.ts'
 
-/** Headers by which a proxy tells that it stood between; none of them on what a browser sends itself. */
+/** Headers that proxies add. Browsers send none of them. */
 const FORWARDING_HEADERS = [
   'x-forwarded-for',
   'x-forwarded-host',
@@ -13,33 +13,33 @@ const FORWARDING_HEADERS = [
   'via',
 ]
 
-/** So many entries of X-Forwarded-For are looked at, from the right: no request comes through more proxies of ours. */
+/** Entries of X-Forwarded-For that are read, from the right. No request passes more trusted proxies. */
 const MAX_HOPS = 32
 
-/** What the gateway knows of the other end of a request. */
+/** The addresses of a request: of its visitor, and of the gateway as the visitor sees it. */
 export type Addresses = {
   /**
-   * The visitor's address. Without trusted proxies the peer's, whatever the headers claim; behind them
-   * the right-most entry of X-Forwarded-For that they did not add themselves.
+   * The visitor's address. That of the peer, if the peer is not a trusted proxy. Otherwise the right-most entry of
+   * X-Forwarded-For that is not a trusted proxy.
    */
   visitor(request: Request, peer: string): string
   /**
-   * The address by which the request reached this gateway, without a slash at its end. A trusted
-   * proxy's X-Forwarded-Proto and X-Forwarded-Host count, of several entries the last: it is the one that
-   * the proxy wrote, what stands left of it may be the client's.
+   * The address by which the request reached this gateway, without a slash at its end. X-Forwarded-Proto and
+   * X-Forwarded-Host of a trusted proxy count. Of several entries the last one is used: the proxy has written it, and
+   * the others may come from the client.
    */
   base(request: Request, peer: string): string
   /**
-   * The peer's address where it sends headers of a proxy and is not trusted: either a proxy that TRUSTED_PROXIES
-   * should name, or a client that claims to be one.
+   * The peer's address, if the peer sends headers of a proxy and is not trusted. It is a proxy that is missing in
+   * TRUSTED_PROXIES, or a client that pretends to be one.
    */
   findUnknownProxy(request: Request, peer: string): string | undefined
 }
 
 /**
  * @param trusted Addresses and networks (`10.0.0.0/8`) of the proxies in front. Default none.
- * @param publicUrl The gateway's address as the world sees it, in place of what requests say.
- * @throws TypeError when one of `trusted` is neither.
+ * @param publicUrl The gateway's public address. Default: taken from each request.
+ * @throws TypeError if one of `trusted` is neither.
  */
 export function createAddresses(
   trusted: readonly string[] = [],
@@ -57,7 +57,7 @@ export function createAddresses(
         if (!isTrusted(address)) break
         const entry = text.trim()
         if (!entry) continue
-        // What stands left of junk was not added by a proxy that we trust, so it may be made up.
+        // Entries left of an invalid one were not added by a trusted proxy, so they may be forged.
         const next = readAddress(entry)
         if (!next) break
         address = next
@@ -75,7 +75,7 @@ export function createAddresses(
       const { origin, protocol, host } = new URL(request.url)
       if (!isTrusted(readAddress(peer) ?? peer)) return origin
       const last = (header: string) => request.headers.get(header)?.split(',').at(-1)?.trim()
-      // Many proxies pass on what the client sends here. The origin of another scheme is `null`.
+      // Many proxies forward this header from the client. The origin of another scheme would be `null`.
       const scheme = /^https?$/i.exec(last('x-forwarded-proto') ?? '')?.[0] ?? protocol.slice(0, -1)
       const forwarded = last('x-forwarded-host') ?? ''
       if (forwarded.length > MAX_HOST_LENGTH) return origin
@@ -89,10 +89,10 @@ export function createAddresses(
 }
 
 /**
- * An address in its usual text form, from what a socket or a proxy writes: ports and brackets cut, an
- * IPv4 address inside IPv6 unwrapped.
+ * An address in its usual text form, from a socket or a header: without port and brackets, and as IPv4 if it is an IPv4
+ * address inside IPv6.
  *
- * @returns undefined where it is no address.
+ * @returns undefined if the text is not an address.
  */
 export function readAddress(text: string): string | undefined {
   if (isIPv4(text)) return text
@@ -103,8 +103,8 @@ export function readAddress(text: string): string | undefined {
 }
 
 /**
- * What limits count an address by: an IPv4 address itself, of an IPv6 address its /64, since a subscriber is given
- * at least that (RFC 6177).
+ * The key of an address for limits: an IPv4 address itself, and the /64 of an IPv6 address, since each subscriber gets
+ * at least a /64 (RFC 6177).
  */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address
@@ -112,7 +112,7 @@ export function networkOf(address: string): string {
   return `${network.map((part) => part.toString(16)).join(':')}::/64`
 }
 
-/** Whether an address is one that only the machine itself can reach: 127.0.0.0/8 or ::1. */
+/** Whether only the machine itself can reach an address: 127.0.0.0/8 or ::1. */
 export function isLoopbackAddress(text: string): boolean {
   const address = readAddress(text)
   return address === '::1' || !!address?.startsWith('127.')
@@ -122,8 +122,8 @@ const isForwarded = ({ headers }: Request): boolean =>
   FORWARDING_HEADERS.some((header) => headers.has(header))
 
 /**
- * Whether a request comes from the machine itself: a loopback peer, a loopback Host (so no page of
- * another name that was made to resolve here) and no proxy between.
+ * Whether a request comes from the machine itself: the peer is a loopback address, no proxy is between, and the Host is
+ * a loopback name, so it is not a page of another name that was made to resolve to this machine (DNS rebinding).
  */
 export function isLocal(request: Request, peer: string): boolean {
   return (

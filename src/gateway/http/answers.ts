@@ -9,16 +9,16 @@ export type Refusal = {
   readonly status: number
   readonly message: string
   readonly issues?: readonly Issue[]
-  /** The id of the one event that was sent: the page takes a verdict that names it as final. */
+  /** The id of the event, if one was sent. A page accepts a refusal as final only if it contains the id. */
   readonly id?: string | undefined
-  /** When the same may be sent again, whole seconds: the header Retry-After. */
+  /** When to send it again, whole seconds: the header Retry-After. */
   readonly retryAfterSeconds?: number
 }
 
 /**
  * The refusal of an invalid payload: 422 with every fault.
  *
- * @param message What is invalid; the answer adds the first fault, since many clients show nothing else.
+ * @param message What is invalid. The first fault is added to it, since many clients show only the message.
  * @param issues At least one.
  */
 export function invalid(message: string, issues: readonly Issue[]): Refusal {
@@ -35,8 +35,8 @@ export const JSON_HEADERS = {
 }
 
 /**
- * Headers of every JSON answer under /t: any page may read the verdict, errors too. No cookies are used
- * there; the list of origins is enforced on the request.
+ * Headers of every JSON answer under /t: any page may read it, errors too. No cookies are used there, and the customer's
+ * origins are checked in the request.
  */
 export const OPEN_HEADERS = {
   ...JSON_HEADERS,
@@ -44,7 +44,7 @@ export const OPEN_HEADERS = {
   'access-control-expose-headers': 'Retry-After',
 }
 
-/** The headers for an answer to a path: open under /t, closed elsewhere. */
+/** The headers of an answer to a path: readable by any page under /t, and only by the gateway's own pages elsewhere. */
 export const headersFor = (path: string): Record<string, string> =>
   path === '/t' || path.startsWith('/t/') ? OPEN_HEADERS : JSON_HEADERS
 
@@ -61,7 +61,7 @@ export const toJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify
 /**
  * A 200 whose JSON may be megabytes.
  *
- * @throws Unavailable if the answers and bodies that are in memory leave no room for it.
+ * @throws Unavailable if the answers and bodies in memory leave no room for it.
  */
 export function answerLarge(json: Uint8Array, reserve: Reserve): Response {
   if (!reserve(json.length)) throw new Unavailable('Too many large answers are being sent', 2)
@@ -81,7 +81,7 @@ export const refuse = (
       : { ...headers, 'retry-after': `${retryAfterSeconds}` },
   )
 
-/** The id in the query of POST /t/r; undefined where it is no UUID, and for every other path. */
+/** The id in the query of POST /t/r. Undefined if it is not a UUID, and for other paths. */
 export function eventIdOf(url: string): string | undefined {
   const start = url.indexOf('?')
   if (start < 0 || !url.slice(0, start).endsWith('/t/r')) return undefined

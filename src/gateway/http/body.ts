@@ -8,13 +8,12 @@ export type Body = { readonly ok: true; readonly json: unknown; readonly bytes: 
 const MAX_VALUES = 1_000
 
 /**
- * Reads a request's body as JSON: from browsers it comes as text/plain (no preflight), from servers as
- * application/json, from some with no type at all. Rejects as `readBody` does.
+ * Reads a body as JSON. Browsers send it as text/plain (which needs no preflight), servers as application/json, and some
+ * without a type. Rejects like `readBody`.
  *
- * @param maxBytes Largest body, bytes of UTF-8; above it 413.
- * @param options.whenEmpty What no body stands for, whatever type it claims. Default: it is no JSON, 400.
- * @param options.maxValues The most values in it, nested ones and lists and objects themselves counted; above
- * it 413. Default 1,000.
+ * @param maxBytes Largest body, bytes of UTF-8. Above it 413.
+ * @param options.whenEmpty The value of an empty body, whatever its type is. Default: 400.
+ * @param options.maxValues The most values in it; nested ones, lists and objects count too. Above it 413. Default 1,000.
  */
 export async function readJson(
   request: Request,
@@ -46,9 +45,9 @@ export async function readJson(
     : { ok: true, json, bytes: bytes.length }
 }
 
-/** Nothing that is taken nests deeper than four levels, five in a batch. */
+/** Valid bodies have at most four levels, batches five. */
 const MAX_LEVELS = 64
-/** A text of so many characters has no time to nest harmfully; an event is shorter than this. */
+/** A shorter text is parsed fast, however deep it nests. Most events are shorter. */
 const SHORT_CHARACTERS = 4_096
 
 const decoder = new TextDecoder()
@@ -56,9 +55,8 @@ const decoder = new TextDecoder()
 const refusal = (status: number, message: string): Refusal => ({ ok: false, status, message })
 
 /**
- * Counts a text's values and levels before it is parsed: JSON.parse takes a microsecond a level and up to
- * that a value, seconds for what fits into a campaign, in which nobody is answered. One pass, which leaves
- * off where it is known.
+ * Counts the values and levels of a text before it is parsed. JSON.parse takes up to a microsecond for each, which is
+ * seconds for a body as large as a campaign, and blocks every other request. Stops at the first excess.
  */
 function findExcess(text: string, maxValues: number): Refusal | undefined {
   let level = 0
@@ -67,7 +65,7 @@ function findExcess(text: string, maxValues: number): Refusal | undefined {
     const code = text.charCodeAt(at)
     if (code === QUOTE) {
       at = endOfString(text, at)
-      // No JSON: the parser says so.
+      // Not JSON: the parser reports it.
       if (at < 0) return undefined
     } else if (code === OPEN_LIST || code === OPEN_OBJECT) {
       level++
@@ -85,7 +83,7 @@ const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT, COMMA
   ...Buffer.from('"\\[]{},'),
 ]
 
-/** The place of the quote that ends a string, -1 where there is none. */
+/** Index of the quote that ends a string, -1 if there is none. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let before = end
@@ -96,10 +94,10 @@ function endOfString(text: string, start: number): number {
 }
 
 /**
- * Half of a surrogate pair can come only as an escape, since the body was UTF-8; it becomes U+FFFD, for
- * what can not be written as UTF-8 can not be stored or shown either.
+ * Parses a text. A lone surrogate (which in UTF-8 can only be an escape) becomes U+FFFD, since it can not be stored or
+ * sent as UTF-8.
  *
- * @returns undefined where the text is not JSON.
+ * @returns undefined if the text is not JSON.
  */
 function parse(text: string): unknown {
   try {
@@ -111,22 +109,23 @@ function parse(text: string): unknown {
 }
 
 /**
- * Mends the texts of a parsed value in place. A list of what is left to look at, since a value may nest
- * deeper than calls can; not a reviver, which rebuilds every value.
+ * Replaces lone surrogates in the texts of a parsed value, in place. Not recursive, since a value may nest deeper than
+ * the stack, and not a reviver, which would rebuild every value.
  */
 function makeWellFormed(json: unknown): unknown {
   const root = [json]
   const left: unknown[] = [root]
-  const mend = (value: unknown): unknown => {
+  const replace = (value: unknown): unknown => {
     if (typeof value === 'string') return toUSVString(value)
     if (typeof value === 'object' && value !== null) left.push(value)
     return value
   }
   while (left.length > 0) {
     const inside = left.pop() as unknown[] | Record<string, unknown>
-    // Names for the places of a long list would cost more than the walk.
-    if (Array.isArray(inside)) for (let i = 0; i < inside.length; i++) inside[i] = mend(inside[i])
-    else for (const key of Object.keys(inside)) inside[key] = mend(inside[key])
+    // Object.keys of a long list would cost more than the loop.
+    if (Array.isArray(inside))
+      for (let i = 0; i < inside.length; i++) inside[i] = replace(inside[i])
+    else for (const key of Object.keys(inside)) inside[key] = replace(inside[key])
   }
   return root[0]
 }

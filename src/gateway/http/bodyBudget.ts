@@ -8,21 +8,21 @@ const SHARE_OF_ONE = 1 / 4
 /** Default of all larger bodies together, bytes. */
 const DEFAULT_BODY_BUDGET_BYTES = 32 * 2 ** 20
 
-/** What one body holds of the budget. */
+/** The share of one body in the budget. */
 export type Lease = {
   /**
-   * Takes more bytes, before they are received.
+   * Reserves more bytes. Call it before they are received.
    *
-   * @returns False where there is no room; then nothing more is taken.
+   * @returns False if there is no room. Then nothing more is reserved.
    */
   grow(bytes: number): boolean
-  /** Gives all of it back. */
+  /** Releases all of it. */
   release(): void
 }
 
-/** The memory that larger request bodies may take, all connections together. */
+/** The memory of larger bodies and answers, all connections together. */
 export type BodyBudget = {
-  /** @param address Whose body it is. */
+  /** @param address Of the sender. */
   lease(address: string): Lease
 }
 
@@ -44,7 +44,7 @@ export function createBodyBudget(maxBytes = DEFAULT_BODY_BUDGET_BYTES): BodyBudg
       return {
         grow(bytes) {
           const own = byAddress.get(address) ?? 0
-          // The only body, of all or of an address, fits whatever its size: else the largest would fit never.
+          // A body that is the only one, of all or of its address, always fits. Otherwise the largest would never fit.
           if (own > held && own + bytes > maxBytes * SHARE_OF_ONE) return false
           if (total > held && total + bytes > maxBytes) return false
           held += bytes

@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs'
 
-/** Of the descriptors those that connections leave free: databases, logs, files that are read. */
+/** Descriptors for everything else than connections: databases, logs, files. */
 const RESERVED = 100
-/** Connections where there are descriptors enough. An idle one takes some 18 kB of memory, one with a large head 40. */
+/** Default, if there are enough descriptors. An idle connection takes about 18 kB, one with a large head 40 kB. */
 const DEFAULT_MAX_CONNECTIONS = 2_048
 
 /**
- * How many connections a gateway takes.
+ * The most connections that the gateway has open.
  *
- * @param wanted As it was set. Default 2,048, fewer where the process may not open so many files.
+ * @param wanted The setting. Default 2,048, or fewer if the process may not open that many files.
  * @param limit Files that the process may open.
- * @throws Error where it may not open as many as are wanted.
+ * @throws Error if the process may not open as many files as the setting needs.
  */
 export function chooseMaxConnections(
   wanted: number | undefined,
@@ -19,23 +19,23 @@ export function chooseMaxConnections(
   const most = Math.max(limit - RESERVED, 1)
   if (wanted !== undefined && wanted > most)
     throw new Error(
-      `MAX_CONNECTIONS is ${wanted}, and this process may open ${limit} files, of which it needs ${RESERVED} for itself. Allow more (ulimit -n, LimitNOFILE=) or set MAX_CONNECTIONS to ${most} at most.`,
+      `MAX_CONNECTIONS is ${wanted}, but this process may open only ${limit} files, and needs ${RESERVED} of them for other purposes. Allow more (ulimit -n, LimitNOFILE=), or set MAX_CONNECTIONS to at most ${most}.`,
     )
   return wanted ?? Math.min(DEFAULT_MAX_CONNECTIONS, most)
 }
 
 /**
- * Files that this process may open; Infinity where the system does not tell. Node itself raises the soft
- * limit to the hard one.
+ * Files that this process may open. Infinity if the system does not report it. Node raises the soft limit to the hard one
+ * at its start.
  *
- * @param file As Linux has it, proc_pid_limits(5).
+ * @param file Format of Linux, proc_pid_limits(5).
  */
 export function readDescriptorLimit(file = '/proc/self/limits'): number {
   try {
     const soft = /^Max open files +(\d+)/m.exec(readFileSync(file, 'utf8'))?.[1]
     return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft)
   } catch {
-    // No Linux.
+    // Not Linux.
     return Number.POSITIVE_INFINITY
   }
 }

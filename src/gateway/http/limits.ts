@@ -3,29 +3,29 @@ import type { RateLimits } from './rateLimit.ts'
 /** What a customer may store in a day (UTC). */
 export type DailyQuota = {
   readonly events: number
-  /** Of the events' payloads as they are stored, UTF-8. */
+  /** Of payloads as they are stored, UTF-8. */
   readonly bytes: number
 }
 
-/** What keeps one sender, or one customer, from taking all of the gateway. */
+/** Limits that keep one sender, or one customer, from using the whole gateway. */
 export type Limits = {
-  /** Of each customer: its pages together, and once more its servers, which have the REST key. */
+  /** Of each customer: once for its pages together, and once for its servers, which have the REST key. */
   readonly customer: RateLimits
-  /** Of each address that sends without a REST key; an IPv6 address counts as its /64. */
+  /** Of each address that sends without a REST key. IPv6 addresses of one /64 count as one. */
   readonly address: RateLimits
-  /** Of each customer that has no quota of its own. */
+  /** Of each customer without a quota of its own. */
   readonly daily: DailyQuota
 }
 
-/** The largest limit; as good as none. */
+/** The largest limit. In practice it means no limit. */
 export const MAX_LIMIT = 1e14
 
-/** Limits of which some parts are given; the others have their defaults. */
+/** Limits of which some are given. The others have their defaults. */
 export type GivenLimits = { readonly [Name in keyof Limits]?: Partial<Limits[Name]> }
 
 /**
- * A shop with a million visits a day sends some 100 events a second at its peak. An office or a mobile network
- * behind one address, or a proxy that TRUSTED_PROXIES does not name, stays below the limits of an address too.
+ * A shop with a million visits a day sends about 100 events a second at its peak. An office or a mobile network behind
+ * one address, or a proxy that is missing in TRUSTED_PROXIES, also stays below the limits of an address.
  */
 export const DEFAULT_LIMITS: Limits = {
   customer: {

@@ -2,7 +2,7 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import { OPEN_HEADERS } from './answers.ts'
 import { MAX_HOST_LENGTH } from './origins.ts'
 
-/** Why a connection is answered by hand and ended: there is no request that a handler could answer. */
+/** Why a connection is answered without a handler and ended: it has sent no valid request. */
 export type Fault = {
   readonly status: number
   readonly message: string
@@ -11,7 +11,7 @@ export type Fault = {
 
 const METHODS = 'GET, HEAD, POST, OPTIONS'
 
-/** A gateway is no proxy. */
+/** The gateway is not a proxy. */
 export const CONNECT_FAULT: Fault = {
   status: 405,
   message: `Expected one of ${METHODS}`,
@@ -23,12 +23,12 @@ export function faultOf({ code }: NodeJS.ErrnoException): Fault {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
     return { status: 408, message: 'The request took too long to arrive' }
   if (code === 'HPE_HEADER_OVERFLOW') return { status: 431, message: 'The headers are too large' }
-  return { status: 400, message: 'This is no HTTP request' }
+  return { status: 400, message: 'This is not an HTTP request' }
 }
 
 /**
- * The fault of a head that node's parser takes and that can not be answered safely: whoever stands in front
- * may have read it differently (RFC 9112, 3.2 and 6.1; RFC 9110, 4.2.4).
+ * The fault of a head that node's parser accepts but that must not be answered: a proxy in front may have read it
+ * differently (RFC 9112, 3.2 and 6.1; RFC 9110, 4.2.4).
  */
 export function findFault({ headers, httpVersion, rawHeaders, url }: IncomingMessage) {
   const hosts = countHosts(rawHeaders)
@@ -51,7 +51,7 @@ export function findFault({ headers, httpVersion, rawHeaders, url }: IncomingMes
 
 const refusal = (status: number, message: string): Fault => ({ status, message })
 
-/** node keeps the first Host and drops the others, so they can only be seen here. */
+/** `headers` contains only the first Host, so the raw headers are counted. */
 function countHosts(rawHeaders: readonly string[]): number {
   let count = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -67,7 +67,7 @@ function hasUser(url: string): boolean {
   return username !== '' || password !== ''
 }
 
-/** The whole answer, as it goes over the wire. */
+/** The whole HTTP answer. */
 export function toText({ status, message, headers }: Fault): string {
   const body = JSON.stringify({ message })
   const all = {

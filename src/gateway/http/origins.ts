@@ -1,11 +1,11 @@
-/** In a customer's list of origins: every origin of the machine that the page itself runs on. */
+/** Entry of a customer's list of origins: every origin of the machine on which the browser runs. */
 export const LOOPBACK_ORIGINS = 'loopback'
-/** What browsers send for pages without an origin: sandboxed frames, files. In a customer's list it allows them. */
+/** Browsers send this for pages without an origin: sandboxed frames, files. As an entry of the list it allows them. */
 const OPAQUE_ORIGIN = 'null'
 
 /**
- * A domain name of 253 characters (RFC 1035, 2.3.4, as text) and a port. What is longer is no host, and is not given
- * to the URL parser: its time for a name that is not ASCII grows with the square of the length.
+ * A domain name of 253 characters (RFC 1035, 2.3.4, as text) and a port. A longer text is not passed to the URL parser,
+ * whose time for names that are not ASCII grows with the square of the length.
  */
 export const MAX_HOST_LENGTH = 253 + ':65535'.length
 const MAX_ORIGIN_LENGTH = 'https://'.length + MAX_HOST_LENGTH
@@ -14,17 +14,17 @@ const MAX_ORIGIN_LENGTH = 'https://'.length + MAX_HOST_LENGTH
 export const isLoopbackHost = (hostname: string): boolean =>
   /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname)
 
-/** An entry of a customer's list, or why a text is none. */
+/** An entry of a customer's list, or why a text is not one. */
 export type ReadOrigin =
   | { readonly ok: true; readonly origin: string }
   | { readonly ok: false; readonly message: string }
 
-/** Scheme and star of a pattern such as `https://*.shop.example`, and what stands behind them. */
+/** A pattern such as `https://*.shop.example`: its scheme, and the domain after the star. */
 const PATTERN = /^(https?:\/\/)\*\.(?=[^.])(.+)$/i
 
 /**
- * Reads an entry of a customer's list from what a person types: `loopback`, `null`, an origin
- * (`HTTPS://Shop.example/` is `https://shop.example`), or one with a star for all its subdomains.
+ * Reads an entry of a customer's list as an operator types it: `loopback`, `null`, an origin (`HTTPS://Shop.example/`
+ * becomes `https://shop.example`), or an origin with a star for all subdomains.
  */
 export function readOrigin(text: string): ReadOrigin {
   if (text === LOOPBACK_ORIGINS || text === OPAQUE_ORIGIN) return { ok: true, origin: text }
@@ -41,7 +41,7 @@ function readPattern(text: string): ReadOrigin {
   if (!url) return wrong('a * only in place of whole subdomains, such as https://*.shop.example')
   const { protocol, hostname, host } = url
   const labels = hostname.split('.')
-  // The parser has made a number of every last label that is one.
+  // If the last label is a number, the parser has made an IPv4 address of the host.
   if (/^\[|\.\d+$/.test(hostname))
     return wrong('a name behind the *, since an address has no subdomains')
   if (labels.length < 2 || labels.includes(''))
@@ -53,13 +53,13 @@ function readPattern(text: string): ReadOrigin {
 
 const wrong = (expected: string): ReadOrigin => ({ ok: false, message: `expected ${expected}` })
 
-/** The URL of a text that is nothing but an origin. */
+/** The URL of a text that is an origin without path, query or user. */
 function readBare(text: string): URL | undefined {
   if (text.length > MAX_ORIGIN_LENGTH + 1) return undefined
   try {
     const url = new URL(text)
     const { protocol, host, pathname, search, hash, username, password } = url
-    // A star may come encoded, or in another width.
+    // The parser decodes a star that was percent-encoded or full-width.
     const isBare =
       pathname === '/' && !search && !hash && !username && !password && !host.includes('*')
     return isBare && /^https?:$/.test(protocol) ? url : undefined
@@ -76,7 +76,7 @@ export const allowsOrigin = (allowed: readonly string[], origin: string): boolea
     return entry.includes('*') ? matches(entry, origin) : entry === origin
   })
 
-/** Whether an origin is one of a pattern's: both are as browsers write them, so text is compared. */
+/** Whether a pattern allows an origin. Both are written as browsers write them, so they are compared as text. */
 function matches(pattern: string, origin: string): boolean {
   const [scheme = '', domain = ''] = pattern.split('*')
   return (
@@ -95,6 +95,6 @@ function isLoopbackOrigin(origin: string): boolean {
   }
 }
 
-/** An origin of a list that is one, so that a person can open it: the shop's. */
+/** The first entry of a list that is an address which a browser can open: that of the shop. */
 export const findShopOrigin = (origins: readonly string[]): string | undefined =>
   origins.find((entry) => /^https?:/.test(entry) && !entry.includes('*'))

@@ -3,24 +3,23 @@ import { Unavailable } from '../lib/unavailable.ts'
 import type { Reserve } from './bodyBudget.ts'
 
 /**
- * Reads the body of a request, once, into as much memory as it has bytes, however small the pieces are in
- * which it comes.
+ * Reads the body of a request, once. It takes as much memory as it has bytes, however small its chunks are.
  *
- * @param maxBytes The largest that is read.
- * @returns undefined where it is larger. Rejects with Unavailable where all larger bodies together hold too
- * much, a body of known length before anything of it is read; with another Error where the connection ends,
- * or is ended since the body comes in crumbs.
+ * @param maxBytes The largest body that is read.
+ * @returns undefined if the body is larger. Rejects with Unavailable if all larger bodies together take too much memory;
+ * a body of known length is then not read at all. Rejects with another Error if the connection ends, also if it is ended
+ * here because the chunks are too small.
  */
 export type ReadBody = (maxBytes: number) => Promise<Buffer | undefined>
 
 type Incoming = Pick<IncomingMessage, 'headers' | 'destroyed' | 'destroy' | 'on' | 'off'>
 
 /**
- * Above so many pieces they must have so many bytes on average. A chunk of one byte takes a microsecond: a
- * body of 131,072 of them took 0.2 s, in which nobody else was answered.
+ * Above this many chunks their average size must be at least this. A chunk of one byte takes a microsecond: a body of
+ * 131,072 of them blocked all other requests for 0.2 s.
  */
-const FREE_PIECES = 1_000
-const MIN_PIECE_BYTES = 16
+const FREE_CHUNKS = 1_000
+const MIN_CHUNK_BYTES = 16
 
 export const createReadBody =
   (incoming: Incoming, reserve: Reserve): ReadBody =>
@@ -42,7 +41,7 @@ function receive(
   return new Promise((resolve, reject) => {
     let buffer: Buffer = EMPTY
     let bytes = 0
-    let pieces = 0
+    let chunks = 0
 
     function take(chunk: Buffer): void {
       const total = bytes + chunk.length
@@ -51,14 +50,14 @@ function receive(
         resolve(undefined)
         return
       }
-      pieces++
-      if (pieces > FREE_PIECES && total < pieces * MIN_PIECE_BYTES) {
-        // Without an answer: what is still to come would have to be taken apart first.
+      chunks++
+      if (chunks > FREE_CHUNKS && total < chunks * MIN_CHUNK_BYTES) {
+        // No answer: the rest of the body would have to be received first.
         incoming.destroy()
         return
       }
       if (total > buffer.length) {
-        // Most bodies come in one piece, which is kept as it is.
+        // Most bodies are one chunk, which is used without a copy.
         if (bytes === 0 && chunk.length === length) {
           buffer = chunk
           bytes = total
@@ -88,7 +87,7 @@ function receive(
       reject(error ?? givenUp())
     }
 
-    /** What comes from now on is let go: the stream flows on without a listener. */
+    /** The rest of the body is discarded: the stream flows without a listener. */
     function end(): void {
       incoming.off('data', take)
       incoming.off('end', finish)

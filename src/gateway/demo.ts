@@ -2,9 +2,8 @@ import { isLoopbackAddress } from './http/address.ts'
 import { isLoopbackHost } from './http/origins.ts'
 
 /**
- * Why the demo can not be open on this gateway, and what to do; undefined where it can. Its pages ask nobody to
- * sign in, and behind a proxy every request looks local: so it needs a loopback address, no proxy, and no public
- * address.
+ * Why this gateway can not serve the demo, and what to do. Undefined if it can. The demo needs no sign-in, and behind a
+ * proxy every request looks local. So it is served only at a loopback address, without a proxy and a public address.
  */
 export function findDemoBlock(options: {
   readonly host: string
@@ -12,7 +11,7 @@ export function findDemoBlock(options: {
   readonly publicUrl: string | undefined
 }): string | undefined {
   const { host, trustedProxies, publicUrl } = options
-  // Of the names only this one: DNS may answer anything for x.localhost.
+  // No other name: DNS may resolve x.localhost to any address.
   if (!isLoopbackAddress(host) && host.toLowerCase() !== 'localhost')
     return blockOf('HOST', `HOST ${host} is not an address of this machine alone`)
   if (trustedProxies.length > 0) return blockOf('TRUSTED_PROXIES', 'TRUSTED_PROXIES is set')

@@ -13,19 +13,18 @@ import { invalid, type Refusal } from '../http/answers.ts'
 import type { CampaignQuery, Campaigns } from './campaigns.ts'
 import type { Reports } from './report.ts'
 
-/** What was asked for, or why it is refused. */
+/** The result of an operation, or why it is refused. */
 export type Answered<T> = ({ readonly ok: true } & T) | Refusal
 
 /**
- * The four campaign operations, for the REST half and for the pages alike: they check what came and say
- * what is wrong with it; who may ask is the caller's to know. Each rejects with Unavailable where the
- * campaigns or the log can not be read or written, and with TooMany, not begun, where a customer asks for
- * too much at once.
+ * The campaign operations, for the REST routes and the operators' pages. They check what was sent. The caller checks the
+ * credentials. Each rejects with Unavailable if the campaigns or the log can not be read or written, and with TooMany,
+ * having done nothing, if a customer calls faster than it is answered.
  */
 export type CampaignOperations = {
   /**
-   * Resolves when the campaign is durable. 422 with issues, 413 where what stands beside its HTML is huge, 429
-   * where the daily quota of bytes is used up: campaigns count like payloads.
+   * Resolves when the campaign is durable. 422 with issues if it is invalid, 429 if the daily quota of bytes is used up:
+   * campaigns count like payloads.
    */
   create(customerId: string, body: unknown): Promise<Answered<{ readonly record: CampaignRecord }>>
   /** Newest first. 422 with issues if a filter is invalid. */
@@ -41,14 +40,14 @@ export type CampaignOperations = {
   ): Promise<Answered<{ readonly summaries: readonly CampaignSummary[] }>>
   /** One campaign as the JSON of a CampaignRecord. 404 if the customer has none with this id. */
   find(customerId: string, id: string): Promise<Answered<{ readonly json: Uint8Array }>>
-  /** The report of an e-mail campaign; 404 where there is none with this id, or it is on another channel. */
+  /** The report of an e-mail campaign. 404 if there is no campaign with this id, or it is on another channel. */
   report(customerId: string, id: string): Promise<Answered<{ readonly report: EmailReport }>>
 }
 
-/** The largest body of create, bytes of UTF-8; a client may escape every character of its HTML. */
+/** The largest body of create, bytes of UTF-8. A client may escape every character of the HTML. */
 export const MAX_CREATE_BYTES = 7 * 2 ** 20
 
-/** Campaigns a page, where the filter does not say. */
+/** Default of campaigns a page. */
 const DEFAULT_LIMIT = 20
 /** The most campaigns a page, or that getLatestCampaign answers. */
 const MAX_LIMIT = 100
@@ -95,7 +94,7 @@ export function createCampaignOperations(dependencies: {
       const limit = text === undefined ? 1 : numberOf(text, /^\d+$/)
       if (!(limit >= 1))
         return invalid('The limit is invalid', [
-          { path: 'limit', message: 'Expected a whole number from 1, received another text' },
+          { path: 'limit', message: 'Expected a whole number from 1' },
         ])
       const query = { page: 1, limit: Math.min(limit, MAX_LIMIT) }
       const { summaries } = await campaigns.list(customerId, query)
@@ -121,7 +120,7 @@ export function createCampaignOperations(dependencies: {
   }
 }
 
-/** docs/decisions.md, "Campaigns": numbers out of range are clamped, what is no number is refused. */
+/** docs/decisions.md, "Campaigns": numbers out of range are clamped, other texts are refused. */
 function readQuery(body: unknown): Answered<{ readonly query: CampaignQuery }> {
   const checked = validate('list', body)
   if (!checked.ok) return invalid('The filter is invalid', checked.error.issues)
@@ -153,7 +152,7 @@ const UNKNOWN = 'There is no campaign with this id'
 
 const WHOLE = /^[+-]?\d+$/
 
-/** The number a text is, NaN where it is not written as this. */
+/** The number of a text. NaN if the text does not have this form. */
 const numberOf = (text: string, form: RegExp): number =>
   form.test(text.trim()) ? Number(text) : Number.NaN
 

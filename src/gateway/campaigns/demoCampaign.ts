@@ -1,14 +1,14 @@
 import { DEMO_CUSTOMER_ID } from '../customers/demoCustomer.ts'
 import type { Campaigns } from './campaigns.ts'
 
-/** Its letter, which the demo shop's home page links to: a campaign whose report fills while somebody clicks. */
+/** The demo's e-mail campaign. The demo shop links to it, so that clicks in the shop appear in its report. */
 const DEMO_CAMPAIGN_ID = 'autumn-mugs'
 const DAY_MS = 86_400_000
 
 /**
- * Makes the demo customer's e-mail campaign where it has none on that channel.
+ * Creates the demo customer's e-mail campaign if it has none.
  *
- * @param now ms since 1970; the letter is scheduled for the morning after.
+ * @param now ms since 1970. The campaign is scheduled for the next morning.
  */
 export async function addDemoCampaign(campaigns: Campaigns, now: number): Promise<void> {
   const { total } = await campaigns.list(DEMO_CUSTOMER_ID, { type: 'email', page: 1, limit: 1 })

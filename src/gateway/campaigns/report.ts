@@ -1,15 +1,15 @@
 import type { Campaign, EmailReport } from '../../contract/index.ts'
 
-/** What a campaign's visits did, of whichever campaign. */
+/** The figures of a campaign. */
 export type ReportFigures = Omit<EmailReport, 'campaign_id'>
 
-/** Reports, read from the event log at their own pace. */
+/** Reports over the event log. */
 export type Reports = {
-  /** Begins to read the log in the background, so that the first report need not. */
+  /** Starts to read the log in the background, so that the first report does not have to wait for it. */
   follow(): void
   /**
-   * The figures of these utm values, of every event of the customer that was stored before the call; those
-   * of others do not hold it up. Rejects with Unavailable where they can not be read.
+   * The figures of these utm values, over every event of the customer that was stored before the call. Events of other
+   * customers do not delay it. Rejects with Unavailable if they can not be read.
    */
   read(customer: string, tracking: Campaign['tracking']): Promise<ReportFigures>
   close(): Promise<void>

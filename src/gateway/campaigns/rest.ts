@@ -15,7 +15,6 @@ import { createSemaphore } from '../http/semaphore.ts'
 import { type CampaignOperations, MAX_CREATE_BYTES } from './campaignOperations.ts'
 import { checkCredentials } from './restChecks.ts'
 
-/** What the REST half needs of the rest of the gateway. */
 export type RestDependencies = {
   readonly customers: CustomerLookup
   readonly log: EventLog
@@ -40,7 +39,7 @@ const LARGE_CREATES = {
   message: 'Too many large campaigns are being created',
 }
 
-/** What a request is answered for. */
+/** One request with the right REST key. */
 type Call = Pick<RequestEnv, 'readBody' | 'reserve'> & {
   readonly request: Request
   readonly customer: Customer
@@ -49,11 +48,10 @@ type Call = Pick<RequestEnv, 'readBody' | 'reserve'> & {
 }
 
 /**
- * The operations under /api/v1, for servers that have the REST key (docs/decisions.md, "Paths"). A browser lets no
- * page read an answer, since a page must not have the key.
+ * The routes under /api/v1, for servers that have the REST key (docs/decisions.md, "Paths"). No page can read an answer,
+ * since a REST key must never be in a page.
  *
- * They reject with Unavailable where the store does, and with TooMany where too much is asked at once; the
- * caller answers 503 and 429.
+ * The handlers reject with Unavailable and with TooMany like the operations.
  */
 export function createRest(dependencies: RestDependencies) {
   const { admission, addresses, customers, operations, metrics, keyThrottle } = dependencies
@@ -120,7 +118,7 @@ export function createRest(dependencies: RestDependencies) {
     return answer(200, { id })
   }
 
-  /** POST /api/v1/check-api-credentials: who comes as far as here has the right ones. */
+  /** POST /api/v1/check-api-credentials: the keys in the query have been checked before. */
   async function checkApiKeys(call: Call): Promise<Response | Refusal> {
     const body = await read(call, MAX_CHECK_BYTES, { whenEmpty: {} })
     if (!body.ok) return body
@@ -137,8 +135,8 @@ export function createRest(dependencies: RestDependencies) {
   }
 
   /**
-   * Any other operation of the wider service: 501, since clients read a 404 as an unknown customer. Wrong
-   * keys are told first, as by every operation: with them no operation would work.
+   * Any other operation of the wider service: 501, since clients read a 404 as an unknown customer. Wrong keys are
+   * reported first, as by every operation.
    */
   const notOffered = async (): Promise<Refusal> => ({
     ok: false,
@@ -146,7 +144,7 @@ export function createRest(dependencies: RestDependencies) {
     message: 'This gateway does not offer this operation',
   })
 
-  /** Reads a body, and counts one whose length was not declared. */
+  /** Reads a body. Counts its bytes if its length was not declared. */
   async function read(
     { request, customer, readBody }: Call,
     maxBytes: number,
@@ -174,7 +172,7 @@ export function createRest(dependencies: RestDependencies) {
     return keyThrottle.refuseWrong(address, customerId, 'The REST key (k) is wrong')
   }
 
-  /** A handler of a route, which answers only who has the REST key, and counts who is refused. */
+  /** Makes a handler of a route: checks the REST key before the call, and counts refusals. */
   const guarded =
     (call: (call: Call) => Promise<Response | Refusal>) =>
     async (
@@ -218,7 +216,7 @@ const isSmall = ({ headers }: Request): boolean => {
   return length !== null && Number(length) <= SMALL_CREATE_BYTES
 }
 
-/** The segment behind `campaigns`, decoded once; one that can not be is the id of no campaign. */
+/** The segment after `campaigns`, decoded once. Empty, which no id is, if it can not be decoded. */
 function campaignIdOf(url: string): string {
   const segment = /\/campaigns\/([^/?]*)/.exec(url)?.[1] ?? ''
   try {

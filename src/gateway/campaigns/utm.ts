@@ -1,24 +1,23 @@
 import { toUSVString } from 'node:util'
 import type { Campaign } from '../../contract/index.ts'
 
-/** The utm values of an address, as they are compared: exact case, nothing trimmed. */
+/** The utm values of an address. They are compared as they are: case-sensitive, not trimmed. */
 export type Utm = Campaign['tracking']
 
 /**
- * The longest address that is read, UTF-16 units: the contract's 8,192 characters, each of two units at most.
- * The log may hold longer ones, stored before the contract had a bound.
+ * The longest address that is read, UTF-16 units: 8,192 characters, the limit of the contract, of at most two units each.
+ * Earlier versions have stored longer ones.
  */
 const MAX_URL_LENGTH = 16_384
 
 /**
- * What an address says about the campaign that it was reached from; undefined where it says nothing, and
- * where it is longer than the contract allows.
+ * The utm values of an address. Undefined if it has none, or is longer than the contract allows.
  *
- * Only the query counts, and of a repeated parameter the first value, as `URLSearchParams.get` has it
- * (`+` is a space, `%2B` a plus). A value that is missing is empty: an address with some of the three is
- * a visit too, from a campaign that this gateway does not know.
+ * Only the query counts, and the first value of a repeated parameter, like `URLSearchParams.get` (`+` is a space, `%2B` a
+ * plus). A missing value is empty: an address with some of the three is a visit too, of a campaign that this gateway does
+ * not know.
  *
- * @param url A valid address of http or https. Its host is not read again: parsing one takes the square of
+ * @param url A valid address of http or https. Its host is not parsed again: the time for that grows with the square of
  *   its length (punycode, RFC 3492).
  */
 export function utmOf(url: unknown): Utm | undefined {
@@ -35,13 +34,13 @@ export function utmOf(url: unknown): Utm | undefined {
 }
 
 /**
- * The query with its `?`, where the URL standard's parser finds it: it drops tabs and line breaks first, and
- * everything from the first `#` on is the fragment. (https://url.spec.whatwg.org/#url-parsing)
+ * The query with its `?`, as the parser of the URL standard finds it: it removes tabs and line breaks first, and the
+ * fragment starts at the first `#`. (https://url.spec.whatwg.org/#url-parsing)
  */
 function searchOf(url: string): string | undefined {
-  // Most addresses end here.
+  // Most addresses have no query.
   if (!url.includes('?')) return undefined
   const search = /^https?:[^?#]*(\?[^#]*)/i.exec(url.replace(/[\t\n\r]/g, ''))?.[1]
-  // As the parser writes it: node's URLSearchParams decodes other characters wrongly beside a stray `%`.
+  // Encoded as the parser does it. URLSearchParams of node decodes other characters wrongly after an invalid `%`.
   return search?.replace(/[^\x21-\x7e]+/g, (text) => encodeURIComponent(toUSVString(text)))
 }

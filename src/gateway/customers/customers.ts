@@ -2,24 +2,24 @@ import type { TrackingOperation } from '../../contract/index.ts'
 import type { KeySettings } from '../../contract/settings.ts'
 import { isSecret } from '../lib/secret.ts'
 
-/** A shop that uses the gateway. Its restKey is not here: only its hash is kept, in the store. */
+/** A shop that uses the gateway. Of its REST key only the hash is stored. */
 export type Customer = {
   readonly customerId: string
-  /** What people call it. May be empty. */
+  /** Name for operators. May be empty. */
   readonly name: string
   /** Public key of its pages. */
   readonly trackingKey: string
   /** Origins whose pages may send events, as `readOrigin` reads them: `https://shop.example`, `https://*.shop.example`, `null`, `loopback`. */
   readonly origins: readonly string[]
-  /** What the script on its pages is set to. */
+  /** Settings of the script on its pages. */
   readonly config: KeySettings
-  /** The same as JSON, to see at a glance whether it changed. */
+  /** The same as JSON, so that a change is found by comparing texts. */
   readonly configText: string
   /** Its own event names, from `config.events`, by name. */
   readonly operations: ReadonlyMap<string, TrackingOperation>
   /** SHA-256 of the restKey. */
   readonly restKeyHash: Buffer
-  /** Its own daily quota, events and bytes; undefined where the settings' holds. */
+  /** Its own daily quota. Undefined: that of the settings applies. */
   readonly dailyEvents: number | undefined
   readonly dailyBytes: number | undefined
   /** Addresses and networks whose visits are not stored, as `readIgnored` reads them: those of its own staff. */
@@ -27,7 +27,7 @@ export type Customer = {
   readonly isIgnored: (address: string) => boolean
   /** When it was added, ms since 1970. */
   readonly createdAt: number
-  /** What of the above is stored so that it can not be used, and is empty here. Usually nothing. */
+  /** Properties whose stored value is unusable. They are empty here. Usually none. */
   readonly faults: readonly CustomerFault[]
 }
 
@@ -38,12 +38,12 @@ export type CustomerFault = {
   readonly reason: string
 }
 
-/** What may be said of a customer; an absent field stays as it is. */
+/** A change of a customer. Absent fields are not changed. */
 export type CustomerChange = {
   readonly name?: string
   readonly origins?: readonly string[]
   readonly config?: KeySettings
-  /** A daily quota of its own; null takes it away, so that the settings' holds. */
+  /** A daily quota of its own. Null: that of the settings applies. */
   readonly dailyEvents?: number | null
   readonly dailyBytes?: number | null
   readonly ignored?: readonly string[]
@@ -55,12 +55,12 @@ export type CustomerChange = {
  */
 export type Customers = {
   /**
-   * Adds a customer. Its id and its keys are made where they are not given; who moves here gives those
-   * that its clients already have.
+   * Adds a customer. Creates the id and the keys that are not given. A shop that moves here brings those that its clients
+   * already use.
    *
-   * @returns The customer, and its restKey: the only time that it can be read.
-   * @throws Error when the id or the tracking key is another customer's or was one's, or the restKey is not
-   * one (`isRestKey`).
+   * @returns The customer, and its REST key, which can not be read later.
+   * @throws Error if the id or the tracking key is or was that of another customer, or the REST key is not valid
+   * (`isRestKey`).
    */
   add(
     given?: CustomerChange & {
@@ -80,14 +80,18 @@ export type Customers = {
   /** Whether this was the id of a customer that was removed. */
   isRetired(customerId: string): boolean
   change(customerId: string, change: CustomerChange): Customer | undefined
-  /** Makes a new key. The old one is invalid at once, and can never be used again. Answers the new one. */
+  /**
+   * Makes a new key. The old one is invalid at once, and can never be used again.
+   *
+   * @returns The new key. Undefined if there is no such customer.
+   */
   rotate(customerId: string, key: 'rest' | 'tracking'): string | undefined
-  /** Why a customer that is not found may exist all the same: the file is damaged or empty. Else undefined. */
+  /** Why a customer that is not found may exist: the file is damaged or empty. Otherwise undefined. */
   fault(): string | undefined
   close(): void
 }
 
-/** Whether a secret is the customer's restKey. */
+/** Whether a text is the REST key of the customer. */
 export const hasRestKey = (customer: Customer, restKey: string): boolean =>
   isSecret(restKey, customer.restKeyHash)
 

@@ -1,21 +1,21 @@
 import ipaddr from 'ipaddr.js'
 import { readAddress } from '../http/address.ts'
 
-/** The most addresses and networks that a customer may ignore: each is compared with every event's address. */
+/** The most addresses and networks that a customer may ignore. The address of every event is compared with each. */
 export const MAX_IGNORED = 100
-/** A larger network is a mistake that would drop the visitors of a country: the shortest prefixes, bits. */
+/** The shortest prefixes, bits. A larger network is a mistake that would drop the visitors of a country. */
 const MIN_PREFIX = { ipv4: 8, ipv6: 16 }
-/** Bits in front of an IPv4 address inside IPv6, `::ffff:203.0.113.7`. */
+/** Bits before an IPv4 address inside IPv6, `::ffff:203.0.113.7`. */
 const MAPPED_BITS = 96
 
-/** An entry of a customer's list, or why a text is none. */
+/** An entry of a customer's list, or why a text is not one. */
 export type ReadIgnored =
   | { readonly ok: true; readonly entry: string }
   | { readonly ok: false; readonly message: string }
 
 /**
- * Reads an address (`203.0.113.7`, `2001:db8::7`) or a network (`203.0.113.0/24`). IPv4 inside IPv6 becomes IPv4, and
- * of a network the address becomes its first.
+ * Reads an address (`203.0.113.7`, `2001:db8::7`) or a network (`203.0.113.0/24`). IPv4 inside IPv6 becomes IPv4, and the
+ * address of a network becomes the first one of it.
  */
 export function readIgnored(text: string): ReadIgnored {
   const [, typed = '', bits] = /^([\d.]+|[\da-f:.]+)(?:\/(\d{1,3}))?$/i.exec(text) ?? []
@@ -41,9 +41,9 @@ const NO_ADDRESS = wrong(
 const ignoresNone = () => false
 
 /**
- * Whether an address is one of a list, or in one of its networks.
+ * Returns a function that checks whether an address is in the list, or in one of its networks.
  *
- * @param entries As `readIgnored` gives them.
+ * @param entries Results of `readIgnored`.
  */
 export function createIsIgnored(entries: readonly string[]): (address: string) => boolean {
   if (entries.length === 0) return ignoresNone

@@ -1,10 +1,10 @@
-/** What a customer has stored on a day: each id once, as it was the first time. */
+/** What a customer has stored on a day. Each id counts once. */
 export type Usage = {
   readonly customer: string
   /** Days since 1970, UTC. */
   readonly day: number
   readonly events: number
-  /** Of their payloads and of campaigns, UTF-8. */
+  /** Of the payloads and the campaigns, UTF-8. */
   readonly bytes: number
 }
 

@@ -4,7 +4,7 @@ import type { ReadBody } from './readBody.ts'
 
 export type Body = { readonly ok: true; readonly json: unknown; readonly bytes: number } | Refusal
 
-/** Values of a body that are no batch: a campaign has 30, an event 12 and what a shop adds. */
+/** Values of a body other than a batch. A campaign has 30, an event 12 and those that a shop adds. */
 const MAX_VALUES = 1_000
 
 /**

@@ -2,39 +2,39 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Socket } from 'node:net'
 import { CONNECT_FAULT, type Fault, faultOf, findFault, toText } from './malformed.ts'
 
-/** What connections may hold, each and together. */
+/** Limits of connections. */
 export type ConnectionLimits = {
-  /** Connections that are open at the same time. */
+  /** Connections that are open at once. */
   readonly max: number
   /**
-   * A connection is closed where the other end does not take in this time what was written at once, ms; more than
-   * a mebibyte has the time for each.
+   * A connection is closed if the other end takes nothing of an answer in this time, ms. A longer answer has this time for
+   * each mebibyte.
    */
   readonly sendTimeoutMs: number
 }
 
 /**
- * Why a connection was closed: `idle` and `slow` made room for another one, `full` found no room itself,
- * `unread` did not take its answers, `pipelined` sent too many requests ahead.
+ * Why a connection was closed: `idle` and `slow` made room for a new one, `full` was a new one without room, `unread` did
+ * not read its answers, `pipelined` sent too many requests ahead.
  */
 export type CloseReason = 'idle' | 'slow' | 'full' | 'unread' | 'pipelined'
 
 /**
- * From an answer that ends a connection to the connection's end, ms: at once, a sender that is still busy
- * would lose the answer to a reset (RFC 9112, 9.6).
+ * Time from an answer that ends a connection to its end, ms. If it ended at once, a client that is still sending would
+ * get a reset and lose the answer (RFC 9112, 9.6).
  */
 const LINGER_MS = 500
-/** So much of an answer has the time of `sendTimeoutMs`, bytes: whether a part of it was taken can not be seen. */
+/** The part of an answer that has the time of `sendTimeoutMs`, bytes. What the other end has taken of it is not visible. */
 const SEND_BYTES = 2 ** 20
-/** How often connections are looked at, ms. */
+/** Time between two checks of all connections, ms. */
 const SWEEP_MS = 1_000
-/** Where there is no room, a connection whose other end has kept us waiting for so long is closed, ms. */
+/** A connection is slow if its other end has been awaited for this long, ms. Slow ones are closed to make room. */
 const SLOW_MS = 2_000
-/** How often all connections are searched for slow ones, ms: a search looks at each. */
+/** The least time between two searches for slow connections, ms. A search checks every connection. */
 const SEARCH_MS = 100
 /**
- * Requests that wait for the answer to the one before, all connections together, some 6 kB each. One read of a
- * socket brings at most 64 KiB, which is fewer requests of the size that clients send (66 bytes or more).
+ * Requests that wait for the answer to the one before, all connections together, about 6 kB each. One read of a socket
+ * brings at most 64 KiB, so fewer than 1,000 requests of the usual size (66 bytes or more).
  */
 const MAX_PARKED = 1_000
 
@@ -42,37 +42,36 @@ type Exchange = { readonly request: IncomingMessage; readonly response: ServerRe
 
 type Connection = {
   readonly socket: Socket
-  /** The exchange that is handled; there is never a second one. */
+  /** The exchange that is being handled. Never more than one. */
   current: Exchange | undefined
-  /** When it began, ms of the monotonic clock. */
+  /** When the current exchange began, ms of the monotonic clock. */
   since: number
-  /** Requests behind it, while the socket is not read. */
+  /** Requests that wait for the current one. The socket is not read meanwhile. */
   parked: Exchange[]
   isPaused: boolean
-  /** What ends the connection as soon as `current` is answered. */
+  /** The fault that ends the connection once `current` is answered. */
   fault: Fault | undefined
-  /** Answered by hand, and about to be destroyed. */
+  /** Whether the connection was answered with a fault, and is about to be destroyed. */
   isEnding: boolean
-  /** Bytes that the other end had taken at the last look. */
+  /** Bytes that the other end had taken at the last check. */
   taken: number
-  /** Since when it has taken nothing of what is written, ms of the monotonic clock. */
+  /** Since when it has taken nothing, ms of the monotonic clock. */
   unreadSince: number | undefined
   readonly onAnswered: () => void
   readonly keepPaused: () => void
 }
 
 /**
- * Hands requests to a listener, one of a connection at a time, and bounds what strangers can hold:
+ * Passes requests to a listener, one of a connection at a time, and limits what strangers can hold:
  *
- * - Above `max` the connection that has been idle for longest is closed, also one that has sent nothing
- *   yet; then one that is slow; where there is none, the new one.
- * - While a request is handled those behind it wait, and the socket is not read.
- * - What is no HTTP request is answered in JSON. The connection ends a moment later, whatever the other end
- *   does.
- * - Who does not take its answers is closed.
+ * - Above `max` the connection that has been idle for longest is closed, also one that has sent nothing yet; then the
+ *   slowest one; if there is none, the new one.
+ * - While a request is handled, the next ones of its connection wait, and its socket is not read.
+ * - Invalid HTTP is answered in JSON, and its connection ends a moment later, whatever the other end does.
+ * - A connection that does not read its answers is closed.
  *
- * @param server Without listeners for requests; its `IncomingMessage` is `Incoming`.
- * @param onClosed Told of each connection that was closed for one of these reasons.
+ * @param server Without listeners for requests. Its `IncomingMessage` is `Incoming`.
+ * @param onClosed Called for each connection that was closed for one of these reasons.
  */
 export function createConnections(
   server: Server,
@@ -81,9 +80,9 @@ export function createConnections(
   onClosed: (reason: CloseReason) => void,
 ): void {
   const open = new Map<Socket, Connection>()
-  /** Those without an exchange, and those about to be destroyed; who has been idle for longest comes first. */
+  /** Those without an exchange, and those about to be destroyed. The one that has been idle for longest is the first. */
   const idle = new Set<Connection>()
-  /** Slow ones that were found, the slowest last. */
+  /** Slow ones of the last search, the slowest last. */
   let slow: Connection[] = []
   let searchedAt = Number.NEGATIVE_INFINITY
   let parked = 0
@@ -119,7 +118,7 @@ export function createConnections(
   })
 
   server.on('connect', (_request, socket) => {
-    // node has taken its own listener away, and without one a reset would end the process.
+    // node has removed its own listener. Without one a reset would end the process.
     socket.on('error', () => {})
     const connection = open.get(socket as Socket)
     if (connection && !connection.current) end(connection, CONNECT_FAULT)
@@ -128,11 +127,11 @@ export function createConnections(
 
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const connection = open.get(socket as Socket)
-    // Who goes on sending after its answer causes an error a read.
+    // A client that goes on sending after its answer causes an error with each read.
     if (connection?.isEnding && error.code !== 'ECONNRESET') return
     const { current } = connection ?? {}
     if (!connection || !socket.writable || error.code === 'ECONNRESET') socket.destroy()
-    // It concerns what came behind a request that is being answered.
+    // The error is in what came after a request that is being answered.
     else if (current?.request.complete) connection.fault ??= faultOf(error)
     else if (current?.response.headersSent) socket.destroy()
     else end(connection, faultOf(error))
@@ -165,7 +164,7 @@ export function createConnections(
     else listener(request, response)
   }
 
-  /** After an answer: what came behind it. */
+  /** After an answer: handles the next request. */
   function goOn(connection: Connection): void {
     connection.current = undefined
     if (connection.socket.destroyed || connection.isEnding) return
@@ -178,18 +177,18 @@ export function createConnections(
     connection.current = next
     parked--
     if (connection.parked.length === 0) unpause(connection)
-    // Others have their turn in between: what one read brings may be thousands.
+    // Other connections get a turn in between, since one read may bring thousands of requests.
     setImmediate(() => {
       if (open.has(connection.socket) && !connection.isEnding) begin(connection, next)
     })
   }
 
   function park(connection: Connection, exchange: Exchange): void {
-    // No client sends chunks ahead, and those of one byte in one read are 6 MB of buffers.
+    // Clients do not send chunks ahead, and chunks of one byte in one read would be 6 MB of buffers.
     const isChunked = exchange.request.headers['transfer-encoding'] !== undefined
     if (isChunked || parked === MAX_PARKED) {
       close(connection, 'pipelined')
-      // Else the chunks that the same read brought would be kept.
+      // Otherwise the chunks of the same read would stay in memory.
       exchange.request.destroy()
       return
     }
@@ -211,11 +210,11 @@ export function createConnections(
     connection.socket.destroy()
   }
 
-  /** Answers by hand and ends the connection. */
+  /** Answers a fault and ends the connection. */
   function end(connection: Connection, fault: Fault): void {
     const { socket } = connection
     connection.isEnding = true
-    // It is owed nothing more: where there is no room it goes at once.
+    // It has its answer, so it may be closed at once to make room.
     idle.add(connection)
     unpause(connection)
     socket.end(toText(fault))
@@ -223,7 +222,7 @@ export function createConnections(
     socket.once('close', () => clearTimeout(late))
   }
 
-  /** Closes one connection for a new one; false where each is at work. */
+  /** Closes one connection for a new one. False if all of them are in use. */
   function makeRoom(): boolean {
     const [oldest] = idle
     if (oldest) close(oldest, 'idle')
@@ -250,7 +249,7 @@ export function createConnections(
   }
 }
 
-/** Notes whether the other end takes what is written. */
+/** Records whether the other end takes what is written. */
 function look(connection: Connection, now: number): void {
   const { bytesWritten, writableLength } = connection.socket
   const taken = bytesWritten - writableLength
@@ -259,7 +258,7 @@ function look(connection: Connection, now: number): void {
   connection.taken = taken
 }
 
-/** Whether we have waited for long for the rest of a request, or for the other end to read. */
+/** Whether the rest of a request, or the other end's reading, has been awaited for long. */
 const isSlow = ({ current, since, unreadSince }: Connection, now: number): boolean =>
   !!current && now - (current.request.complete ? (unreadSince ?? now) : since) >= SLOW_MS
 

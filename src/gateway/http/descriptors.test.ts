@@ -15,7 +15,7 @@ test.each([
 
 test('more than the process may open is refused, with what to do', () => {
   expect(() => chooseMaxConnections(925, 1_024)).toThrow(
-    /MAX_CONNECTIONS is 925, .* may open 1024 files.*ulimit -n.*924 at most/,
+    /MAX_CONNECTIONS is 925, .* may open only 1024 files.*ulimit -n.*at most 924/,
   )
 })
 

@@ -8,36 +8,35 @@ import { Incoming } from './incoming.ts'
 import { createReadBody } from './readBody.ts'
 import type { RequestEnv } from './requestEnv.ts'
 
-/** What the HTTP server of the gateway is made of. */
 export type HttpServerOptions = {
   readonly fetch: (request: Request, env: RequestEnv) => Response | Promise<Response>
   readonly addresses: Addresses
   readonly bodies: BodyBudget
-  /** Connections at a time, from 1. */
+  /** Connections that are open at once, from 1. */
   readonly maxConnections: number
-  /** A request must have arrived whole within this, ms. Default 10,000. */
+  /** Time in which a whole request must arrive, ms. Default 10,000. */
   readonly requestTimeoutMs?: number | undefined
-  /** A connection whose other end takes nothing of an answer for so long is closed, ms. Default 30,000. */
+  /** A connection is closed if its other end takes nothing of an answer for this long, ms. Default 30,000. */
   readonly sendTimeoutMs?: number | undefined
-  /** Told of each connection that is closed to keep a bound. */
+  /** Called for each connection that is closed to keep a limit. */
   readonly onClosed: (reason: CloseReason) => void
 }
 
-/** Longer than the idle time of common load balancers (60 s), which else see resets. */
+/** Longer than the idle time of common load balancers (60 s), which would otherwise see resets. */
 const KEEP_ALIVE_MS = 72_000
 const REQUEST_TIMEOUT_MS = 10_000
-/** How often node looks for senders that are too slow, ms (its default is 30 s). */
+/** Time between two checks for slow senders, ms. (Default of node: 30 s.) */
 const SLOW_SENDER_CHECK_MS = 1_000
 const SEND_TIMEOUT_MS = 30_000
-/** Stands for the Host of an HTTP/1.0 request without one: no name of ours, so that it opens nothing (RFC 6761, 6.4). */
+/** Host of an HTTP/1.0 request without one. A name that never exists (RFC 6761, 6.4), so it is not a loopback name. */
 const NO_HOST = 'no-host.invalid'
 
-/** A server that turns sockets into requests for `fetch`, within bounds. */
+/** A server that makes Requests for `fetch`, within limits. */
 export function createHttpServer(options: HttpServerOptions): Server {
   const { fetch, addresses, bodies, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options
 
   function answer(request: Request, { incoming, outgoing }: HttpBindings) {
-    // A Host such as `xn--` passes the library's look at its characters and is no URL all the same.
+    // A Host such as `xn--` passes the library's check, but is not a URL.
     if (!URL.canParse(request.url)) return refuseAddress()
     const peer = incoming.socket.remoteAddress ?? ''
     const reserve = createReserve(bodies, outgoing as ServerResponse, () =>
@@ -49,7 +48,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
 
   const listener = getRequestListener(
     (request, env) => answer(request, env as HttpBindings),
-    // What can not become a Request: a Host or an address that is no URL.
+    // A Host or an address that is not a URL.
     { errorHandler: refuseAddress, hostname: NO_HOST },
   )
   const server = createServer({
@@ -58,7 +57,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
     headersTimeout: Math.min(requestTimeoutMs, 5_000),
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: SLOW_SENDER_CHECK_MS,
-    // Node would answer without a body; see malformed.ts.
+    // node would answer without a body. malformed.ts checks it.
     requireHostHeader: false,
   })
   createConnections(
@@ -67,8 +66,8 @@ export function createHttpServer(options: HttpServerOptions): Server {
     { max: options.maxConnections, sendTimeoutMs: options.sendTimeoutMs ?? SEND_TIMEOUT_MS },
     options.onClosed,
   )
-  // A client that waits before it sends its body is told to go on when the body is read: one that is
-  // refused by the head alone need not send it. (After such an answer node closes the connection.)
+  // A client that waits for 100 Continue gets it when the body is read. If it is refused before, it does not have to
+  // send the body. (node closes the connection after such an answer.)
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     request.once('resume', () => {
       if (!response.headersSent) response.writeContinue()
@@ -84,7 +83,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
 const refuseAddress = (): Response =>
   refuse({ status: 400, message: 'The address is invalid' }, OPEN_HEADERS)
 
-/** Who has not taken its answer by then gets no more of it: a reader may take as long as it likes. */
+/** @param patienceMs Time for clients to read their answers. Then their connections are closed. */
 export async function closeServer(server: Server, patienceMs = REQUEST_TIMEOUT_MS): Promise<void> {
   // A connection that is kept alive becomes idle only after its answer.
   const idle = setInterval(() => server.closeIdleConnections(), 50)

@@ -5,25 +5,25 @@ import type { Limited } from './rateLimit.ts'
 /** The limits that refuse requests with 429. */
 export type LimitName = 'address' | 'customer' | 'server' | 'script' | 'quota'
 
-/** What the gateway counts; a line in the log an event would cost more than the event. */
+/** The counters of the gateway. (A line of the log for each event would cost more than the event.) */
 export type Metrics = {
   event(outcome: 'stored' | 'duplicate', bot: boolean): void
-  /** An event that was acknowledged and not stored, since its customer ignores the address. */
+  /** An event that was acknowledged but not stored, because its customer ignores the address. */
   ignored(): void
-  /** An id that a page asked about before sending its event again. */
+  /** A question whether an id is stored. Pages ask before they send an event again. */
   asked(isStored: boolean): void
-  /** An event, or a whole request, that was not taken, by the status of its answer. */
+  /** An event or a whole request that was refused, by the status of the answer. */
   refused(status: number): void
-  /** A connection that was closed to keep a bound. */
+  /** A connection that was closed to keep a limit. */
   connectionClosed(reason: CloseReason): void
-  /** A request that a limit refused, by which one; it is counted by its status as well. */
+  /** A request that a limit refused. It is also counted by its status. */
   limited(limit: LimitName, unit: Limited['unit']): void
   commit(events: number, seconds: number): void
-  /** The text that a Prometheus server reads, and its content type. */
+  /** The text for a Prometheus server, and its content type. */
   render(): Promise<{ readonly text: string; readonly type: string }>
 }
 
-/** @param depth How many events wait to be stored. */
+/** @param depth Returns how many events wait to be stored. */
 export function createMetrics(depth: () => number): Metrics {
   const registers = [new Registry()]
   const register = registers[0] as Registry
@@ -88,7 +88,7 @@ export function createMetrics(depth: () => number): Metrics {
       this.set(depth())
     },
   })
-  // Looking a label up costs more than counting.
+  // Looking up a label costs more than counting.
   const byOutcome = {
     stored: stored.labels('stored'),
     duplicate: stored.labels('duplicate'),

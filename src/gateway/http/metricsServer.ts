@@ -3,16 +3,16 @@ import { JSON_HEADERS, refuse } from './answers.ts'
 import type { Metrics } from './metrics.ts'
 import { isLoopbackHost } from './origins.ts'
 
-/** METRICS_PORT is bound to this address: rates and volumes are the operator's business. */
+/** Address of METRICS_PORT: rates and volumes are not public. */
 export const METRICS_HOST = '127.0.0.1'
-/** Connections of METRICS_PORT at a time: a few monitoring servers, each with its own. */
+/** Connections of METRICS_PORT at once: those of a few monitoring servers. */
 export const MAX_METRICS_CONNECTIONS = 20
 
 /**
- * Every address of METRICS_PORT: GET /metrics. A request must name this machine as its Host, so that a web page
- * whose own name was made to resolve to it (DNS rebinding) reads nothing.
+ * The handler of METRICS_PORT: GET /metrics. The Host must be this machine, so that a web page whose name was made to
+ * resolve to it (DNS rebinding) can not read the metrics.
  *
- * @param onError Told of an error that nobody expected.
+ * @param onError Called with unexpected errors.
  */
 export function createMetricsPort(
   metrics: Metrics,

@@ -5,7 +5,6 @@ import type { Connected } from '../http/requestEnv.ts'
 import { createSemaphore } from '../http/semaphore.ts'
 import { type Operators, readOwnJson } from './operators.ts'
 
-/** What the campaigns page needs of the rest of the gateway. */
 export type CampaignPageDependencies = {
   readonly operations: CampaignOperations
   readonly operators: Operators
@@ -24,13 +23,13 @@ const CREATES = {
 const FILTERS = ['search', 'type', 'page', 'limit']
 
 /**
- * The campaigns page's data, for whoever may see the customer of `?customer=ID`: 401 for who is not signed
- * in, 403 for another's customer.
+ * The data of the campaigns page, for operators who may see the customer of `?customer=ID`: 401 without a sign-in, 403
+ * for another customer.
  *
  * - GET /campaigns/data/list?search&type&page&limit: `{data, page, limit, total}`, without the HTML
  * - GET /campaigns/data/campaign?id: a whole campaign
  * - GET /campaigns/data/report?id: its report
- * - POST /campaigns/data/create: the new campaign, or 422 with issues; rejects with TooMany
+ * - POST /campaigns/data/create: the new campaign, or 422 with issues. Rejects with TooMany
  */
 export function createCampaignPages({ operations, operators }: CampaignPageDependencies) {
   const creates = createSemaphore(CREATES)

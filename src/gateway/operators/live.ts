@@ -5,16 +5,15 @@ import { createLivePages } from './livePages.ts'
 import { streamEvents } from './liveStream.ts'
 import type { Operators } from './operators.ts'
 
-/** Bounds of the live views. */
+/** Limits of the live views. */
 export type LiveLimits = {
-  /** Views open at the same time, all customers together; above it 503. Default 100. */
+  /** Views that are open at once, all customers together. Above it 503. Default 100. */
   readonly maxViews?: number | undefined
-  /** The same of one customer; above it 429. Default 10. */
+  /** The same of one customer. Above it 429. Default 10. */
   readonly maxViewsOfCustomer?: number | undefined
 }
 
-/** What the live view needs of the rest of the gateway. */
-export type LiveParts = {
+export type LiveDependencies = {
   readonly log: EventLog
   readonly operators: Operators
   readonly live?: LiveLimits | undefined
@@ -24,14 +23,14 @@ const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
-  // nginx would gather the stream into blocks.
+  // Otherwise nginx would buffer the stream.
   'x-accel-buffering': 'no',
 }
-/** What a view that is refused is told, seconds. */
+/** When a refused view may try again, seconds. */
 const RETRY_AFTER = { 'retry-after': '10' }
 
 /** The live view's data: GET /live/events?customer=ID. */
-export function createLive({ log, operators, live = {} }: LiveParts) {
+export function createLive({ log, operators, live = {} }: LiveDependencies) {
   const { maxViews = 100, maxViewsOfCustomer = 10 } = live
   const pages = createLivePages(log)
   const closing = new AbortController()
@@ -40,7 +39,7 @@ export function createLive({ log, operators, live = {} }: LiveParts) {
   const views = new Map<string, number>()
   let open = 0
 
-  /** GET /live/events: server-sent events, see liveStream.ts. HEAD tells whether there is room. */
+  /** GET /live/events: server-sent events, see liveStream.ts. HEAD checks whether there is room. */
   function events(request: Request, peer: string): Response {
     const watched = operators.findWatched(request, peer)
     if (!watched.ok) return refuse(watched)

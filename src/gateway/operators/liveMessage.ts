@@ -1,16 +1,16 @@
 import type { LogRecord } from '../collect/eventLog.ts'
 
-/** Larger payloads are shown shortened, bytes of UTF-8, so that no view has to hold a whole one. */
+/** Larger payloads are shortened for views, bytes of UTF-8. */
 export const MAX_SHOWN_BYTES = 16_384
-/** Longer texts of such a payload are cut, UTF-16 code units. */
+/** Longer texts of a large payload are cut, UTF-16 code units. */
 export const MAX_SHOWN_TEXT = 256
 
 /**
- * One event as a server-sent message: `event: event`, its position as the id, and as data a JSON object of
- * the record without its customer.
+ * One event as a server-sent message: `event: event`, its position as the id, and as data the record without its
+ * customer, JSON.
  *
- * A payload above 16 KiB is shortened: texts above 256 characters are cut and end in `…`, and `storedBytes`
- * says how large the stored one is. The log keeps it whole.
+ * A payload above 16 KiB is shortened: texts above 256 characters are cut and end in `…`, and `storedBytes` is the size of
+ * the stored payload.
  */
 export function toMessage({ customer: _, payload, ...record }: LogRecord): string {
   const storedBytes = Buffer.byteLength(payload)
@@ -30,7 +30,7 @@ const cut = (text: string): string =>
     ? `${text.slice(0, MAX_SHOWN_TEXT).replace(/[\uD800-\uDBFF]$/, '')}…`
     : text
 
-/** A payload with its long texts cut; an empty one where that is not enough, or where it is no JSON. */
+/** A payload with its long texts cut. An empty one if that is not enough, or if it is not JSON. */
 function shorten(payload: string): string {
   try {
     const shortened = JSON.stringify(

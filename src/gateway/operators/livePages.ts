@@ -4,31 +4,31 @@ import { toMessage } from './liveMessage.ts'
 
 /** Events of one customer as server-sent messages, in order of arrival. */
 export type LivePage = {
-  /** The messages, UTF-8; empty where the log has no more for now. */
+  /** The messages, UTF-8. Empty if there are no more events for now. */
   readonly bytes: Uint8Array
-  /** Position of the last event that is in it; the position that was asked for where it is empty. */
+  /** Position of its last event. That of the call if it is empty. */
   readonly last: number
-  /** Whether it was cut off at a bound, so that more is there. */
+  /** Whether it ended at a limit, so that there may be more events. */
   readonly isFull: boolean
 }
 
-/** What live views read of the log. */
+/** Reads the log for live views. */
 export type LivePages = {
   /**
-   * The position behind which a view begins: that of the last event the browser has, else the one in front
-   * of the newest 200.
+   * The position after which a view begins: that of the last event that the browser has, otherwise the one before the
+   * newest 200.
    *
    * @param lastEventId 0 for none.
    */
   findStart(customer: string, lastEventId: number): Promise<number>
   read(customer: string, after: number): Promise<LivePage>
-  /** Lets go of what is kept of a customer: nobody watches it any more. */
+  /** Drops the cached page of a customer whose last view has closed. */
   forget(customer: string): void
 }
 
-/** What a new viewer sees of the past. */
+/** Events that a new view begins with. */
 const FIRST_EVENTS = 200
-/** A page ends with the event that reaches either. A view that does not read holds one page. */
+/** A page ends with the event that reaches either limit. */
 const PAGE_EVENTS = 200
 const PAGE_BYTES = 65_536
 
@@ -39,10 +39,10 @@ type KeptPage = LivePage & {
 }
 
 /**
- * Reads for all live views: one at a time, the customers in turn, and after each a pause as long as the read
- * took. An append waits for one page at most, and the views use at most half of the time of the log's thread,
- * however many are open. The views of a customer share the page that was read last: a view whose position lies
- * in it gets the rest of that page without a read.
+ * Reads for all live views: one page at a time, the customers in turn, and a pause after each that is as long as the read
+ * was. So an append waits for one page at most, and the views use at most half of the time of the log's thread, however
+ * many are open. The views of a customer share the page that was read last: a view whose position is in it gets the rest
+ * of it without a read.
  */
 export function createLivePages(log: EventLog): LivePages {
   const reads = createSemaphore({ permits: 1, message: 'Too many reads' })
@@ -81,7 +81,7 @@ export function createLivePages(log: EventLog): LivePages {
     return page
   }
 
-  async function thenRest<T>(release: () => void, read: () => Promise<T>): Promise<T> {
+  async function thenPause<T>(release: () => void, read: () => Promise<T>): Promise<T> {
     const began = performance.now()
     try {
       return await read()
@@ -92,10 +92,10 @@ export function createLivePages(log: EventLog): LivePages {
 
   return {
     async findStart(customer, lastEventId) {
-      const { after, newest } = await thenRest(await reads.acquire(customer), () =>
+      const { after, newest } = await thenPause(await reads.acquire(customer), () =>
         log.findTail(customer, FIRST_EVENTS),
       )
-      // A position ahead of the log is of another log: its data was moved away.
+      // A position after the end of the log is that of another log, whose data was replaced.
       return lastEventId > 0 && lastEventId <= newest ? lastEventId : after
     },
     async read(customer, after) {
@@ -104,7 +104,7 @@ export function createLivePages(log: EventLog): LivePages {
       const release = await reads.acquire(customer)
       // Another view may have read the same page meanwhile.
       const foundNow = findKept(customer, after)
-      if (!foundNow) return thenRest(release, () => readLog(customer, after))
+      if (!foundNow) return thenPause(release, () => readLog(customer, after))
       release()
       return foundNow
     },

@@ -7,42 +7,42 @@ export type Watch = {
   readonly pages: LivePages
   readonly subscribe: EventLog['subscribe']
   readonly customer: string
-  /** Position of the last event the browser has; 0 for none. */
+  /** Position of the last event that the browser has, 0 if it has none. */
   readonly lastEventId: number
-  /** Asked about once a second, busy or not: why the viewer may not look any more, undefined while it may. */
+  /** Called about once a second: why the viewer may not see the customer any more. Undefined while it may. */
   readonly findEnd: () => EndReason | undefined
   /** Ends the stream when the gateway stops. */
   readonly closing: AbortSignal
-  /** Told once, when the stream has ended for whatever reason and reads nothing any more. */
+  /** Called once, when the stream has ended for any reason and does not read any more. */
   readonly onEnd: () => void
 }
 
-/** An empty comment tells both ends and what is between that the stream lives, ms. */
+/** Time between two empty comments, which keep the connection open in proxies and browsers, ms. */
 const HEARTBEAT_MS = 15_000
-/** A busy log has news hundreds of times a second; a viewer that has all of it reads at most every so many ms. */
+/** The least time between two reads of a viewer that has everything, ms. A busy log changes hundreds of times a second. */
 const READ_PAUSE_MS = 100
-/** How long somebody who may not look any more goes on seeing events at most, ms: a look-up is a SELECT. */
-const ASK_MS = 1_000
+/** Time between two checks whether the viewer may still see the customer, ms. A check is a SELECT. */
+const CHECK_MS = 1_000
 /** How long the browser waits before it connects again, ms. */
 const RECONNECT_MS = 1_000
 
 /**
- * Server-sent events (HTML standard, 9.2): the last 200 events of a customer or those behind
- * `lastEventId`, then each new one, in order of arrival. The browser pulls: a slow one reads the log later
- * and holds up nobody, so one page is all that it holds in memory. The server closes the connection of one
- * that takes nothing; its browser connects again and goes on behind the last event that it has.
+ * Server-sent events (HTML standard, 9.2): the last 200 events of a customer or those after `lastEventId`, then each new
+ * one, in order of arrival. The next page is read when the browser has taken the one before, so a slow browser keeps only
+ * one page in memory. The server closes the connection of a browser that takes nothing. It connects again, and goes on
+ * after the last event that it has.
  */
 export function streamEvents(watch: Watch): ReadableStream<Uint8Array> {
   const { pages, customer, closing } = watch
   let position: number | undefined
   let lastRead = 0
-  let lastAsked = performance.now()
+  let lastChecked = performance.now()
   let isReading = false
   let ended = false
   let isNotified = false
   let isOver = false
   let news = false
-  /** More is there than the last page could hold. */
+  /** Whether the last page was full, so that there are more events. */
   let isBehind = false
   let wake = () => {}
   const unsubscribe = watch.subscribe((customers) => {
@@ -65,7 +65,7 @@ export function streamEvents(watch: Watch): ReadableStream<Uint8Array> {
     watch.onEnd()
   }
 
-  /** Resolves when `wake` is called, or after so many ms. */
+  /** Resolves when `wake` is called, or after `ms`. */
   const pause = (ms: number) =>
     new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms)
@@ -75,7 +75,7 @@ export function streamEvents(watch: Watch): ReadableStream<Uint8Array> {
       }
     })
 
-  /** The next piece of the stream; undefined when there is none any more. */
+  /** The next chunk of the stream. Undefined at its end. */
   async function next(): Promise<Uint8Array | undefined> {
     if (position === undefined) {
       position = await pages.findStart(customer, watch.lastEventId)
@@ -84,8 +84,8 @@ export function streamEvents(watch: Watch): ReadableStream<Uint8Array> {
     }
     const heartbeatAt = performance.now() + HEARTBEAT_MS
     while (!ended && !closing.aborted) {
-      if (performance.now() - lastAsked >= ASK_MS) {
-        lastAsked = performance.now()
+      if (performance.now() - lastChecked >= CHECK_MS) {
+        lastChecked = performance.now()
         const reason = watch.findEnd()
         if (reason) return endWith(reason)
       }
@@ -97,19 +97,19 @@ export function streamEvents(watch: Watch): ReadableStream<Uint8Array> {
         position = last
         isBehind = isFull
         if (bytes.length === 0) continue
-        // Only an empty page says that there is no more.
+        // Only an empty page shows that there are no more events.
         news = true
         return bytes
       }
       const left = heartbeatAt - performance.now()
       if (left <= 0) return HEARTBEAT
-      const untilAsked = ASK_MS - (performance.now() - lastAsked)
-      await pause(Math.max(1, Math.min(news ? READ_PAUSE_MS - sinceRead : left, untilAsked)))
+      const untilCheck = CHECK_MS - (performance.now() - lastChecked)
+      await pause(Math.max(1, Math.min(news ? READ_PAUSE_MS - sinceRead : left, untilCheck)))
     }
     return undefined
   }
 
-  /** The last message, `event: end` with `{"reason"}`; after it the stream is closed. */
+  /** The last message, `event: end` with `{"reason"}`. The stream is closed after it. */
   function endWith(reason: EndReason): Uint8Array {
     isOver = true
     return Buffer.from(`event: end\ndata: ${JSON.stringify({ reason })}\n\n`)
@@ -119,7 +119,7 @@ export function streamEvents(watch: Watch): ReadableStream<Uint8Array> {
     {
       async pull(controller) {
         isReading = true
-        // A log that is closing can not be read: the browser connects again to whoever comes next.
+        // The log is closing. The browser connects again, to the next gateway.
         const piece = await next().catch(() => undefined)
         isReading = false
         if (piece && !ended) {

@@ -13,11 +13,10 @@ import type { Connected } from '../http/requestEnv.ts'
 import { hashSecret, isSecret } from '../lib/secret.ts'
 import { createSessions, SESSION_SECONDS } from './sessions.ts'
 
-/** What the sign-in of the operator's pages needs of the rest of the gateway. */
 export type OperatorDependencies = {
   readonly customers: Customers
   readonly addresses: Addresses
-  /** Whether the demo customer may be seen without a key, on localhost. */
+  /** Whether the demo customer can be seen on localhost without a sign-in. */
   readonly demo: boolean
   readonly keyThrottle: KeyThrottle
   readonly quota: Quota
@@ -25,33 +24,32 @@ export type OperatorDependencies = {
   readonly monotonicNow: () => number
 }
 
-/** Why an operator may not look any more. */
+/** Why an operator may not see a customer any more. */
 export type EndReason = 'signed_out' | 'key_changed' | 'removed'
 
-/** Who may see whom on the live view and the campaigns page: one sign-in for both. */
+/** The sign-in of operators, for the live view and the campaigns page. */
 export type Operators = ReturnType<typeof createOperators>
 
-/** A browser sends a cookie to every port of a host, so its name says the port where there is one. */
+/** Name of the cookie. The port is added to it, since a browser sends a cookie to every port of a host. */
 const COOKIE = 'shoptrail'
-/** Of a sign-in and a sign-out. */
+/** Largest body of a sign-in or sign-out. */
 const MAX_LOGIN_BYTES = 4_096
 
-/** Compared where the customer is unknown, so that this takes as long as a wrong key. */
+/** Compared with the key for an unknown customer, so that this takes as long as a wrong key. */
 const NOBODY = hashSecret('')
 
 /**
- * Whom an operator may see: POST /live/login with `{customerId, restKey}`, POST /live/logout,
- * GET /live/customers. No page of another origin can read or change any of it: no CORS header, a cookie
- * that is SameSite=Strict, and a sign-in and a sign-out that only JSON reaches.
+ * The customers that an operator may see: POST /live/login with `{customerId, restKey}`, POST /live/logout,
+ * GET /live/customers. A page of another origin can neither read nor change them: there are no CORS headers, the cookie is
+ * SameSite=Strict, and sign-in and sign-out accept only JSON.
  */
 export function createOperators(dependencies: OperatorDependencies) {
   const { customers, addresses, keyThrottle, quota, demo } = dependencies
   const sessions = createSessions(dependencies.monotonicNow)
 
   /**
-   * GET /live/customers: whom this operator may see, 401 where that is nobody. `origin` is the first that
-   * the customer allows by its name, so its shop; null where there is none. `quota` is what it has stored
-   * today of what it may, as QuotaUse.
+   * GET /live/customers: the customers that this operator may see, 401 if there are none. `origin` is the address of the
+   * customer's shop: the first origin of its list that a browser can open, or null. `quota` is a QuotaUse.
    */
   function list(request: Request, peer: string): Response {
     const visible = visibleTo(request, peer)
@@ -72,7 +70,7 @@ export function createOperators(dependencies: OperatorDependencies) {
     )
   }
 
-  /** POST /live/login: a good restKey adds its customer to what this browser may see. */
+  /** POST /live/login: with the right REST key, this browser may see the customer, also those of earlier sign-ins. */
   async function login(
     request: Request,
     peer: string,
@@ -100,7 +98,7 @@ export function createOperators(dependencies: OperatorDependencies) {
     return answer(200, { customerId: id, name, trackingKey }, headers)
   }
 
-  /** POST /live/logout with `{}`: ends the session, also for the streams that it opened. */
+  /** POST /live/logout with `{}`: ends the session, and the streams that it has opened. */
   async function logout(
     request: Request,
     peer: string,
@@ -113,8 +111,8 @@ export function createOperators(dependencies: OperatorDependencies) {
   }
 
   /**
-   * Whether a request may see the demo customer without a sign-in. `demo` is true only on a gateway that the
-   * machine alone can reach; the look at the request is a second line of defence.
+   * Whether a request may see the demo customer without a sign-in. `demo` is true only if no other machine can reach the
+   * gateway. The check of the request is a second line of defence.
    */
   const isOpen = (request: Request, peer: string): boolean => demo && isLocal(request, peer)
 
@@ -133,8 +131,8 @@ export function createOperators(dependencies: OperatorDependencies) {
   }
 
   /**
-   * The customer that a request asks for by `?customer=ID`, the first visible one where it names none:
-   * 401 for who may see nobody, 403 for who may not see this one.
+   * The customer of `?customer=ID`, or the first visible one without it. 401 if the operator may see no customer, 403 if
+   * not this one.
    */
   function findWatched(
     request: Request,
@@ -150,8 +148,8 @@ export function createOperators(dependencies: OperatorDependencies) {
   }
 
   /**
-   * Tells why who began to look at a customer may not any more. The session is kept, so that a further sign-in,
-   * which changes the cookie, does not end it.
+   * Returns a function that checks whether the operator may still see a customer. It refers to the session, not to the
+   * cookie, which the next sign-in changes.
    */
   function watchGrant(request: Request, peer: string, id: string): () => EndReason | undefined {
     const session = sessions.find(tokenOf(request, peer))
@@ -192,7 +190,7 @@ export function createOperators(dependencies: OperatorDependencies) {
 const NOT_SIGNED_IN: Refusal = { ok: false, status: 401, message: 'Sign in first' }
 
 /**
- * Reads a body that one of our own pages sent: a form of another page can post text, but not this type.
+ * Reads a body of the gateway's own pages. A form of another page can send text, but not application/json.
  *
  * @param maxBytes Largest body, bytes of UTF-8.
  */

@@ -1,24 +1,24 @@
 import { randomBytes } from 'node:crypto'
 import { hashSecret } from '../lib/secret.ts'
 
-/** Customers that somebody who has signed in may see. */
+/** The customers that a signed-in operator may see. */
 export type Session = {
-  /** Their ids, each with the hash of the key it was opened with: a new key ends it. */
+  /** Their ids, each with the hash of the REST key of the sign-in. A new key ends the access. */
   readonly keys: ReadonlyMap<string, Buffer>
 }
 
-/** Who is signed in to the operator's pages, in memory: a restart signs everybody out. */
+/** The sessions of operators. They are in memory only, so a restart ends them. */
 export type Sessions = {
   /**
-   * Adds a customer to the session of a token, or opens one. Whoever has kept the session sees the change.
+   * Adds a customer to the session of a token, or opens a session. Session objects of earlier calls see the change.
    *
-   * @param token What names a session so far; '' for none. It names none any more.
-   * @returns The token that names it now, 256 random bits.
+   * @param token The old token, or '' for none. It becomes invalid.
+   * @returns The new token, 256 random bits.
    */
   signIn(token: string, customerId: string, keyHash: Buffer): string
-  /** The session of a token, while it lasts. */
+  /** The session of a token, if it has not ended. */
   find(token: string): Session | undefined
-  /** Whether a session that was found earlier has not ended since. */
+  /** Whether a session of an earlier `find` has not ended. */
   lasts(session: Session): boolean
   signOut(token: string): void
 }
@@ -27,19 +27,19 @@ export type Sessions = {
 export const SESSION_SECONDS = 12 * 3600
 const MAX_SESSIONS = 10_000
 /**
- * Sessions of one customer; above it the oldest loses that customer. The people of a shop need fewer, and a
- * stranger with the key of one customer can not end the sessions of others.
+ * Sessions of one customer. Above it the oldest one loses that customer. A shop needs fewer, and somebody with the key of
+ * one customer can not end the sessions of others.
  */
 const MAX_SESSIONS_OF_CUSTOMER = 100
 
 type Held = { readonly keys: Map<string, Buffer>; name: string; until: number }
 
-/** @param now A monotonic clock, ms: a session neither ends nor lives on when the clock of the machine is set. */
+/** @param now A monotonic clock, ms, so that setting the machine's clock does not change when a session ends. */
 export function createSessions(now: () => number): Sessions {
-  // By the token's hash, so that how long a look-up takes tells nothing about a token. Oldest first, and all
-  // last equally long: those that have ended stand in front.
+  // By the token's hash, so that the time of a look-up does not depend on the token. Oldest first. All last equally
+  // long, so those that have ended come first.
   const open = new Map<string, Held>()
-  /** Those that may see a customer, oldest first. */
+  /** The sessions that may see a customer, oldest first. */
   const byCustomer = new Map<string, Set<Held>>()
   const nameOf = (token: string) => hashSecret(token).toString('base64')
 
@@ -73,7 +73,7 @@ export function createSessions(now: () => number): Sessions {
       held.keys.set(customerId, keyHash)
       const all = byCustomer.get(customerId) ?? new Set()
       byCustomer.set(customerId, all)
-      // Set again, so that it stands behind those that are older.
+      // Added again, so that it is the newest.
       all.delete(held)
       all.add(held)
       const [oldest] = all

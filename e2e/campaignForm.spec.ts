@@ -6,7 +6,7 @@ import { expect } from './fixtures.ts'
 
 test.use({ testIdAttribute: 'data-test' })
 
-test('a campaign is created in the page: what is wrong at its field, and nothing typed is lost', async ({
+test('a campaign is created in the page: faults stand at their fields, and nothing typed is lost', async ({
   page,
   demo,
 }) => {
@@ -151,7 +151,7 @@ test('a letter that begins with the example leads by the campaign’s own link',
   )
 })
 
-test('on another channel the form says why it asks for all of it', async ({ page, demo }) => {
+test('on another channel the form says why it asks for every field', async ({ page, demo }) => {
   await page.goto(`${demo.url}/campaigns/?customer=demo&new=`)
   await expect(page.getByTestId('note-type')).toBeHidden()
   await expect(page.getByTestId('campaign-form')).toContainText('This gateway sends nothing itself')
@@ -195,7 +195,7 @@ async function holdCreates(page: Page) {
   return letGo
 }
 
-test('whoever goes elsewhere while a campaign is created stays there, and is told', async ({
+test('an operator who leaves the form while a campaign is created stays there and sees the outcome', async ({
   page,
   demo,
 }) => {
@@ -256,7 +256,7 @@ test('a campaign without an answer is given up, and may be tried again', async (
   await expect(page.getByTestId('subject.name')).toHaveValue('Hung')
 })
 
-test('a draft outlives a session that ends, and leaves with who signs out', async ({
+test('a draft outlives a session that ends, and is dropped by signing out', async ({
   page,
   context,
   demo,

@@ -106,7 +106,7 @@ test('search, channel and pages stand in the address; back goes back', async ({ 
   await expect(page.getByTestId('found')).toHaveText('24 campaigns')
 })
 
-test('one sign-in for both pages; another customer’s campaigns are not to be read', async ({
+test('one sign-in is for both pages, and another customer’s campaigns can not be read', async ({
   page,
   demo,
 }) => {
@@ -139,7 +139,7 @@ test('one sign-in for both pages; another customer’s campaigns are not to be r
   await expect(page.getByTestId('campaign')).toBeHidden()
 })
 
-test('what is typed is looked for, also when something else is clicked at once', async ({
+test('typed words are searched for, also when something else is clicked at once', async ({
   page,
   demo,
 }) => {
@@ -161,7 +161,7 @@ test('what is typed is looked for, also when something else is clicked at once',
   await expect.poll(() => names(page)).toEqual(['Letter 22', 'Letter 21', 'Letter 20', 'Letter 2'])
 })
 
-test('events stand by how many; a dozen names at first, and long ones tell themselves apart', async ({
+test('events are listed by their count, a dozen at first, and long names stay different', async ({
   page,
   demo,
 }) => {
@@ -243,7 +243,7 @@ for (const [what, query] of [
   ['report', 'customer=demo&id=autumn-mugs'],
   ['list', 'customer=demo'],
 ])
-  test(`a hidden page does not ask for its ${what} again, also where it got none`, async ({
+  test(`a hidden page does not ask for its ${what} again, also after no answer`, async ({
     page,
     demo,
   }) => {

@@ -3,7 +3,7 @@ import type { Page } from '@playwright/test'
 import type { Gateway } from '../src/gateway/index.ts'
 import { expect, test } from './fixtures.ts'
 
-// The live view: who may look, and what the viewer is told when that ends.
+// The live view: signing in, the end of a session, and the events.
 
 const PHONE = { width: 390, height: 844 }
 
@@ -28,7 +28,10 @@ async function signIn(page: Page, { url }: Gateway, customer: Viewed) {
 
 test.use({ testIdAttribute: 'data-test' })
 
-test('a second customer, beside the first', async ({ page, gateway }) => {
+test('an operator signs in to a second customer and chooses between both', async ({
+  page,
+  gateway,
+}) => {
   const [one, two] = [add(gateway, 'One'), add(gateway, 'Two')]
   await signIn(page, gateway, one)
   await page.getByTestId('customer').selectOption('Sign in to another…')
@@ -39,7 +42,7 @@ test('a second customer, beside the first', async ({ page, gateway }) => {
   await expect(page.getByTestId('empty')).toContainText(one.trackingKey)
 })
 
-test('a REST key that changes: said, and nobody else is shown in its place', async ({
+test('a REST key that changes ends the view with the reason, and no other customer is shown instead', async ({
   page,
   gateway,
 }) => {
@@ -59,7 +62,11 @@ test('a REST key that changes: said, and nobody else is shown in its place', asy
   await expect(page.getByTestId('customer')).toHaveValue(one.customerId)
 })
 
-test('signed out elsewhere: said', async ({ page, context, gateway }) => {
+test('signing out in another tab ends the view with the reason', async ({
+  page,
+  context,
+  gateway,
+}) => {
   const one = add(gateway, 'One')
   await signIn(page, gateway, one)
   const other = await context.newPage()
@@ -71,7 +78,7 @@ test('signed out elsewhere: said', async ({ page, context, gateway }) => {
   await expect(other.getByTestId('login-error')).toHaveText('')
 })
 
-test('a stream that is refused: said', async ({ page, gateway }) => {
+test('a stream that is refused ends the view with the reason', async ({ page, gateway }) => {
   const one = add(gateway, 'One')
   await page.route('**/live/events*', (route) => route.fulfill({ status: 401, json: {} }))
   await page.goto(`${gateway.url}/live`)
@@ -81,7 +88,7 @@ test('a stream that is refused: said', async ({ page, gateway }) => {
   await expect(page.getByTestId('login-error')).toHaveText('You are signed out: sign in again.')
 })
 
-test('an address of a customer who is not signed in: asked for, nobody else in its place', async ({
+test('an address of a customer that may not be seen asks to sign in to it, and shows no other', async ({
   page,
   gateway,
 }) => {
@@ -110,7 +117,7 @@ test('an address of a customer who is not signed in: asked for, nobody else in i
   await expect(page.getByTestId('login-customer')).toHaveValue('')
 })
 
-test('a further customer by a button too', async ({ page, gateway }) => {
+test('a button signs in to a further customer', async ({ page, gateway }) => {
   const [one, two] = [add(gateway, 'One'), add(gateway, 'Two')]
   await signIn(page, gateway, one)
   await page.getByRole('button', { name: 'Sign in to another' }).click()
@@ -121,7 +128,7 @@ test('a further customer by a button too', async ({ page, gateway }) => {
   await expect(page.getByTestId('customer')).toHaveValue(two.customerId)
 })
 
-test('the tag has the tracking key of now', async ({ page, gateway }) => {
+test('the script tag has the current tracking key', async ({ page, gateway }) => {
   const one = add(gateway, 'One')
   await signIn(page, gateway, one)
   const trackingKey = gateway.customers.rotate(one.customerId, 'tracking') as string
@@ -129,7 +136,7 @@ test('the tag has the tracking key of now', async ({ page, gateway }) => {
   await expect(page.getByTestId('tag-dialog')).toContainText(`/t/j/${trackingKey}"`)
 })
 
-test('no room for one more view: said, and gone when there is', async ({
+test('a view that finds no room says so, and starts when there is room', async ({
   page,
   context,
   gateway,
@@ -159,7 +166,7 @@ test('no room for one more view: said, and gone when there is', async ({
   for (const [other] of others) other.abort()
 })
 
-test('a large event: shown shortened, and said so', async ({ page, gateway }) => {
+test('a large event is shown shortened, with a note', async ({ page, gateway }) => {
   const one = add(gateway, 'One')
   const { customerId: customer } = one
   const payload = { search_term: `mugs ${'x'.repeat(130_000)}`, url: 'https://shop.example/s' }
@@ -234,7 +241,7 @@ test('arriving events leave alone what the operator selects, focuses, types and 
   await expect(rows).toHaveCount(1)
 })
 
-test('a crowd of devices that somebody makes up: a bounded list, also while it is pointed at', async ({
+test('the list of devices is bounded, also while the pointer is on it', async ({
   page,
   gateway,
 }) => {
@@ -268,7 +275,7 @@ test('a crowd of devices that somebody makes up: a bounded list, also while it i
   await expect(devices).toHaveCount(12)
 })
 
-test('too many wrong keys: said, with the time to wait, and the good key comes in', async ({
+test('after too many wrong keys the form shows the time to wait, and the right key still signs in', async ({
   page,
   gateway,
 }) => {
@@ -299,7 +306,7 @@ test('too many wrong keys: said, with the time to wait, and the good key comes i
 test.describe('on a phone', () => {
   test.use({ viewport: PHONE })
 
-  test('the tag is seen first, then the events; the bars of the funnel are in a line', async ({
+  test('the script tag comes first, then the events; the bars of the funnel are in one line', async ({
     page,
     gateway,
   }) => {

@@ -43,13 +43,13 @@ test('one day is shown at the end of a week of nothing, also over a change of mo
   expect(days[6]).toEqual(day('2026-03-02'))
 })
 
-test('a week or more is shown as it is, and none is none', () => {
+test('a week or more is shown as it is, and so are no days', () => {
   const week = Array.from({ length: 7 }, (_, index) => day(`2026-03-0${index + 1}`))
   expect(spreadDays(week)).toEqual(week)
   expect(spreadDays([])).toEqual([])
 })
 
-test('the last day has a label, and none stand in each other', () => {
+test('the last day has a label, and no two overlap', () => {
   expect(labelled(7, 100, 56)).toEqual([0, 1, 2, 3, 4, 5, 6])
   expect(labelled(7, 20, 56)).toEqual([0, 3, 6])
   expect(labelled(8, 20, 56)).toEqual([1, 4, 7])

@@ -68,7 +68,7 @@ let chosen: Shown | undefined
 let trackingKey = ''
 let isDemo = false
 let noRoom = ''
-/** Until the first draw of a customer nobody is told that there are no events. */
+/** The first steps are not shown before the first draw of a customer: its events may be on their way. */
 let isSettled = false
 /** Received and not yet drawn, oldest first. While paused they wait here. */
 const waiting = createLast<LiveEvent>(MAX_EVENTS, MAX_LENGTH)

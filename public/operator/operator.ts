@@ -41,7 +41,7 @@ export type OperatorView = {
   readonly isViewShown: boolean
   readonly customers: readonly Customer[]
   readonly watched: Customer | undefined
-  /** Whether a customer beside the demo may be seen. */
+  /** Whether a customer other than the demo may be seen. */
   readonly isSignedIn: boolean
   /** The customer in the links to the other pages; '' for none. */
   readonly linked: string

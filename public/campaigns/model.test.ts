@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import {
-  describeIncomplete,
   isPast,
   kindOfName,
   linkOf,
@@ -164,12 +163,4 @@ test.each([
   [3, 3, '100 %'],
 ])('%i of %i as a share', (part, whole, shown) => {
   expect(percent(part, whole)).toBe(shown)
-})
-
-test('a report that lacks events names the days', () => {
-  expect(describeIncomplete({})).toBe('')
-  expect(describeIncomplete({ incomplete_days: [] })).toBe('')
-  expect(describeIncomplete({ incomplete_days: ['2026-11-02', '2026-12-31'] })).toMatch(
-    /not counted.*: 2 Nov 2026; 31 Dec 2026\.$/,
-  )
 })

@@ -243,17 +243,6 @@ export function showMoment(text: string): string {
 export const showDay = (date: string): string =>
   `${Number(date.slice(8, 10))} ${MONTHS[Number(date.slice(5, 7)) - 1]}`
 
-/** The days of which a report lacks events, as a sentence; '' where it is whole. */
-export function describeIncomplete({
-  incomplete_days,
-}: {
-  readonly incomplete_days?: readonly string[]
-}): string {
-  if (!incomplete_days?.length) return ''
-  const days = incomplete_days.map((date) => showMoment(date)).join('; ')
-  return `Some events that arrived on these days are not counted, since the shop had more new devices, or other utm values, than a report keeps: ${days}.`
-}
-
 /** A share as whole percent. A share above nothing is never shown as 0 %, one below all never as 100 %. */
 export function percent(part: number, whole: number): string {
   if (!whole) return '–'

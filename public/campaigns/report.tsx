@@ -10,15 +10,7 @@ import { Channel } from './channel.tsx'
 import { describeRefusal, loadCampaign, loadNewest, loadReport, type Refused } from './data.ts'
 import { wordOf } from './fields.ts'
 import { Funnel } from './funnel.tsx'
-import {
-  describeIncomplete,
-  LIST,
-  linkOf,
-  namesakes,
-  percent,
-  quoteNames,
-  showMoment,
-} from './model.ts'
+import { LIST, linkOf, namesakes, percent, quoteNames, showMoment } from './model.ts'
 import { Names } from './names.tsx'
 import type { CampaignsPage } from './page.ts'
 import { Preview } from './preview.tsx'
@@ -132,9 +124,6 @@ export function createReport(page: CampaignsPage) {
           {trouble}
         </p>
         {campaign && shop && <LinkBox campaign={campaign} shop={shop} others={others} />}
-        <p class="hint" hidden={!report || !describeIncomplete(report)} data-test="incomplete">
-          {report && describeIncomplete(report)}
-        </p>
         {isEmpty && <FirstSteps isDemo={shop?.isDemo === true} />}
         {campaign && campaign.type !== 'email' && <NoReport type={campaign.type} />}
         <div class="report" hidden={!filled} data-test="report">

@@ -62,12 +62,6 @@ export type EmailReport = {
   }
   /** Every day from the first to the last event, days without events included. */
   readonly days: readonly ReportDay[]
-  /**
-   * Days (UTC, YYYY-MM-DD) whose figures may be too low, oldest first, at most the newest 31: on such a day the shop
-   * had more new devices than a report counts or, before the campaign was created, more different utm values.
-   * Absent if there are none.
-   */
-  readonly incomplete_days?: readonly string[]
 }
 
 /** Answer to an event. The same event sent again gets the same id. */

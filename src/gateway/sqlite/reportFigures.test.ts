@@ -8,9 +8,7 @@ import type { ReportFigures } from '../campaigns/report.ts'
 import type { Utm } from '../campaigns/utm.ts'
 import type { LogEvent } from '../collect/eventLog.ts'
 import { toCells } from './cells.ts'
-import type { ReportBounds } from './reportCounter.ts'
-import { DAILY_BOUNDS } from './reportCustomers.ts'
-import { openReportStore, type ReportStore } from './reportStore.ts'
+import { openReportStore, type ReportBounds, type ReportStore } from './reportStore.ts'
 import { openStore } from './store.ts'
 
 /** What a report says, whatever the order in which the log got its events and was read. */
@@ -50,7 +48,7 @@ const makeEvent = ({
   ...given,
 })
 
-/** Two stores over one log, as two gateways have; `turns` says who counts which slice. Default the first. */
+/** Two stores over one log, as two gateways have; `turns` says which one acts next. Default the first. */
 function openReports(
   events: readonly LogEvent[],
   {
@@ -61,27 +59,57 @@ function openReports(
 ) {
   files++
   const eventsFile = join(folder, `events-${files}.db`)
-  const log = openStore(eventsFile)
-  const paths = { eventsFile, reportsFile: join(folder, `reports-${files}.db`) }
-  const open = () => [openReportStore(paths, bounds), openReportStore(paths, bounds)]
+  const reportsFile = join(folder, `reports-${files}.db`)
+  let log = openStore(eventsFile)
+  const open = () =>
+    [0, 1].map(() => openReportStore({ eventsFile, reportsFile }, bounds)) as ReportStore[]
   let stores = open()
   let turn = 0
   const storeInTurn = () => stores[turns[turn++ % turns.length] ?? 0] as ReportStore
-  const append = (more: readonly LogEvent[]) => {
-    log.append(toCells(more))
-    while (!storeInTurn().rollUp(slice).isDone);
+  const close = () => {
+    for (const store of stores) store.close()
+  }
+  const remove = (file: string) => {
+    for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true })
+  }
+  const append = (more: readonly LogEvent[]) => log.append(toCells(more))
+  const follow = () => {
+    while (!storeInTurn().follow(slice).isDone);
   }
   append(events)
   return {
     append,
-    read: (utm: Utm, customer = 'demo') =>
-      storeInTurn().read(customer, utm, log.findTail(customer, 1).newest) as ReportFigures,
+    follow,
+    /** Reads the customer's events as far as the report needs, and nobody else's. */
+    read(utm: Utm, customer = 'demo') {
+      const { newest } = log.findTail(customer, 1)
+      for (;;) {
+        const figures = storeInTurn().read(customer, utm, newest)
+        if (figures) return figures
+        storeInTurn().follow(slice, customer)
+      }
+    },
     reopen() {
-      for (const store of stores) store.close()
+      close()
+      stores = open()
+    },
+    /** As when the reports are deleted while no gateway runs. */
+    deleteReports() {
+      close()
+      remove(reportsFile)
+      stores = open()
+    },
+    /** As when the log is deleted while no gateway runs, and these events are stored anew. */
+    replaceLog(again: readonly LogEvent[]) {
+      close()
+      log.close()
+      remove(eventsFile)
+      log = openStore(eventsFile)
+      append(again)
       stores = open()
     },
     close() {
-      for (const store of stores) store.close()
+      close()
       log.close()
     },
   }
@@ -186,27 +214,41 @@ const anyEvent = fc.record({
   utm: fc.constantFrom(undefined, undefined, undefined, SPRING, SPRING, AUTUMN, PARTIAL),
 })
 
-test('a report is that of all events in their order, however they arrived and were counted', () => {
+/** Other ids in the same order, as another log has. */
+const renew = (id: string): string =>
+  `${Number.parseInt(id, 16) + 1}`.padStart(8, '0') + id.slice(8)
+
+const anyStep = fc.constantFrom('nothing', 'follow', 'reopen', 'deleteReports', 'replaceLog')
+
+test('a report is that of all events in their order, however they arrived and were read', () => {
   fc.assert(
     fc.property(
-      fc.array(anyEvent, { maxLength: 60, size: 'max' }),
-      fc.integer({ min: 0, max: 60 }),
+      fc.array(fc.tuple(fc.array(anyEvent, { maxLength: 20, size: 'max' }), anyStep), {
+        maxLength: 5,
+      }),
       fc.integer({ min: 1, max: 20 }),
       fc.array(fc.constantFrom(0, 1), { minLength: 1 }),
-      (given, first, slice, turns) => {
-        const events = given.map(({ utm, ...event }) =>
-          makeEvent({ ...event, ...(utm && { utm }) }),
-        )
-        const reports = openReports(events.slice(0, first), { slice, turns })
-        reports.reopen()
-        reports.append(events.slice(first))
-        for (const customer of ['demo', 'another'])
-          for (const utm of [SPRING, AUTUMN, PARTIAL])
-            expect(reports.read(utm, customer)).toEqual(naive(events, customer, utm))
+      (given, slice, turns) => {
+        const reports = openReports([], { slice, turns })
+        let stored: LogEvent[] = []
+        for (const [events, step] of given) {
+          const more = events.map(({ utm, ...event }) =>
+            makeEvent({ ...event, ...(utm && { utm }) }),
+          )
+          reports.append(more)
+          stored.push(...more)
+          if (step === 'replaceLog') {
+            stored = stored.reverse().map((event) => ({ ...event, id: renew(event.id) }))
+            reports.replaceLog(stored)
+          } else if (step !== 'nothing') reports[step]()
+          for (const customer of ['demo', 'another'])
+            for (const utm of [SPRING, AUTUMN, PARTIAL])
+              expect(reports.read(utm, customer)).toEqual(naive(stored, customer, utm))
+        }
         reports.close()
       },
     ),
-    { numRuns: 150 },
+    { numRuns: 60 },
   )
 }, 120_000)
 
@@ -360,7 +402,7 @@ test('the hundred most frequent names are shown, the rest and overlong ones are 
   const long = makeEvent({ at: MONDAY + 1, event: 'x'.repeat(201) })
   const own = makeEvent({ at: MONDAY + 1, event: '(other)' })
   const all = [visit, ...events, ...often, long, own]
-  const shown = figuresOf(all, SPRING, { daily: { ...DAILY_BOUNDS, names: 5_000 } }).events
+  const shown = figuresOf(all, SPRING, { dailyNames: 5_000 }).events
   const names = Object.keys(shown)
   expect(names).toHaveLength(101)
   expect(names.slice(0, 60)).toEqual(Array.from({ length: 60 }, (_, i) => `name ${i}`))
@@ -388,40 +430,28 @@ test('values that run into one another are not the same', () => {
   expect(figuresOf([makeEvent({ utm: one as Utm })], one).visitors).toBe(1)
 })
 
-test('of a device with more events than a person has, late visits take none, the next event counts', () => {
-  const crowd = Array.from({ length: 4 }, (_, i) =>
-    makeEvent({ at: MONDAY + 10 + i, event: 'before' }),
+test('of a device with more events than a person has, the first ones since its visit count', () => {
+  const later = (n: number): Given => ({ at: MONDAY + n, event: `event ${n}` })
+  const program = [{ utm: SPRING, event: 'visit' }, later(1), later(2), later(3)].map(makeEvent)
+  const person = [{ utm: SPRING, event: 'visit' }, later(4)].map((given) =>
+    makeEvent({ ...given, did: 'd-2' }),
   )
-  const reports = openReports(
-    [
-      ...[...crowd, makeEvent({ utm: AUTUMN, event: 'visit' })],
-      makeEvent({ utm: SPRING, at: MONDAY + 12, event: 'visit' }),
-      makeEvent({ at: MONDAY + 20, event: 'after' }),
-    ],
-    { mostMoved: 3 },
-  )
-  expect(reports.read(AUTUMN).events).toEqual({ visit: 1 })
-  expect(reports.read(SPRING).events).toEqual({ visit: 1, after: 1 })
-  reports.reopen()
-  reports.append([makeEvent({ utm: AUTUMN, at: MONDAY + 14, event: 'visit' })])
-  expect(reports.read(AUTUMN).events).toEqual({ visit: 2 })
-  expect(reports.read(SPRING).events).toEqual({ visit: 1, after: 1 })
-  reports.close()
-  // Two that take two each.
-  const twice = openReports(
-    [
-      ...[...crowd.slice(2), makeEvent({ utm: AUTUMN, event: 'visit' })],
-      makeEvent({ utm: SPRING, at: MONDAY + 5, event: 'visit' }),
-    ],
-    { mostMoved: 3 },
-  )
-  expect(twice.read(AUTUMN).events).toEqual({ visit: 1, before: 2 })
-  expect(twice.read(SPRING).events).toEqual({ visit: 1 })
-  twice.close()
-  // One event fewer, and all are taken.
-  const few = openReports([...crowd.slice(1), makeEvent({ utm: SPRING, event: 'visit' })], {
-    mostMoved: 3,
+  const reports = openReports([...program.reverse(), ...person], { maxDeviceTouches: 3 })
+  expect(reports.read(SPRING)).toMatchObject({
+    ...{ visitors: 2, events: { visit: 2, 'event 1': 1, 'event 2': 1, 'event 4': 1 } },
   })
-  expect(few.read(SPRING).events).toEqual({ before: 3, visit: 1 })
-  few.close()
+  expect(reports.read(SPRING).events).not.toHaveProperty('event 3')
+  reports.close()
+})
+
+test('devices of many blocks are added up', () => {
+  const visits = Array.from({ length: 2_500 }, (_, i) =>
+    makeEvent({ utm: SPRING, did: `d-${i}`, at: MONDAY + (i % 3) * DAY_MS }),
+  )
+  const reports = openReports(visits)
+  expect(reports.read(SPRING)).toEqual(naive(visits, 'demo', SPRING))
+  const more = [makeEvent({ did: 'd-2000', at: MONDAY + 2 * DAY_MS, operation: 'setEmail' })]
+  reports.append(more)
+  expect(reports.read(SPRING)).toEqual(naive([...visits, ...more], 'demo', SPRING))
+  reports.close()
 })

@@ -1,116 +1,169 @@
 import { createHash } from 'node:crypto'
 import type { Database } from 'better-sqlite3'
 import type { Utm } from '../campaigns/utm.ts'
-import { createCache } from './reportCache.ts'
-import type { Customer, Customers } from './reportCustomers.ts'
-import { OTHER, OTHER_UTM } from './reportTotals.ts'
-import type { Device } from './reportTrail.ts'
 
-/** Devices that are remembered, about 300 bytes each. */
-const MOST_DEVICES = 5_000
-/** Names and utm values that are remembered, each. */
-const MOST_NAMES = 2_000
-/** Longer texts are remembered by their hash, UTF-16 units. */
-const MAX_KEY_LENGTH = 200
-/** Longer event names are counted as `(other)`, UTF-16 units: a report shows a hundred. */
+/** Name of all events whose own name is not kept. */
+export const OTHER = '(other)'
+
+/**
+ * New event names of a customer that are kept a day of arrival (UTC); more are counted as `(other)`. A report shows a
+ * hundred, so only a client that makes up names exceeds this.
+ */
+export const DAILY_NAMES = 1_000
+
+/** Devices and names that are remembered, each: about 300 bytes a device. */
+const MAX_REMEMBERED = 5_000
+/** UTF-16 units of an event name that is kept. */
 const MAX_NAME_LENGTH = 200
+/** UTF-16 units; a longer device id is kept as its hash. */
+const MAX_DID_LENGTH = 200
+const DAY_MS = 86_400_000
 
-/** Short numbers for what may be long. What is new gets one while the day's bounds allow it. */
+export type Customer = {
+  readonly customer: number
+  readonly id: string
+  /** Position in the log up to which its events were read, if that is further than all events were. */
+  readonly seq: number
+}
+
+export type Device = {
+  readonly device: number
+  /** Whether it has a touch with utm values. */
+  isVisitor: boolean
+}
+
+/** Short numbers for texts. What has none yet gets one. */
 export type Numbers = {
-  /** Undefined where it is one device too many: its events are not counted. */
-  device(customer: Customer, did: string): Device | undefined
-  /** OTHER_UTM where they are too many. */
+  customer(id: string): Customer
+  device(customer: Customer, did: string): Device
+  /** @param receivedAt When the event arrived, ms since 1970. */
+  name(customer: Customer, event: string, receivedAt: number): number
   utm(customer: Customer, utm: Utm): number
-  name(customer: Customer, event: string): number
-  /** Utm values of a campaign: they have a number whatever else there is, and of the bounds they take nothing. */
-  addCampaign(customerId: string, utm: Utm): void
-  find(customerId: string, utm: Utm): { readonly utm: number; readonly since: number } | undefined
-  /** Drops what is remembered: the tables have changed. */
+  /** Undefined if no event had these values. */
+  findUtm(customerId: string, utm: Utm): number | undefined
+  /** Records the position up to which a customer's events were read. */
+  move(customer: Customer, seq: number): void
+  /** Drops what is remembered, because the tables may have changed. */
   forget(): void
 }
 
-/** @param lastVisit Of a device that was there before. */
-export function createNumbers(
-  database: Database,
-  customers: Customers,
-  lastVisit: (device: number) => Device['visit'],
-): Numbers {
-  const findDevice = database.prepare<[Buffer], { device: number; moved: number }>(
-    'SELECT device, moved FROM devices WHERE hash = ?',
+export function createNumbers(database: Database, dailyNames: number): Numbers {
+  const findCustomer = database.prepare<[string], Customer>(
+    'SELECT customer, id, seq FROM customers WHERE id = ?',
   )
-  const addDevice = database.prepare<[Buffer]>('INSERT INTO devices (hash) VALUES (?)')
-  const findUtm = database.prepare<[Buffer], { utm: number; since: number }>(
-    'SELECT utm, since FROM utms WHERE hash = ?',
+  const addCustomer = database.prepare<[string], Customer>(
+    'INSERT INTO customers (id) VALUES (?) RETURNING customer, id, seq',
   )
-  const addUtm = database.prepare<[Buffer, number]>(
-    'INSERT INTO utms (hash, since) VALUES (?, ?) ON CONFLICT DO NOTHING',
+  const moveCustomer = database.prepare<[number, number]>(
+    'UPDATE customers SET seq = ? WHERE customer = ?',
   )
+  const countName = database
+    .prepare<[Customer & { day: number; dailyNames: number }], number>(
+      `UPDATE customers SET day = @day, names = iif(day = @day, names, 0) + 1
+       WHERE customer = @customer AND (day <> @day OR names < @dailyNames) RETURNING names`,
+    )
+    .pluck()
+  const findDevice = database.prepare<[number, string], { device: number; isVisitor: number }>(
+    `SELECT device, EXISTS (
+       SELECT 1 FROM touches INDEXED BY visits_by_device WHERE utm IS NOT NULL AND touches.device = devices.device
+     ) AS isVisitor
+     FROM devices WHERE customer = ? AND did = ?`,
+  )
+  const addDevice = database.prepare<[number, string, number]>(
+    'INSERT INTO devices VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+  )
+  // A device gets its number with its first touch.
+  const lastDevice = database
+    .prepare<[], number>('SELECT coalesce(max(device), 0) FROM touches')
+    .pluck()
   const findName = database
     .prepare<[number, string], number>('SELECT name FROM names WHERE customer = ? AND text = ?')
     .pluck()
   const addName = database.prepare<[number, string]>(
     'INSERT INTO names (customer, text) VALUES (?, ?)',
   )
-  const devices = createCache<Device>(MOST_DEVICES)
-  const utms = createCache<number>(MOST_NAMES)
-  const names = createCache<number>(MOST_NAMES)
+  const findUtm = database.prepare<[Buffer], number>('SELECT utm FROM utms WHERE hash = ?').pluck()
+  const addUtm = database.prepare<[Buffer]>('INSERT INTO utms (hash) VALUES (?)')
 
-  function nameNumber(customer: Customer, text: string): number {
-    const number = names.get(keyOf(customer, text), () => {
-      const found = findName.get(customer.customer, text)
-      if (found !== undefined) return found
-      if (text !== OTHER && !customers.admits(customer, 'names')) return undefined
-      return Number(addName.run(customer.customer, text).lastInsertRowid)
-    })
-    return number ?? nameNumber(customer, OTHER)
+  const customers = new Map<string, Customer>()
+  const devices = new Map<string, Device>()
+  const names = new Map<string, number>()
+  /** Of the devices. */
+  let lastNumber: number | undefined
+
+  function openDevice(customer: Customer, did: string): Device {
+    lastNumber ??= lastDevice.get() as number
+    // Most devices that are not remembered are new.
+    if (addDevice.run(customer.customer, did, lastNumber + 1).changes > 0) {
+      lastNumber++
+      return { device: lastNumber, isVisitor: false }
+    }
+    const found = findDevice.get(customer.customer, did) as { device: number; isVisitor: number }
+    return { device: found.device, isVisitor: found.isVisitor === 1 }
+  }
+
+  /** Undefined if it is one name too many that day; the next day it may get a number. */
+  function openName(customer: Customer, text: string, receivedAt: number): number | undefined {
+    const found = findName.get(customer.customer, text)
+    if (found !== undefined) return found
+    const day = Math.floor(receivedAt / DAY_MS)
+    const isKept = text === OTHER || countName.get({ ...customer, day, dailyNames }) !== undefined
+    return isKept ? Number(addName.run(customer.customer, text).lastInsertRowid) : undefined
+  }
+
+  function nameOf(customer: Customer, text: string, receivedAt: number): number {
+    const name = remember(names, `${customer.customer} ${text}`, () =>
+      openName(customer, text, receivedAt),
+    )
+    return name ?? nameOf(customer, OTHER, receivedAt)
   }
 
   return {
+    customer: (id) =>
+      remember(customers, id, () => findCustomer.get(id) ?? addCustomer.get(id)) as Customer,
     device(customer, did) {
-      return devices.get(keyOf(customer, did), () => {
-        const hash = hashOf([customer.id, did])
-        const found = findDevice.get(hash)
-        if (found) return { ...found, visit: lastVisit(found.device) }
-        if (!customers.admits(customer, 'devices')) return undefined
-        return { device: Number(addDevice.run(hash).lastInsertRowid), moved: 0, visit: null }
-      })
+      const key = did.length <= MAX_DID_LENGTH ? did : `#${hashOf([did]).toString('hex')}`
+      return remember(devices, `${customer.customer} ${key}`, () =>
+        openDevice(customer, key),
+      ) as Device
     },
+    name: (customer, event, receivedAt) =>
+      nameOf(customer, event.length <= MAX_NAME_LENGTH ? event : OTHER, receivedAt),
     utm(customer, utm) {
-      const texts = textsOf(customer.id, utm)
-      const number = utms.get(keyOf(customer, JSON.stringify(texts)), () => {
-        const hash = hashOf(texts)
-        const found = findUtm.get(hash)
-        if (found) return found.utm
-        const since = customers.sinceOf(customer)
-        if (!customers.admits(customer, 'utms')) return undefined
-        return Number(addUtm.run(hash, since).lastInsertRowid)
-      })
-      return number ?? OTHER_UTM
+      const hash = hashOfUtm(customer.id, utm)
+      return findUtm.get(hash) ?? Number(addUtm.run(hash).lastInsertRowid)
     },
-    name: (customer, event) => nameNumber(customer, event.length > MAX_NAME_LENGTH ? OTHER : event),
-    addCampaign(customerId, utm) {
-      const since = customers.sinceOf(customers.find(customerId))
-      addUtm.run(hashOf(textsOf(customerId, utm)), since)
+    findUtm: (customerId, utm) => findUtm.get(hashOfUtm(customerId, utm)),
+    move(customer, seq) {
+      moveCustomer.run(seq, customer.customer)
+      customers.delete(customer.id)
     },
-    find: (customerId, utm) => findUtm.get(hashOf(textsOf(customerId, utm))),
     forget() {
-      devices.clear()
-      utms.clear()
-      names.clear()
+      lastNumber = undefined
+      for (const remembered of [customers, devices, names]) remembered.clear()
     },
   }
 }
 
-const textsOf = (customerId: string, utm: Utm): readonly string[] => [
-  ...[customerId, utm.utm_campaign, utm.utm_medium, utm.utm_source],
-]
+/** The value of a key, found by `find` if it is not remembered. Undefined is not remembered. */
+function remember<Value extends object | number>(
+  values: Map<string, Value>,
+  key: string,
+  find: () => Value | undefined,
+): Value | undefined {
+  const known = values.get(key)
+  if (known !== undefined) return known
+  const value = find()
+  if (value === undefined) return undefined
+  // Simpler than dropping the oldest, and the ones in use are soon back.
+  if (values.size >= MAX_REMEMBERED) values.clear()
+  values.set(key, value)
+  return value
+}
 
-/** 16 bytes for texts of any length, which two different lists do not share. */
+const hashOfUtm = (customerId: string, utm: Utm): Buffer =>
+  hashOf([customerId, utm.utm_campaign, utm.utm_medium, utm.utm_source])
+
+/** 16 bytes for texts of any length. Two different lists do not share them. */
 const hashOf = (texts: readonly string[]): Buffer =>
   createHash('sha256').update(JSON.stringify(texts)).digest().subarray(0, 16)
-
-/** For the caches, where a short text is cheaper than its hash. */
-const keyOf = ({ customer }: Customer, text: string): string =>
-  text.length <= MAX_KEY_LENGTH
-    ? `${customer} ${text}`
-    : `${customer}#${hashOf([text]).toString('latin1')}`

@@ -46,113 +46,84 @@ function addVisits(eventsFile: string, count: number, ...customers: string[]): v
   log.close()
 }
 
-/** How many came to a customer's campaign, once everything is counted. */
+/** How many came to a customer's campaign, once the whole log is read. */
 function visitorsOf(reports: ReportStore, slice = 1_000, customer = 'demo'): number {
-  while (!reports.rollUp(slice).isDone);
-  return reports.read(customer, SPRING, reports.end(customer))?.visitors ?? Number.NaN
+  while (!reports.follow(slice).isDone);
+  for (;;) {
+    const figures = reports.read(customer, SPRING, reports.end(customer))
+    if (figures) return figures.visitors
+  }
 }
 
-test('counting goes on where it was left', () => {
+test('reading the log goes on where it was left', () => {
   const paths = makeFiles()
   addVisits(paths.eventsFile, 10)
   const first = openReportStore(paths)
   expect(first.end('demo')).toBe(10)
-  expect(first.rollUp(4)).toEqual({ counted: 4, isDone: false })
-  expect(first.counted('demo')).toBe(4)
+  expect(first.follow(4)).toEqual({ events: 4, isDone: false })
+  expect(first.position('demo')).toBe(4)
   expect(first.read('demo', SPRING, 4)?.visitors).toBe(4)
   expect(first.read('demo', SPRING, 5)).toBe(undefined)
   first.close()
 
   const second = openReportStore(paths)
   expect(second.read('demo', SPRING, 4)?.visitors).toBe(4)
-  expect(second.rollUp(4)).toEqual({ counted: 4, isDone: false })
-  expect(second.counted('demo')).toBe(8)
+  expect(second.follow(4)).toEqual({ events: 4, isDone: false })
+  expect(second.position('demo')).toBe(8)
   expect(visitorsOf(second)).toBe(10)
-  expect(second.rollUp(4)).toEqual({ counted: 0, isDone: true })
+  expect(second.follow(4)).toEqual({ events: 0, isDone: true })
   second.close()
 })
 
-test('what is tidied is in the file itself', () => {
-  const paths = makeFiles()
-  addVisits(paths.eventsFile, 3)
-  const reports = openReportStore(paths)
-  expect(visitorsOf(reports)).toBe(3)
-  reports.tidy()
-  const alone = `${paths.reportsFile}.alone`
-  copyFileSync(paths.reportsFile, alone)
-  const copy = openReportStore({ ...paths, reportsFile: alone })
-  expect(copy.read('demo', SPRING, 3)?.visitors).toBe(3)
-  for (const store of [reports, copy]) store.close()
-})
-
-test('an empty log is counted', () => {
+test('an empty log has empty reports', () => {
   const paths = makeFiles()
   addVisits(paths.eventsFile, 0)
   const reports = openReportStore(paths)
-  expect(reports.rollUp(10)).toEqual({ counted: 0, isDone: true })
+  expect(reports.follow(10)).toEqual({ events: 0, isDone: true })
   expect(reports.read('demo', SPRING, reports.end('demo'))?.visitors).toBe(0)
   addVisits(paths.eventsFile, 1)
   expect(visitorsOf(reports)).toBe(1)
   reports.close()
 })
 
-test('a report waits for its own customer’s events only, however many another one has', () => {
+test('a report needs its own customer’s events only, however many another one has', () => {
   const paths = makeFiles()
   addVisits(paths.eventsFile, 3_000, 'flooded')
   addVisits(paths.eventsFile, 20, 'quiet')
   addVisits(paths.eventsFile, 3_000, 'flooded')
   const reports = openReportStore(paths)
-  reports.rollUp(500, ['quiet'])
+  expect(reports.follow(500, 'quiet')).toEqual({ events: 20, isDone: true })
   expect(reports.read('quiet', SPRING, reports.end('quiet'))?.visitors).toBe(20)
-  expect(reports.counted('flooded')).toBeLessThan(500)
-  // The same for news of those that are counted already.
+  expect(reports.position('flooded')).toBe(0)
   addVisits(paths.eventsFile, 20, 'quiet')
-  reports.rollUp(500, ['quiet'])
+  expect(reports.follow(15, 'quiet')).toEqual({ events: 15, isDone: false })
+  expect(reports.read('quiet', SPRING, reports.end('quiet'))).toBe(undefined)
+  expect(reports.follow(15, 'quiet')).toEqual({ events: 5, isDone: true })
+  expect(reports.follow(15, 'quiet')).toEqual({ events: 0, isDone: true })
   expect(reports.read('quiet', SPRING, reports.end('quiet'))?.visitors).toBe(40)
-  expect(reports.counted('flooded')).toBeLessThan(500)
+  expect(reports.position('flooded')).toBe(0)
+  // Read in the order of the log, its events are not counted again.
   expect(visitorsOf(reports, 500, 'flooded')).toBe(6_000)
+  expect(visitorsOf(reports, 500, 'quiet')).toBe(40)
   reports.close()
 })
 
-test('customers are counted in turn, whether somebody asks or not', () => {
+test('a customer that is read further than the others goes on there after a restart', () => {
   const paths = makeFiles()
-  addVisits(paths.eventsFile, 2_000, 'flooded')
-  addVisits(paths.eventsFile, 20, 'a', 'z')
-  const unasked = openReportStore(paths)
-  unasked.rollUp(500)
-  for (const customer of ['a', 'z'])
-    expect(unasked.read(customer, SPRING, unasked.end(customer))?.visitors).toBe(20)
-  // Nor does it end the others' turns that the report of a long backlog is asked for.
-  addVisits(paths.eventsFile, 20, 'a', 'z')
-  unasked.rollUp(500, ['flooded'])
-  for (const customer of ['a', 'z'])
-    expect(unasked.read(customer, SPRING, unasked.end(customer))?.visitors).toBe(40)
-  unasked.close()
-})
-
-test('of many customers those with news are found, after a start and later', () => {
-  const paths = makeFiles()
-  const customers = Array.from({ length: 250 }, (_, i) => `customer-${i}`)
-  addVisits(paths.eventsFile, 1, ...customers)
+  addVisits(paths.eventsFile, 10, 'a', 'b')
   const first = openReportStore(paths)
-  while (!first.rollUp(500).isDone);
-  expect(customers.filter((customer) => first.counted(customer) === 0)).toEqual([])
-  addVisits(paths.eventsFile, 1, 'customer-7', 'customer-249')
-  expect(first.rollUp(500)).toEqual({ counted: 2, isDone: true })
-  // More at once than is looked at one by one.
-  addVisits(paths.eventsFile, 12_000, 'customer-3')
-  addVisits(paths.eventsFile, 1, 'customer-248')
-  expect(visitorsOf(first, 500, 'customer-248')).toBe(2)
-  expect(visitorsOf(first, 500, 'customer-3')).toBe(12_001)
+  first.follow(10, 'b')
   first.close()
-
-  addVisits(paths.eventsFile, 1, 'customer-99')
   const second = openReportStore(paths)
-  expect(visitorsOf(second, 500, 'customer-99')).toBe(2)
+  expect(second.position('b')).toBe(20)
+  expect(second.read('b', SPRING, 20)?.visitors).toBe(10)
+  expect(second.position('a')).toBe(0)
+  expect(visitorsOf(second, 3, 'a')).toBe(10)
+  expect(visitorsOf(second, 3, 'b')).toBe(10)
   second.close()
 })
 
-test('a slice that fails is counted again, all of its customers', () => {
+test('a slice that fails is read again, for all of its customers', () => {
   const paths = makeFiles()
   addVisits(paths.eventsFile, 50, 'a', 'b')
   const whole = readFileSync(paths.eventsFile)
@@ -162,8 +133,8 @@ test('a slice that fails is counted again, all of its customers', () => {
   for (let at = 0; at >= 0; at = whole.indexOf('"customer":"b"', at + 4096))
     if (at > 0) broken.fill(0, at & ~4095, (at & ~4095) + 4096)
   writeFileSync(paths.eventsFile, broken)
-  expect(() => reports.rollUp(500)).toThrow(paths.eventsFile)
-  expect(reports.counted('a')).toBe(0)
+  expect(() => reports.follow(500)).toThrow(paths.eventsFile)
+  expect(reports.position('a')).toBe(0)
   writeFileSync(paths.eventsFile, whole)
   addVisits(paths.eventsFile, 1, 'b')
   expect(visitorsOf(reports, 500, 'a')).toBe(50)
@@ -191,9 +162,9 @@ const harms: [string, Harm][] = [
       writeFileSync(file, bytes.fill(0, 4096))
     },
   ],
-  ['of another version', inDatabase('PRAGMA user_version = 99; DROP TABLE totals')],
+  ['of another version', inDatabase('PRAGMA user_version = 99; DROP TABLE parts')],
   ['somebody else’s', inDatabase('PRAGMA user_version = 0; CREATE TABLE "a ""b" (c)')],
-  ['without a table', inDatabase('DROP TABLE shares')],
+  ['without a table', inDatabase('DROP TABLE names')],
   ['without its position', inDatabase('DELETE FROM position')],
 ]
 test.each(harms)('a file that is %s is made again from the log', (_, harm) => {
@@ -216,7 +187,7 @@ test('damage that shows while it is open is mended', () => {
   addVisits(paths.eventsFile, 5)
   const reports = openReportStore(paths)
   expect(visitorsOf(reports)).toBe(5)
-  inDatabase('DROP TABLE totals')(paths.reportsFile)
+  inDatabase('DROP TABLE parts')(paths.reportsFile)
   expect(reports.read('demo', SPRING, 5)).toBe(undefined)
   expect(visitorsOf(reports)).toBe(5)
   inDatabase('DROP TABLE devices')(paths.reportsFile)
@@ -236,8 +207,8 @@ test('what could not be mended is mended when it can', () => {
   const aside = `${paths.reportsFile}.aside`
   renameSync(paths.reportsFile, aside)
   mkdirSync(join(paths.reportsFile, 'in'), { recursive: true })
-  expect(() => reports.rollUp(9)).toThrow(paths.reportsFile)
-  expect(() => reports.rollUp(9)).toThrow(paths.reportsFile)
+  expect(() => reports.follow(9)).toThrow(paths.reportsFile)
+  expect(() => reports.follow(9)).toThrow(paths.reportsFile)
   rmSync(paths.reportsFile, { recursive: true })
   expect(visitorsOf(reports)).toBe(6)
   reports.close()
@@ -280,14 +251,14 @@ test('two gateways over one folder count each event once, in turns', () => {
   const paths = makeFiles()
   addVisits(paths.eventsFile, 6)
   const [one, other] = [openReportStore(paths), openReportStore(paths)]
-  expect(one.rollUp(2).counted).toBe(2)
-  expect(other.rollUp(3).counted).toBe(3)
-  expect(one.rollUp(9).counted).toBe(1)
+  expect(one.follow(2).events).toBe(2)
+  expect(other.follow(3).events).toBe(3)
+  expect(one.follow(9).events).toBe(1)
   expect(one.read('demo', SPRING, 6)?.visitors).toBe(6)
   expect(visitorsOf(other)).toBe(6)
 
   // What one of them begins anew, the other does not take for its own.
-  inDatabase('UPDATE position SET id = zeroblob(16)')(paths.reportsFile)
+  inDatabase('UPDATE position SET last_id = zeroblob(16)')(paths.reportsFile)
   const third = openReportStore(paths)
   expect(visitorsOf(third)).toBe(6)
   addVisits(paths.eventsFile, 4)
@@ -302,10 +273,10 @@ test('beside a gateway of another version it counts nothing, and says so', () =>
   const reports = openReportStore(paths)
   expect(visitorsOf(reports)).toBe(1)
   inDatabase('PRAGMA user_version = 99; DROP TABLE position')(paths.reportsFile)
-  expect(() => reports.rollUp(9)).toThrow(/another version/)
+  expect(() => reports.follow(9)).toThrow(/another version/)
   expect(() => reports.read('demo', SPRING, 1)).toThrow(/another version/)
   addVisits(paths.eventsFile, 1)
-  expect(() => reports.rollUp(9)).toThrow(/another version/)
+  expect(() => reports.follow(9)).toThrow(/another version/)
   reports.close()
   const database = new Database(paths.reportsFile)
   expect(database.pragma('user_version', { simple: true })).toBe(99)
@@ -324,7 +295,7 @@ test('a log that is not there or no log is told, and costs no report', () => {
   const reports = openReportStore(paths)
   expect(visitorsOf(reports)).toBe(1)
   inDatabase('ALTER TABLE events RENAME TO moved')(paths.eventsFile)
-  expect(() => reports.rollUp(9)).toThrow(paths.eventsFile)
+  expect(() => reports.follow(9)).toThrow(paths.eventsFile)
   expect(reports.read('demo', SPRING, 1)?.visitors).toBe(1)
   reports.close()
 })

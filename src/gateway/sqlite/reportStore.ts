@@ -2,66 +2,92 @@ import { rmSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import type { ReportFigures } from '../campaigns/report.ts'
 import type { Utm } from '../campaigns/utm.ts'
-import { type Counter, createCounter, type Progress, type ReportBounds } from './reportCounter.ts'
-import { DAILY_BOUNDS } from './reportCustomers.ts'
-import { openLog } from './reportLog.ts'
-import { isDamage, openReports } from './reportTables.ts'
+import { MAX_ROWS, openLog, type ReportLog } from './reportLog.ts'
+import { createNumbers, DAILY_NAMES } from './reportNumbers.ts'
+import { createParts, MAX_DEVICE_TOUCHES, NO_FIGURES } from './reportParts.ts'
+import { clear, isDamage, isThisVersion, openReports } from './reportTables.ts'
+import { createTouches } from './reportTouches.ts'
 
 /** The files of a store of reports. */
 export type ReportFiles = {
   /** The event log's; it is only read. */
   readonly eventsFile: string
-  /** Made where it is missing, and again where it is damaged or of another version or log. */
+  /** Created if it is missing, and again if it is damaged or of another version or log. */
   readonly reportsFile: string
 }
 
-/** Reports over one log. Everything here is synchronous; the thread is where that hurts nobody. */
+/** What clients that make up values, or programs, can make a report keep and read. */
+export type ReportBounds = {
+  /** See DAILY_NAMES, the default. */
+  readonly dailyNames: number
+  /** See MAX_DEVICE_TOUCHES, the default. */
+  readonly maxDeviceTouches: number
+}
+
+/** What following the log has done. */
+export type Progress = {
+  /** Events that were read. */
+  readonly events: number
+  /** Whether that was all that there is. */
+  readonly isDone: boolean
+}
+
+/** Reports over one log. Every function is synchronous: they run in a thread of their own. */
 export type ReportStore = {
-  /** The position of a customer's last event in the log, 0 where it has none. */
+  /** The position of a customer's last event in the log; 0 if it has none. */
   end(customer: string): number
-  /** Position up to which a customer's events are counted, 0 where none is. */
-  counted(customer: string): number
+  /** The position up to which a customer's events are read. */
+  position(customer: string): number
   /**
-   * Counts at most `max` further events, in one transaction: a few of each customer that has news, in turn.
+   * Reads at most `max` further events of the log, in one transaction.
    *
-   * @param wanted Customers that go first; it ends once all of theirs is counted. Default none.
+   * @param customer Default all customers, in the order of the log.
    */
-  rollUp(max: number, wanted?: readonly string[]): Progress
-  /** The figures of what is counted; undefined where that is not all up to a position (any more). */
+  follow(max: number, customer?: string): Progress
+  /**
+   * The figures of a campaign; undefined if the customer's events are not read up to a position, or if there was so
+   * much to add up that another call has to go on with it.
+   */
   read(customer: string, utm: Utm, upTo: number): ReportFigures | undefined
-  /** Moves what was written to its place in the file, in a quiet moment: else a report may wait for it. */
-  tidy(): void
   close(): void
 }
 
-/** More events than these that late visits take over are no person's; see createTrail. */
-const MOST_MOVED = 2_000
+/** Time for which `read` adds up, ms: other reports wait for it. */
+const REFRESH_MS = 50
+
+type Position = {
+  readonly build: Buffer
+  readonly changes: number
+  readonly seq: number
+  readonly last: number
+  readonly lastId: Buffer | null
+}
+/** The functions of a store over one open database. */
+type Connection = Omit<ReportStore, 'end'>
 
 /**
- * Opens the reports of a log. A reports file that can not be used is deleted: all in it is counted again,
- * now or when the damage shows.
+ * Opens the reports of a log. A reports file that can not be used is deleted, and everything is read from the log
+ * again, now or when the damage shows.
  *
- * Several gateways may share both files: a slice is counted by one of them, and the others go on behind it.
- * Each customer's events are counted in the order of the log, and whatever the others have done.
+ * Several gateways may share both files: each event is read by one of them, and the others go on behind it.
  *
- * @param bounds Default 2,000 events that late visits move a device, and DAILY_BOUNDS.
- * @throws Error when the log can not be read, or the reports can not be written.
+ * @throws Error if the log can not be read, or the reports can not be written.
  */
 export function openReportStore(
   files: ReportFiles,
-  { mostMoved = MOST_MOVED, daily = DAILY_BOUNDS }: Partial<ReportBounds> = {},
+  bounds: Partial<ReportBounds> = {},
 ): ReportStore {
   const log = openLog(files.eventsFile)
-  /** Missing while the reports could not be begun anew. */
-  let counter: Counter | undefined
+  /** Undefined if a damaged file could not be replaced. */
+  let connection: Connection | undefined
   try {
-    counter = open()
+    connection = open()
   } catch (error) {
     log.close()
     throw error
   }
 
-  function open(): Counter {
+  function open(): Connection {
     try {
       return connect()
     } catch (error) {
@@ -71,28 +97,28 @@ export function openReportStore(
     }
   }
 
-  function connect(): Counter {
+  function connect(): Connection {
     const database = openReports(files.reportsFile)
     try {
-      return createCounter(database, log, { mostMoved, daily })
+      return createConnection(database, log, bounds)
     } catch (error) {
       database.close()
       throw error
     }
   }
 
-  /** Runs what reads or writes the reports; where that shows damage, they are begun anew. */
-  function mending<Result>(run: (counter: Counter) => Result): Result {
+  /** Runs what reads or writes the reports; if that finds damage, they begin anew. */
+  function mending<Result>(run: (connection: Connection) => Result): Result {
     try {
-      counter ??= open()
-      return run(counter)
+      connection ??= open()
+      return run(connection)
     } catch (error) {
       if (!isDamage(error)) throw explain(error)
-      counter?.close()
-      counter = undefined
+      connection?.close()
+      connection = undefined
       remove(files.reportsFile)
-      counter = open()
-      return run(counter)
+      connection = open()
+      return run(connection)
     }
   }
 
@@ -103,14 +129,139 @@ export function openReportStore(
 
   return {
     end: (customer) => log.end(customer),
-    counted: (customer) => mending((counter) => counter.counted(customer)),
-    rollUp: (max, wanted = []) => mending((counter) => counter.rollUp(max, wanted)),
-    read: (customer, utm, upTo) => mending((counter) => counter.read(customer, utm, upTo)),
-    tidy: () => mending((counter) => counter.tidy()),
+    position: (customer) => mending((connection) => connection.position(customer)),
+    follow: (max, customer) => mending((connection) => connection.follow(max, customer)),
+    read: (customer, utm, upTo) => mending((connection) => connection.read(customer, utm, upTo)),
     close() {
-      counter?.close()
+      connection?.close()
       log.close()
     },
+  }
+}
+
+function createConnection(
+  database: Database.Database,
+  log: ReportLog,
+  { dailyNames = DAILY_NAMES, maxDeviceTouches = MAX_DEVICE_TOUCHES }: Partial<ReportBounds>,
+): Connection {
+  const numbers = createNumbers(database, dailyNames)
+  const touches = createTouches(database, numbers)
+  const parts = createParts(database, maxDeviceTouches)
+  const position = database.prepare<[], Position>(
+    'SELECT build, changes, seq, last, last_id AS lastId FROM position',
+  )
+  const movePosition = database.prepare<[Position]>(
+    'UPDATE position SET changes = @changes, seq = @seq, last = @last, last_id = @lastId',
+  )
+  const positionOf = database
+    .prepare<[string], number>(
+      'SELECT max(seq, coalesce((SELECT seq FROM customers WHERE id = ?), 0)) FROM position',
+    )
+    .pluck()
+  /** Where this connection has left off, which is what is remembered is about. */
+  let left: Position | undefined
+
+  function forget(): void {
+    numbers.forget()
+    touches.forget()
+    left = undefined
+  }
+
+  function checkVersion(): void {
+    // Not replaced: the other gateway would replace it in turn.
+    if (!isThisVersion(database))
+      throw new Error(
+        `${database.name} is kept by a gateway of another version, which runs over the same folder`,
+      )
+  }
+
+  /** Where to go on: the beginning, if what was read is another log. Runs in a transaction that writes. */
+  function begin(): Position {
+    checkVersion()
+    const now = position.get()
+    if (now && left && left.changes === now.changes && left.build.equals(now.build)) return now
+    forget()
+    if (now && (now.last === 0 || (now.lastId && log.idAt(now.last)?.equals(now.lastId))))
+      return now
+    clear(database)
+    return position.get() as Position
+  }
+
+  const follow = database.transaction((max: number, only: string | undefined): Progress => {
+    const begun = begin()
+    const customer = only === undefined ? undefined : numbers.customer(only)
+    let { last, lastId } = begun
+    let seq = customer ? Math.max(begun.seq, customer.seq) : begun.seq
+    let events = 0
+    let isDone = false
+    while (events < max && !isDone) {
+      const asked = Math.min(max - events, MAX_ROWS)
+      const rows = log.events(seq, asked, only)
+      for (const row of rows) {
+        const of = customer ?? numbers.customer(row[1])
+        // A customer whose report was asked for may have been read further.
+        if (customer || row[0] > of.seq) touches.add(of, row)
+        if (row[0] > last) [last, , lastId] = row
+        seq = row[0]
+      }
+      events += rows.length
+      isDone = rows.length < asked
+    }
+    touches.flush()
+    if (events > 0) {
+      if (customer) numbers.move(customer, seq)
+      left = {
+        ...begun,
+        changes: begun.changes + 1,
+        seq: customer ? begun.seq : seq,
+        last,
+        lastId,
+      }
+      movePosition.run(left)
+    } else left = begun
+    return { events, isDone }
+  })
+
+  const refresh = database.transaction((customer: string, tracking: Utm) => {
+    checkVersion()
+    const utm = numbers.findUtm(customer, tracking)
+    if (utm !== undefined) parts.refresh(utm, REFRESH_MS)
+  })
+
+  const read = database.transaction((customer: string, tracking: Utm, upTo: number) => {
+    checkVersion()
+    if ((positionOf.get(customer) ?? 0) < upTo) return undefined
+    const utm = numbers.findUtm(customer, tracking)
+    return utm === undefined ? NO_FIGURES : parts.read(utm)
+  })
+
+  left = database.transaction(begin).immediate()
+  return {
+    position(customer) {
+      checkVersion()
+      return positionOf.get(customer) ?? 0
+    },
+    follow(max, customer) {
+      checkVersion()
+      // Nothing new is the usual case, and takes no lock.
+      const now = customer === undefined ? position.get()?.seq : positionOf.get(customer)
+      const isSame = left && position.get()?.build.equals(left.build)
+      if (isSame && now !== undefined && now >= log.end(customer))
+        return { events: 0, isDone: true }
+      try {
+        return follow.immediate(max, customer)
+      } catch (error) {
+        forget()
+        throw error
+      }
+    },
+    read(customer, tracking, upTo) {
+      const found = read(customer, tracking, upTo)
+      if (found) return found
+      refresh.immediate(customer, tracking)
+      return read(customer, tracking, upTo)
+    },
+    close: () => void database.close(),
   }
 }
 

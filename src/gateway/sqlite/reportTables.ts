@@ -3,55 +3,48 @@ import Database from 'better-sqlite3'
 import { refuseForeign } from './database.ts'
 import { makeFile, makePrivate } from './files.ts'
 
-/** Changes with every change of the tables or of what is counted in them: then all is counted again. */
-const VERSION = 4
+/** Changes with every change of the tables or of what is put into them: then all is read again from the log. */
+const VERSION = 5
+
+/** Devices whose figures are added up together: a few milliseconds for a campaign that all of them came from. */
+export const BLOCK_DEVICES = 1_024
 
 /**
- * How far the log is counted, and what has been counted.
+ * `position`: up to `seq` the log is read; `last` is the furthest position that was read for any customer, and
+ * `last_id` the event there: a log that has another event there is another log. `changes` goes up with each
+ * transaction, `build` is random. `customers` has the position of each customer that was read further than `seq`.
  *
- * `customers` has the position up to which each one's events are counted, and what the day has brought so
- * far (see reportCustomers.ts); `position` has the furthest event of all with its id: a log that has another
- * one there is another log. `changes` goes up with each slice; up to `campaigns` those of the log are known.
+ * `touches` is what each device did, in the order in which events count (docs/decisions.md, Attribution); with a
+ * `utm` the touch is a visit. It is written once, whatever the order of arrival. Devices, names and utm values have
+ * numbers: a device's is given with its first event, so the devices of one time are neighbours in the file. utm
+ * values are kept as a hash, since each may be long.
  *
- * `devices`, `utms` and `names` give short numbers to what may be long; the first two keep only a hash,
- * so a text of a stranger takes no room. `since` is the first day from which on nothing of these utm values is
- * missing. `trail` is what each device did, in the order of docs/decisions.md, "Attribution":
- * what comes late finds its place there. `shares` says how many of a campaign's events a device has, so
- * that a device is counted once; `totals` is the sum of it, and what a report reads. In both, day -1 is
- * all days together and step 0 every step.
+ * `parts` has the figures of a campaign's visits for each block of devices, as JSON; null if a touch has come since.
  */
 const TABLES = `
   CREATE TABLE position (
     build BLOB NOT NULL,
     changes INTEGER NOT NULL,
     seq INTEGER NOT NULL,
-    id BLOB,
-    campaigns INTEGER NOT NULL
+    last INTEGER NOT NULL,
+    last_id BLOB
   ) STRICT;
   CREATE TABLE customers (
     customer INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
     seq INTEGER NOT NULL DEFAULT 0,
     day INTEGER NOT NULL DEFAULT 0,
-    devices INTEGER NOT NULL DEFAULT 0,
-    utms INTEGER NOT NULL DEFAULT 0,
     names INTEGER NOT NULL DEFAULT 0
   ) STRICT;
-  CREATE TABLE incomplete (
-    customer INTEGER NOT NULL,
-    day INTEGER NOT NULL,
-    novelty TEXT NOT NULL,
-    PRIMARY KEY (customer, day, novelty)
-  ) STRICT, WITHOUT ROWID;
   CREATE TABLE devices (
-    device INTEGER PRIMARY KEY,
-    hash BLOB NOT NULL UNIQUE,
-    moved INTEGER NOT NULL DEFAULT 0
-  ) STRICT;
+    customer INTEGER NOT NULL,
+    did TEXT NOT NULL,
+    device INTEGER NOT NULL,
+    PRIMARY KEY (customer, did)
+  ) STRICT, WITHOUT ROWID;
   CREATE TABLE utms (
     utm INTEGER PRIMARY KEY,
-    hash BLOB NOT NULL UNIQUE,
-    since INTEGER NOT NULL
+    hash BLOB NOT NULL UNIQUE
   ) STRICT;
   CREATE TABLE names (
     name INTEGER PRIMARY KEY,
@@ -59,7 +52,7 @@ const TABLES = `
     text TEXT NOT NULL,
     UNIQUE (customer, text)
   ) STRICT;
-  CREATE TABLE trail (
+  CREATE TABLE touches (
     device INTEGER NOT NULL,
     at INTEGER NOT NULL,
     id BLOB NOT NULL,
@@ -68,30 +61,14 @@ const TABLES = `
     utm INTEGER,
     PRIMARY KEY (device, at, id)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX visits ON trail (device, at, id, utm) WHERE utm IS NOT NULL;
-  CREATE TABLE shares (
-    device INTEGER NOT NULL,
+  CREATE INDEX visits_by_device ON touches (device, at, id, utm) WHERE utm IS NOT NULL;
+  CREATE INDEX visits_by_utm ON touches (utm, device) WHERE utm IS NOT NULL;
+  CREATE TABLE parts (
     utm INTEGER NOT NULL,
-    day INTEGER NOT NULL,
-    step INTEGER NOT NULL,
-    events INTEGER NOT NULL,
-    PRIMARY KEY (device, utm, day, step)
+    block INTEGER NOT NULL,
+    figures TEXT,
+    PRIMARY KEY (utm, block)
   ) STRICT, WITHOUT ROWID;
-  CREATE TABLE totals (
-    utm INTEGER NOT NULL,
-    day INTEGER NOT NULL,
-    step INTEGER NOT NULL,
-    events INTEGER NOT NULL,
-    devices INTEGER NOT NULL,
-    PRIMARY KEY (utm, day, step)
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE named (
-    utm INTEGER NOT NULL,
-    name INTEGER NOT NULL,
-    events INTEGER NOT NULL,
-    PRIMARY KEY (utm, name)
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX most_named ON named (utm, events DESC, name);
 `
 
 /** Errors of the machine, the disk or another process: the file itself may be sound. */
@@ -102,10 +79,10 @@ export const isDamage = (error: unknown): boolean =>
   error instanceof Database.SqliteError && !OUTSIDE.test(error.code)
 
 /**
- * Opens the file, with the tables of this version in it; those of another version are dropped. All in it
- * can be counted again, so a power cut may take the last commits (`synchronous = NORMAL`), not its sense.
+ * Opens the file with the tables of this version; those of another version are dropped. Everything in it can be read
+ * again from the log, so a power cut may take the last commits (`synchronous = NORMAL`).
  *
- * @throws SqliteError, see isDamage; Error where it is a folder, or another application's.
+ * @throws SqliteError, see isDamage; Error if it is a folder, or another application's.
  */
 export function openReports(file: string): Database.Database {
   makeFile(file)
@@ -114,8 +91,7 @@ export function openReports(file: string): Database.Database {
     refuseForeign(database, 'SELECT seq FROM position')
     database.pragma('journal_mode = WAL')
     database.pragma('synchronous = NORMAL')
-    // Pages change at random places: while a long log is counted, few large checkpoints write a page
-    // once instead of often. Else `tidy` is first.
+    // Pages change at random places: in few large checkpoints, each is written once and not often.
     database.pragma('wal_autocheckpoint = 4000')
     database.pragma('journal_size_limit = 67108864')
     database.pragma('cache_size = -8000')
@@ -132,7 +108,7 @@ export function openReports(file: string): Database.Database {
 export const isThisVersion = (database: Database.Database): boolean =>
   database.pragma('user_version', { simple: true }) === VERSION
 
-/** Forgets everything, inside a transaction of the caller's: another gateway may have the file open. */
+/** Drops everything. Call it in a transaction, since another gateway may have the file open. */
 export function clear(database: Database.Database): void {
   const tables = database
     .prepare<[], string>(
@@ -142,6 +118,6 @@ export function clear(database: Database.Database): void {
     .all()
   for (const table of tables) database.exec(`DROP TABLE "${table.replaceAll('"', '""')}"`)
   database.exec(TABLES)
-  database.prepare('INSERT INTO position VALUES (?, 0, 0, NULL, 0)').run(randomBytes(8))
+  database.prepare('INSERT INTO position VALUES (?, 0, 0, 0, NULL)').run(randomBytes(8))
   database.pragma(`user_version = ${VERSION}`)
 }

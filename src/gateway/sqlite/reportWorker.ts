@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { workerData } from 'node:worker_threads'
 import type { ReportFigures } from '../campaigns/report.ts'
 import type { Utm } from '../campaigns/utm.ts'
@@ -9,127 +10,67 @@ export type Start = ReportFiles & { readonly patienceMs: number }
 
 /** The functions of the thread. */
 export type Served = {
-  /** Resolves once the customer's events are counted, or after `patienceMs` with how far that is. */
+  /** Resolves once the customer's events are read, or after `patienceMs` with how far that is. */
   read(customer: string, tracking: Utm): Promise<ReportFigures | Behind>
   close(): void
 }
 
 /** Positions in the log. */
 export type Behind = {
-  /** Up to which the customer's events are counted. */
+  /** Up to which the customer's events are read. */
   readonly seq: number
   /** Up to which they must be. */
   readonly end: number
 }
 
-/** Events a transaction: other questions, and other gateways over the same folder, wait for one. */
-const SLICE = 500
-/** How often it is looked for new events, ms: a report counts at most these itself before it answers. */
-const LOOK_MS = 100
-/** So many events change up to a thousand pages; to move these to their place takes some 10 ms and an fsync. */
-const TIDY_EVENTS = 300
-/** After a failure it is tried again so much later, ms, or when somebody asks. */
+/** Events a transaction, some 40 ms: other reports, and other gateways over the same folder, wait for one. */
+const SLICE = 4_000
+/** Time between two looks for new events, ms. The more events a transaction has, the fewer pages an event writes. */
+const LOOK_MS = 1_000
+/** Time after which it is tried again after a failure, ms. */
 const PAUSE_MS = 5_000
 
-/** A question, and the position up to which the customer's events must be counted before it is answered. */
-type Waiting = {
-  readonly customer: string
-  readonly tracking: Utm
-  readonly end: number
-  readonly until: number
-  readonly resolve: (read: ReportFigures | Behind) => void
-  readonly reject: (error: unknown) => void
-}
-
 /**
- * The thread that follows the log: it counts what is new as it comes, with a quarter of a core at most while
- * nobody waits: appends come first. A question is answered once everything of its customer is counted that was
- * stored before it; another customer's events hold it up for one turn each.
+ * The thread that follows the log, with a quarter of a core at most: appends come first. A report waits only for the
+ * events of its own customer that were stored before it was asked for, and takes turns with other reports.
  */
 const { patienceMs, ...files } = workerData as Start
 let store: ReportStore | undefined
-const waiting: Waiting[] = []
-let next: NodeJS.Immediate | undefined
-let later: NodeJS.Timeout | undefined
-let pausedUntil = 0
-/** Events counted since it was tidied last. */
-let untidied = 0
-/** When the last question came, by performance.now: who asks once often asks again. */
-let asked = 0
+let timer = setTimeout(follow, 0)
 
 const opened = (): ReportStore => {
   store ??= openReportStore(files)
   return store
 }
 
+function follow(): void {
+  const begun = performance.now()
+  let pause = LOOK_MS
+  try {
+    const { isDone } = opened().follow(SLICE)
+    if (!isDone) pause = 3 * (performance.now() - begun)
+  } catch {
+    // The next report fails in the same way, and says why.
+    pause = PAUSE_MS
+  }
+  timer = setTimeout(follow, pause)
+}
+
 async function read(customer: string, tracking: Utm): Promise<ReportFigures | Behind> {
-  asked = performance.now()
-  const until = asked + patienceMs
+  const until = performance.now() + patienceMs
   const end = opened().end(customer)
-  return new Promise((resolve, reject) => {
-    waiting.push({ customer, tracking, end, until, resolve, reject })
-    count()
-  })
+  for (;;) {
+    if (opened().position(customer) < end) opened().follow(SLICE, customer)
+    const figures = opened().read(customer, tracking, end)
+    if (figures) return figures
+    if (performance.now() >= until) return { seq: opened().position(customer), end }
+    await nextTurn()
+  }
 }
 
 function close(): void {
-  clearInterval(looking)
-  clearImmediate(next)
-  clearTimeout(later)
+  clearTimeout(timer)
   store?.close()
 }
 
-/** Counts on, soon. */
-function count(): void {
-  clearTimeout(later)
-  later = undefined
-  next ??= setImmediate(countSlice)
-}
-
-function countSlice(): void {
-  next = undefined
-  const begun = performance.now()
-  try {
-    const wanted = [...new Set(waiting.map(({ customer }) => customer))]
-    const { counted, isDone } = opened().rollUp(SLICE, wanted)
-    untidied += counted
-    answerWaiting()
-    if (waiting.length > 0) count()
-    else if (!isDone) later = setTimeout(count, 3 * (performance.now() - begun))
-    else if (untidied >= TIDY_EVENTS && begun - asked > LOOK_MS) {
-      opened().tidy()
-      untidied = 0
-    }
-  } catch (error) {
-    pausedUntil = performance.now() + PAUSE_MS
-    for (const { reject } of waiting.splice(0)) reject(error)
-  }
-}
-
-function answerWaiting(): void {
-  const now = performance.now()
-  for (const question of waiting.splice(0)) if (!answer(question, now)) waiting.push(question)
-  // A slice serves only some customers: the next one begins with another.
-  waiting.push(...waiting.splice(0, 1))
-}
-
-/** Whether there was an answer: reports that turn out to be damaged are counted again first. */
-function answer(question: Waiting, now: number): boolean {
-  const { customer, tracking, end, until, resolve, reject } = question
-  try {
-    const upTo = Math.min(end, opened().end(customer))
-    const value = opened().read(customer, tracking, upTo)
-    if (value) resolve(value)
-    else if (until <= now) resolve({ seq: opened().counted(customer), end: upTo })
-    else return false
-  } catch (error) {
-    reject(error)
-  }
-  return true
-}
-
-const looking = setInterval(() => {
-  if (!later && performance.now() >= pausedUntil) count()
-}, LOOK_MS)
-count()
 serve<Served>({ read, close })

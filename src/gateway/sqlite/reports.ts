@@ -10,7 +10,7 @@ import { createRestart, type RestartOptions } from './restart.ts'
 export type ReportOptions = ReportFiles & {
   /** The bundle of reportWorker.ts, which the build writes beside the gateway's. */
   readonly workerFile: URL
-  /** How long `read` waits for the log to be counted, ms. Default 5,000. */
+  /** How long `read` waits for the log to be read, ms. Default 5,000. */
   readonly patienceMs?: number
   /** Called each time the thread has ended without `close`. */
   readonly onEnd?: (error: Error) => void
@@ -19,7 +19,7 @@ export type ReportOptions = ReportFiles & {
 }
 /** When to ask again for a report that is not ready, or fails, seconds. */
 const RETRY_SECONDS = 5
-/** Of the thread. It keeps under 10 MB; without a bound it lets three times as much garbage lie about. */
+/** Of the thread. It keeps under 10 MB; without a bound it keeps three times as much garbage. */
 const LIMITS = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 64 }
 
 /** A thread that does not answer within its patience and this hangs, ms. */
@@ -27,15 +27,15 @@ const GRACE_MS = 10_000
 const BACKOFF = { baseMs: 500, maxMs: 60_000 }
 
 /**
- * Reports over the SQLite log, in a thread of their own that starts with the first call of `follow` or
- * `read` and follows the log from then on. Who never calls them pays nothing. A thread that ends is
- * restarted with backoff, without a limit; until then `read` rejects with Unavailable.
+ * Reports over the SQLite log, in a thread that starts with the first call of `follow` or `read` and follows the log
+ * from then on. A thread that ends is restarted with backoff, without a limit; until then `read` rejects with
+ * Unavailable.
  *
- * Several gateways of one machine may share both files. The reports file holds only what can be counted
- * again from the log: it may be deleted while no gateway runs.
+ * Several gateways of one machine may share both files. Everything in the reports file can be read again from the log,
+ * so it may be deleted while no gateway runs.
  *
- * `read` waits `patienceMs` for what is not counted yet of its customer, as after an upgrade or a deletion;
- * then it rejects with Unavailable, whose message says how far that is, and the counting goes on.
+ * `read` waits `patienceMs` for events of its customer that are not read yet, as after an upgrade or a deletion. Then
+ * it rejects with Unavailable, whose message says how far that is, and the thread goes on.
  */
 export function createSqliteReports(options: ReportOptions): Reports {
   const { workerFile, eventsFile, reportsFile, patienceMs = 5_000, onEnd = () => {} } = options

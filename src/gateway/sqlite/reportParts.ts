@@ -1,0 +1,230 @@
+import type { Database } from 'better-sqlite3'
+import type { ReportDay } from '../../contract/index.ts'
+import type { ReportFigures } from '../campaigns/report.ts'
+import { OTHER } from './reportNumbers.ts'
+import { BLOCK_DEVICES } from './reportTables.ts'
+import { LASTS_MS, STEP } from './reportTouches.ts'
+
+/** Event names in a report; the rarest beyond are summed up as OTHER. */
+const MAX_NAMES = 100
+/**
+ * Touches of one device that are read for a campaign, from its first visit on: some 0.1 s. No person does so much,
+ * but a program that sends everything under one device id does, and a report must not take a minute because of it.
+ */
+export const MAX_DEVICE_TOUCHES = 100_000
+const DAY_MS = 86_400_000
+
+type Touch = readonly [device: number, at: number, utm: number | null, name: number, step: number]
+
+/** What the visits of a campaign did, by the devices of one block. Devices are of one block only, so parts add up. */
+type Part = {
+  /** Devices that came to each step, by its number; `any` has all of them. */
+  readonly devices: number[]
+  /** Events by the number of their name. */
+  readonly names: (readonly [name: number, events: number])[]
+  readonly days: Day[]
+}
+type Day = {
+  /** Days since 1970. */
+  readonly day: number
+  visitors: number
+  addToCart: number
+  initiateCheckout: number
+}
+
+/** The figures of campaigns. */
+export type Parts = {
+  /** Brings parts up to date for about `ms`. Call it in a transaction that writes. */
+  refresh(utm: number, ms: number): void
+  /** Undefined if a part is not up to date. Call it in a transaction. */
+  read(utm: number): ReportFigures | undefined
+}
+
+/** Campaigns without an event. */
+export const NO_FIGURES: ReportFigures = {
+  from: null,
+  to: null,
+  visitors: 0,
+  identified: 0,
+  events: {},
+  funnel: { view_product: 0, add_to_cart: 0, initiate_checkout: 0 },
+  days: [],
+}
+
+/**
+ * Reads a report from the touches of the devices that visited, block by block. A part is kept until one of its touches
+ * changes, so the next report of a live campaign reads only the devices that did something since.
+ */
+export function createParts(database: Database, maxDeviceTouches: number): Parts {
+  // From a device's first visit to the end of its last one: no other event can count.
+  const touches = database
+    .prepare<[number, number, number], Touch>(
+      `SELECT t.device, t.at, t.utm, t.name, t.step
+       FROM (
+         SELECT device, min(at) AS first, max(at) + ${LASTS_MS} AS last
+         FROM touches INDEXED BY visits_by_utm WHERE utm = ? AND device BETWEEN ? AND ? GROUP BY device
+       ) v CROSS JOIN touches t ON t.device = v.device AND t.at BETWEEN v.first AND v.last
+       ORDER BY t.device, t.at, t.id`,
+    )
+    .raw()
+  const stale = database
+    .prepare<[number], number>('SELECT block FROM parts WHERE utm = ? AND figures IS NULL')
+    .pluck()
+  const save = database.prepare<[string, number, number]>(
+    'UPDATE parts SET figures = ? WHERE utm = ? AND block = ?',
+  )
+  const figures = database
+    .prepare<[number], string | null>('SELECT figures FROM parts WHERE utm = ?')
+    .pluck()
+  const textOf = database.prepare<[number], string>('SELECT text FROM names WHERE name = ?').pluck()
+
+  function makePart(utm: number, block: number): Part {
+    const fold = createFold(utm)
+    const last = (block + 1) * BLOCK_DEVICES - 1
+    let next = block * BLOCK_DEVICES
+    while (next <= last) next = foldFrom(next, last)
+    return fold.part()
+
+    /** Up to the end, or to a device with too many touches; returns the device to go on with. */
+    function foldFrom(first: number, last: number): number {
+      let device = -1
+      let count = 0
+      for (const touch of touches.iterate(utm, first, last)) {
+        count = touch[0] === device ? count + 1 : 1
+        device = touch[0]
+        if (count > maxDeviceTouches) return device + 1
+        fold.add(touch)
+      }
+      return last + 1
+    }
+  }
+
+  return {
+    refresh(utm, ms) {
+      const end = performance.now() + ms
+      for (const block of stale.all(utm)) {
+        save.run(JSON.stringify(makePart(utm, block)), utm, block)
+        if (performance.now() >= end) return
+      }
+    },
+    read(utm) {
+      const sum = createSum()
+      for (const text of figures.iterate(utm)) {
+        if (text === null) return undefined
+        sum.add(JSON.parse(text))
+      }
+      return sum.figures((name) => textOf.get(name) as string)
+    },
+  }
+}
+
+/** Takes the touches of devices one after another, each device's in their order. */
+function createFold(utm: number) {
+  const devices = Object.values(STEP).map(() => 0)
+  const names = new Map<number, number>()
+  const days = new Map<number, Day>()
+  // Of the device whose touches are being taken:
+  let device = -1
+  /** When its last visit was, if that is one of this campaign. */
+  let visitAt = Number.NEGATIVE_INFINITY
+  let steps = new Set<number>()
+  let lastDay = Number.NaN
+
+  return {
+    add([of, at, visited, name, step]: Touch): void {
+      if (of !== device) {
+        device = of
+        visitAt = Number.NEGATIVE_INFINITY
+        steps = new Set()
+        lastDay = Number.NaN
+      }
+      if (visited !== null) visitAt = visited === utm ? at : Number.NEGATIVE_INFINITY
+      if (at - visitAt > LASTS_MS) return
+      for (const reached of [STEP.any, step])
+        if (!steps.has(reached)) {
+          steps.add(reached)
+          devices[reached] = (devices[reached] ?? 0) + 1
+        }
+      names.set(name, (names.get(name) ?? 0) + 1)
+      const day = dayIn(days, Math.floor(at / DAY_MS))
+      if (day.day !== lastDay) day.visitors++
+      lastDay = day.day
+      if (step === STEP.addToCart) day.addToCart++
+      if (step === STEP.initiateCheckout) day.initiateCheckout++
+    },
+    part: (): Part => ({ devices, names: [...names], days: [...days.values()] }),
+  }
+}
+
+/** Adds up parts. */
+function createSum() {
+  const devices = Object.values(STEP).map(() => 0)
+  const names = new Map<number, number>()
+  const days = new Map<number, Day>()
+
+  return {
+    add(part: Part): void {
+      for (const [step, count] of part.devices.entries())
+        devices[step] = (devices[step] ?? 0) + count
+      for (const [name, count] of part.names) names.set(name, (names.get(name) ?? 0) + count)
+      for (const of of part.days) {
+        const day = dayIn(days, of.day)
+        day.visitors += of.visitors
+        day.addToCart += of.addToCart
+        day.initiateCheckout += of.initiateCheckout
+      }
+    },
+    figures(textOf: (name: number) => string): ReportFigures {
+      const shownDays = showDays(days)
+      return {
+        from: shownDays[0]?.date ?? null,
+        to: shownDays.at(-1)?.date ?? null,
+        visitors: devices[STEP.any] ?? 0,
+        identified: devices[STEP.identified] ?? 0,
+        events: showEvents(names, textOf),
+        funnel: {
+          view_product: devices[STEP.viewProduct] ?? 0,
+          add_to_cart: devices[STEP.addToCart] ?? 0,
+          initiate_checkout: devices[STEP.initiateCheckout] ?? 0,
+        },
+        days: shownDays,
+      }
+    },
+  }
+}
+
+function dayIn(days: Map<number, Day>, day: number): Day {
+  const found = days.get(day) ?? { day, visitors: 0, addToCart: 0, initiateCheckout: 0 }
+  days.set(day, found)
+  return found
+}
+
+/** The most frequent first, of equal ones the first seen; the rest is OTHER. */
+function showEvents(
+  names: ReadonlyMap<number, number>,
+  textOf: (name: number) => string,
+): ReportFigures['events'] {
+  const shown = [...names]
+    .sort(([nameA, a], [nameB, b]) => b - a || nameA - nameB)
+    // One more, since OTHER may be among them.
+    .slice(0, MAX_NAMES + 1)
+    .map(([name, count]): [string, number] => [textOf(name), count])
+    .filter(([text]) => text !== OTHER)
+    .slice(0, MAX_NAMES)
+  const sum = (counts: Iterable<number>) => [...counts].reduce((all, count) => all + count, 0)
+  const rest = sum(names.values()) - sum(shown.map(([, count]) => count))
+  // Not assigned one by one: a name may be `__proto__`.
+  return Object.fromEntries(rest > 0 ? [...shown, [OTHER, rest]] : shown)
+}
+
+/** Every day from the first to the last. */
+function showDays(days: Map<number, Day>): ReportDay[] {
+  const numbers = [...days.keys()].sort((a, b) => a - b)
+  const first = numbers[0] ?? 0
+  const last = numbers.at(-1) ?? -1
+  return Array.from({ length: last - first + 1 }, (_, i) => {
+    const { visitors, addToCart, initiateCheckout } = dayIn(days, first + i)
+    const date = new Date((first + i) * DAY_MS).toISOString().slice(0, 10)
+    return { date, visitors, add_to_cart: addToCart, initiate_checkout: initiateCheckout }
+  })
+}

@@ -33,7 +33,7 @@ export type CustomerOptions = {
   readonly yes?: boolean | undefined
 }
 
-/** What stands behind `customer`, each with the options it takes. */
+/** The verbs of `customer`, each with its options. */
 export const VERBS: ReadonlyMap<string, readonly string[]> = new Map([
   [
     'add',
@@ -72,21 +72,21 @@ export function runCustomer(
   const mismatch = findMismatch(folder)
   if (mismatch) return failed(mismatch)
   const file = join(folder, 'customers.db')
-  // Only the first customer makes the file: a wrong DATA_DIR stays as empty as it is.
+  // Only `add` creates the file, so that a wrong DATA_DIR stays empty.
   if (verb !== 'add' && !existsSync(file))
-    return verb === 'list' ? done(...list([], settings)) : failed(notThere(id, folder))
+    return verb === 'list' ? done(...list([], settings)) : failed(unknown(id, folder))
   const customers = createSqliteCustomers(file)
   try {
     if (verb === 'add') return add(customers, read.asked, options, settings, ownRestKey)
     if (verb === 'list') return done(...list(customers.list(), settings))
-    if (!customers.find(id as string)) return failed(notThere(id, folder))
+    if (!customers.find(id as string)) return failed(unknown(id, folder))
     return changeOne(customers, verb as string, id as string, read.asked, options, settings)
   } finally {
     customers.close()
   }
 }
 
-const notThere = (id: string | undefined, folder: string): string =>
+const unknown = (id: string | undefined, folder: string): string =>
   `There is no customer ${id} in ${folder}`
 
 function add(
@@ -119,12 +119,12 @@ function add(
       `trackingKey  ${customer.trackingKey}`,
       `restKey      ${ownRestKey ? '(the one in REST_KEY)' : restKey}`,
       '',
-      'The restKey is a secret of your servers. It is not kept and can not be shown again.',
-      `The customer is kept in ${resolve(settings.dataDir)}.`,
+      'The restKey is a secret of your servers. It is not stored and can not be shown again.',
+      `The customer is stored in ${resolve(settings.dataDir)}.`,
       `In the shop's pages: <script async src="${script}"></script>`,
       settings.publicUrl
         ? `(${base} is the PUBLIC_URL of the settings.)`
-        : `(${base} is this machine alone; elsewhere the address of your gateway stands there. PUBLIC_URL sets it.)`,
+        : `(${base} works on this machine only. Elsewhere use the address of your gateway, or set PUBLIC_URL.)`,
     ],
   )
 }
@@ -150,13 +150,13 @@ function changeOne(
   if (verb === 'remove') {
     if (!yes)
       return misused(
-        `This takes the keys of ${id} away: its pages can send nothing any more. Its events stay; its id and tracking key can never be used again. To confirm: npx shoptrail customer remove ${id} --yes`,
+        `This removes the keys of ${id}: its pages can not send events any more. Its events stay. Its id and tracking key can never be used again. To confirm: npx shoptrail customer remove ${id} --yes`,
       )
     customers.remove(id)
     return done(`Removed ${id}`)
   }
   if (verb === 'set') {
-    // As it is stored: what is wrong in it can be taken out by its name.
+    // The stored text, so that an invalid setting can be removed by its name.
     const change = toChange(asked, readObject(customer.configText) ?? {})
     if (!change.ok) return change
     return done(...linesOf([customers.change(id, change.change) as Customer], settings))
@@ -171,11 +171,11 @@ function changeOne(
     : done(
         `trackingKey  ${made}`,
         '',
-        'Pages with the old one send nothing until their tag is changed.',
+        'Pages with the old one can not send events until their tag is changed.',
       )
 }
 
-/** What was asked for; of the configuration only the settings that were named. */
+/** The change that was typed. `config` has only the settings that were named. */
 type Asked = {
   readonly name?: string
   readonly origins?: string[]
@@ -192,14 +192,14 @@ function readChange(
   const origins: string[] = []
   for (const text of origin ?? []) {
     const read = readOrigin(text)
-    if (!read.ok) return misused(`${text} is no origin: ${read.message}`)
+    if (!read.ok) return misused(`${text} is not an origin: ${read.message}`)
     origins.push(read.origin)
   }
   const settings = config === undefined ? undefined : readObject(config)
   if (config !== undefined && !settings)
     return misused(
       `--config is not a JSON object: ${config}`,
-      `  Expected such as --config '{"ga4":true}', in single quotes, since the shell takes double ones away`,
+      `  Expected such as --config '{"ga4":true}', in single quotes, since the shell removes double ones`,
       `  (Windows: --config "{\\"ga4\\":true}")`,
     )
   const quotas = readQuotas(options)
@@ -218,7 +218,7 @@ function readChange(
   }
 }
 
-/** A number, or `default`: null, which takes the customer's own one away. */
+/** A number, or null for `default`, which removes the customer's own quota. */
 function readQuotas(
   options: CustomerOptions,
 ): { readonly ok: true; readonly asked: Asked } | Fault {
@@ -239,7 +239,7 @@ function readQuotas(
   return { ok: true, asked }
 }
 
-/** Addresses and networks, or only `none`: an empty list. */
+/** Addresses and networks. Only `none` is an empty list. */
 function readIgnoredOnes(
   texts: readonly string[] | undefined,
 ): { readonly ok: true; readonly asked: Asked } | Fault {
@@ -255,7 +255,7 @@ function readIgnoredOnes(
     : { ok: true, asked: { ignored: [...ignored] } }
 }
 
-/** Takes the list of ignored addresses away. */
+/** Empties the list of ignored addresses. */
 const NO_ADDRESSES = 'none'
 
 function readObject(text: string): Record<string, unknown> | undefined {
@@ -268,7 +268,7 @@ function readObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** The settings that were named go over those there are; null takes one away. */
+/** Merges the settings that were named into the stored ones. Null removes one. */
 function toChange(
   { config, ...rest }: Asked,
   before: Readonly<Record<string, unknown>>,
@@ -304,20 +304,20 @@ function linesOf(customers: readonly Customer[], { limits }: Settings): string[]
       ...(ignored.length > 0 ? [`  ignored      ${ignored.join(' ')}`] : []),
       ...faults.map(
         ({ part, reason }) =>
-          `  UNUSABLE     ${part}: ${reason}. It is answered 503. ${mend(customerId)[part]}`,
+          `  UNUSABLE     ${part}: ${reason}. It is answered 503. ${repair(customerId)[part]}`,
       ),
     ]
   })
 }
 
-/** One quota of a customer, and whether it is its own. */
+/** One quota of a customer, marked if it is the default. */
 const quota = (own: number | undefined, byDefault: number, unit: string): string =>
   `${(own ?? byDefault).toLocaleString('en')} ${unit}${own === undefined ? ' (default)' : ''}`
 
-/** What makes usable again what is not. */
-const mend = (id: string): Record<CustomerFault['part'], string> => ({
-  config: `Set what is named, or take it away with null: npx shoptrail customer set ${id} --config '{…}'`,
-  origins: `Name them again: npx shoptrail customer set ${id} --origin ORIGIN`,
-  ignored: `Name them again: npx shoptrail customer set ${id} --ignore ADDRESS, or none`,
+/** How to repair an unusable part. */
+const repair = (id: string): Record<CustomerFault['part'], string> => ({
+  config: `Correct the named setting, or remove it with null: npx shoptrail customer set ${id} --config '{…}'`,
+  origins: `Set them again: npx shoptrail customer set ${id} --origin ORIGIN`,
+  ignored: `Set them again: npx shoptrail customer set ${id} --ignore ADDRESS, or none`,
   restKey: `Make a new one: npx shoptrail customer rotate ${id} --key rest`,
 })

@@ -4,14 +4,14 @@ import type { Settings } from './settings.ts'
 import { acceptPair, checkPair, DataMismatch } from './sqlite/databasePair.ts'
 import { prepareDataFolder } from './sqlite/dataFolder.ts'
 
-/** What stands behind `data`, each with the options it takes. */
+/** The verbs of `data`, each with its options. */
 export const DATA_VERBS: ReadonlyMap<string, readonly string[]> = new Map([['accept', []]])
 
 /**
- * `data accept`: goes on with databases that are not those of the last start. A gateway that waits for them
- * goes on within a second.
+ * `data accept`: accepts databases that are not those of the last start. A gateway that waits for them opens them within a
+ * second.
  *
- * @throws Error when the data can not be opened.
+ * @throws Error if the data can not be opened.
  */
 export function acceptData({ dataDir }: Settings): Done {
   const folder = resolve(dataDir)
@@ -24,7 +24,7 @@ export function acceptData({ dataDir }: Settings): Done {
   )
 }
 
-/** Why nothing may be changed in a folder; undefined where it is as it was at the last start. */
+/** Why the databases of a folder may not be changed. Undefined if they are those of the last start. */
 export function findMismatch(folder: string): string | undefined {
   try {
     checkPair(folder)

@@ -39,7 +39,7 @@ test.each([
   [{ host: '0.0.0.0' }],
   [{ trustedProxies: ['10.0.0.1'] }],
   [{ publicUrl: 'https://t.shop.example' }],
-])('a gateway with %j has no demo, whatever it is told', async (options) => {
+])('a gateway with %j never serves the demo', async (options) => {
   const gateway = await prepared.start({ demo: true, ...options })
   const url = `http://127.0.0.1:${gateway.port}`
   const headers = { host: `localhost:${gateway.port}` }

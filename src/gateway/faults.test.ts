@@ -56,14 +56,14 @@ test.each([
   expect(answer.headers['access-control-allow-origin']).toBe('*')
 })
 
-test('a body of exactly 131,072 bytes is taken', async () => {
+test('a body of exactly 131,072 bytes is accepted', async () => {
   const empty = JSON.stringify({ ...PAYLOAD, more: '' })
   const body = JSON.stringify({ ...PAYLOAD, more: 'x'.repeat(131_072 - empty.length) })
   expect(Buffer.byteLength(body)).toBe(131_072)
   expect((await post(body)).status).toBe(200)
 })
 
-test('a body of unknown length is taken', async () => {
+test('a body of unknown length is accepted', async () => {
   const answer = await send(gateway.url, TARGET, {
     method: 'POST',
     headers: { ...HEADERS, 'transfer-encoding': 'chunked' },
@@ -141,7 +141,7 @@ test.each([
   expect(answer.headers.allow).toBe(allow)
 })
 
-test('only what is under /t can be read by other pages', async () => {
+test('other pages can read only answers under /t', async () => {
   for (const target of ['/', '/livez', '/readyz', '/live/', '/live/customers', '/nothing'])
     expect((await send(gateway.url, target)).headers).not.toHaveProperty(
       'access-control-allow-origin',
@@ -196,7 +196,7 @@ test('an overloaded log answers 503 with Retry-After, and a readable one', async
   expect(JSON.parse(answer.text)).toEqual({ id, message: expect.any(String) })
 })
 
-test('what nobody expected is a 500 that tells nothing', async () => {
+test('an unexpected error is a 500 without details', async () => {
   const told: unknown[] = []
   const broken = await prepared.start({ onError: (error, route) => told.push([error, route]) })
   broken.customers.close()
@@ -211,7 +211,7 @@ test('what nobody expected is a 500 that tells nothing', async () => {
   expect(JSON.stringify(told)).not.toContain('SECRET99')
 })
 
-test('a stop answers what was begun and stores it', async () => {
+test('a stop answers the open requests and stores their events', async () => {
   const stopping = await prepared.start()
   const answers = Promise.all(
     Array.from({ length: 100 }, () =>

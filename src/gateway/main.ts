@@ -7,23 +7,23 @@ import { version } from './lib/version.ts'
 import { type Gateway, startGateway } from './server.ts'
 import type { Settings } from './settings.ts'
 
-/** A stop that takes longer than this is cut off, ms: of a gateway that works, and of one that can not go on. */
+/** Deadlines of a stop, ms: after a signal, and after a fatal error. Then the process exits. */
 const HARD_EXIT_MS = 15_000
 const FATAL_EXIT_MS = 5_000
-/** Lines about errors in a second; a full disk fails every request. */
+/** Log lines about errors in a second. On a full disk every request fails. */
 const MAX_ERROR_LINES = 10
 
 /**
- * Runs a gateway as this process, until SIGTERM or SIGINT, or until it can not go on.
+ * Runs a gateway in this process, until SIGTERM, SIGINT or a fatal error.
  *
- * @returns Exit code: 0 after a clean stop, 1 where it could not start or not go on, so that a supervisor
- * starts it again.
+ * @returns Exit code: 0 after a clean stop, 1 if it could not start or after a fatal error, so that a supervisor starts it
+ * again.
  */
 export async function runGateway(settings: Settings): Promise<number> {
   const log = createLog(settings.logLevel)
   const mayLog = createLineLimit(MAX_ERROR_LINES)
-  // Before the start, since a signal may come during it; `on`, not `once`, since a terminal and npm both
-  // send Ctrl-C, and the second one must not cut the stop off.
+  // Before the start, since a signal may come during it. `on`, not `once`: a terminal and npm both send Ctrl-C, and the
+  // second one must not interrupt the stop.
   let stop: (why: string | Error) => void = () => {}
   const stopped = new Promise<string | Error>((resolve) => {
     stop = resolve
@@ -33,7 +33,7 @@ export async function runGateway(settings: Settings): Promise<number> {
   const { logLevel: _, ...options } = settings
   let gateway: Gateway
   let isAnnounced = false
-  /** Once the data is open: that may be later than the start. */
+  /** Called when the data is open, which may be after the start. */
   function announce(): void {
     if (isAnnounced || !gateway.isOpen()) return
     isAnnounced = true
@@ -41,7 +41,7 @@ export async function runGateway(settings: Settings): Promise<number> {
       print(welcome(gateway, settings))
       return
     }
-    // Not a line of the log, whose level may hide it.
+    // Not a log line, which LOG_LEVEL could hide.
     if (settings.demo)
       printError([
         `The gateway runs without the demo: ${gateway.demoBlock}. To add a customer of your own: npx shoptrail customer add --origin https://shop.example`,
@@ -58,7 +58,7 @@ export async function runGateway(settings: Settings): Promise<number> {
   try {
     gateway = await startGateway({
       ...options,
-      // The route's pattern, never the address: keys stand in addresses.
+      // The pattern of the route, never the address, which contains keys.
       onError: (error, route) => {
         if (mayLog()) log.error({ err: error, route }, 'A request failed')
       },
@@ -70,7 +70,7 @@ export async function runGateway(settings: Settings): Promise<number> {
       onUnknownProxy: (peer) =>
         log.warn(
           { peer },
-          'This address sends more than one address may, and headers of a proxy. If it is a proxy of yours, all its visitors are limited as one: name it in TRUSTED_PROXIES',
+          'This address exceeds the limits of an address, and sends headers of a proxy. If it is your proxy, all its visitors share these limits: add it to TRUSTED_PROXIES',
         ),
       onFatal: (error) => stop(error),
     })
@@ -100,7 +100,7 @@ export async function runGateway(settings: Settings): Promise<number> {
   return isFatal ? 1 : 0
 }
 
-/** Lines of JSON on stdout. pino escapes what JSON must; the rest that a terminal may act upon is escaped here. */
+/** Lines of JSON on stdout. Characters that a terminal would execute are escaped, in addition to those of JSON. */
 function createLog(level: string): Logger {
   const stdout = pino.destination(1)
   const write = (line: string): void => void stdout.write(`${printableJson(line.slice(0, -1))}\n`)
@@ -110,21 +110,21 @@ function createLog(level: string): Logger {
 function explain(error: unknown, { port, host, metricsPort }: Settings): string {
   const { code, message, ...failed } = error as NodeJS.ErrnoException & { port?: number }
   if (metricsPort !== undefined && failed.port === metricsPort && code === 'EADDRINUSE')
-    return `METRICS_PORT ${metricsPort} is taken. Choose another one, or 0 for any that is free`
+    return `METRICS_PORT ${metricsPort} is in use. Choose another one, or 0 for any free port`
   if (metricsPort !== undefined && failed.port === metricsPort && code === 'EACCES')
     return `METRICS_PORT ${metricsPort} needs more rights than this process has. Choose one above 1023`
   if (code === 'EADDRINUSE')
-    return `Port ${port} of ${host} is taken. Choose another one: PORT=${port + 1} npm start`
+    return `Port ${port} of ${host} is in use. Choose another one: PORT=${port + 1} npm start`
   if (code === 'EACCES' && port < 1024)
     return `Port ${port} needs more rights than this process has. Choose another one: PORT=8787 npm start`
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'EINVAL')
-    return `HOST ${host} is no address of this machine. Choose another one: HOST=127.0.0.1, or HOST=0.0.0.0 for every address`
+    return `HOST ${host} is not an address of this machine. Choose another one: HOST=127.0.0.1, or HOST=0.0.0.0 for every address`
   return `The gateway can not start. ${message}`
 }
 
 function welcome(gateway: Gateway, { dataDir, publicUrl }: Settings): string[] {
   const base = publicUrl ?? gateway.url.replace('//127.0.0.1:', '//localhost:')
-  // Not the one that it was made with: it may have been changed since.
+  // Not DEMO_TRACKING_KEY: the key may have been rotated.
   const { trackingKey } = gateway.customers.find(DEMO_CUSTOMER_ID) as Customer
   return [
     `shoptrail ${version}`,
@@ -134,7 +134,7 @@ function welcome(gateway: Gateway, { dataDir, publicUrl }: Settings): string[] {
     `  Campaigns    ${base}/campaigns/`,
     `  Script tag   <script async src="${base}/t/j/${trackingKey}"></script>`,
     ...(gateway.demoRestKey
-      ? [`  REST key     ${gateway.demoRestKey} (of the customer demo; shown this once)`]
+      ? [`  REST key     ${gateway.demoRestKey} (of the customer demo; shown only now)`]
       : []),
     ...(gateway.metricsUrl ? [`  Metrics      ${gateway.metricsUrl}`] : []),
     '',

@@ -38,7 +38,7 @@ const BESIDE = [
 const MISSING = ['/nothing', '/t/nothing', '/shop/nothing', '/live//evil.example', '//evil.example']
 
 test.each([...PUBLIC, ...BESIDE, ...MISSING])(
-  'GET %s answers the same whatever a stranger says of itself',
+  'GET %s answers the same, whatever headers a stranger sends',
   async (path) => {
     for (const { url } of gateways) {
       const [plain, forged] = [await send(url, path), await send(url, path, { headers: FORGED })]

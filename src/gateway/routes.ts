@@ -27,7 +27,6 @@ import {
   type ScriptFiles,
 } from './script/serveScript.ts'
 
-/** What the routes need to know of the world. */
 export type RouteDependencies = Omit<CollectDependencies, 'customers'> & {
   readonly customers: Customers
   readonly addresses: Addresses
@@ -35,21 +34,21 @@ export type RouteDependencies = Omit<CollectDependencies, 'customers'> & {
   readonly quota: Quota
   readonly reports: Reports
   readonly script: ScriptFiles
-  /** The gateway's address as the world sees it, if it is configured. */
+  /** The gateway's public address, if it is configured. */
   readonly publicUrl: string | undefined
   /** Folder with `live`, `campaigns` and `shop`. */
   readonly publicFolder: string
-  /** Secret with which /metrics is answered; without one there is no such path. */
+  /** Secret of /metrics. Without one the path is 404. */
   readonly metricsToken: string | undefined
   /** A monotonic clock, ms. */
   readonly monotonicNow: () => number
-  /** Bounds of the live views. */
+  /** Limits of the live views. */
   readonly live?: LiveLimits | undefined
   /** Whether the demo shop is served. */
   readonly demo: boolean
-  /** Why the gateway is not ready; undefined where it is. */
+  /** Why the gateway is not ready. Undefined if it is. */
   readonly findUnready: () => string | undefined
-  /** Told of each error that nobody expected. */
+  /** Called with each unexpected error. */
   readonly onError: (error: unknown, route: string) => void
 }
 
@@ -63,20 +62,20 @@ type Handler = (
 type Method = 'GET' | 'POST'
 
 /**
- * Whether a path that is not one of ours is that of an operation of the wider service. A report's path with
- * an id that was not encoded is that of an unknown campaign.
+ * Whether an unknown path is that of an operation of the wider service. The path of a report whose id was not encoded is
+ * that of an unknown campaign.
  */
 const isForeignOperation = (path: string): boolean =>
   /^\/api\/v1(?:\/[\w.-]+)+$/.test(path) && !path.endsWith('/email/get-report')
 
-/** Preflights are kept for a day (Chromium: two hours), so that pages ask once. */
+/** Browsers cache preflights for a day (Chromium: two hours). */
 const PREFLIGHT_MAX_AGE_SECONDS = '86400'
 
 /**
- * Every address of the gateway, one line each. Each answers any method: the ones it does not take with
- * 405 and Allow, OPTIONS with what it takes.
+ * All routes of the gateway, one line each. Each answers every method: 405 with Allow for methods that it does not take,
+ * and Allow for OPTIONS.
  *
- * @returns The app, and what ends the live views that are open.
+ * @returns The app, and `close`, which ends the open live views.
  */
 export function createRoutes(dependencies: RouteDependencies) {
   const { demo, findUnready, metrics, publicFolder } = dependencies
@@ -128,7 +127,7 @@ export function createRoutes(dependencies: RouteDependencies) {
     if (isForeignOperation(path)) return rest.notOffered(raw, context.env.peer, context)
     return refuse({ status: 404, message: 'There is nothing at this address' }, headersFor(path))
   })
-  // The one place where what nobody expected becomes an answer.
+  // Every unexpected error is answered here.
   app.onError((error, { req }) => {
     const headers = headersFor(req.path)
     const id = eventIdOf(req.url)
@@ -142,14 +141,14 @@ export function createRoutes(dependencies: RouteDependencies) {
         ? refuseScript(refusal, req.raw)
         : refuse(refusal, headers)
     }
-    // Without the event's id: the page must not take this for a verdict on the event.
+    // Without the event's id, since this is not a verdict on the event.
     if (req.raw.signal.aborted)
-      return refuse({ status: 400, message: 'The request was given up' }, headers)
+      return refuse({ status: 400, message: 'The request was aborted' }, headers)
     dependencies.onError(error, req.routePath)
     return refuse({ status: 500, message: 'Something went wrong here', id }, headers)
   })
 
-  /** One handler a path: with a second one for the other methods hono composes a chain each time. */
+  /** One handler a path: with a second one for other methods, hono would compose a chain at each request. */
   function route(path: string, handlers: Partial<Record<Method, Handler>>): void {
     const methods = [...Object.keys(handlers), ...(handlers.GET ? ['HEAD'] : []), 'OPTIONS']
     const allow = methods.join(', ')
@@ -167,7 +166,7 @@ export function createRoutes(dependencies: RouteDependencies) {
     return refuse({ status: 405, message: `Expected one of ${allow}` }, headers)
   }
 
-  /** What a path takes; under /t also for the preflights of other pages. */
+  /** Answers the methods of a path; under /t also the preflights of other pages. */
   function answerOptions(path: string, allow: string): Response {
     const isOpen = 'access-control-allow-origin' in headersFor(path)
     const headers = isOpen
@@ -182,7 +181,7 @@ export function createRoutes(dependencies: RouteDependencies) {
     return new Response(null, { status: 204, headers })
   }
 
-  /** Files as they are. A browser asks again each time: they change while a shop is being wired. */
+  /** Serves the files of a folder. Browsers revalidate them each time, since they change during an integration. */
   function folder(path: string): void {
     if (!existsSync(publicFolder + path))
       throw new Error(`The pages are missing: ${publicFolder + path}`)

@@ -26,62 +26,62 @@ import type { QueueLimits } from './sqlite/groupCommit.ts'
 import { type Opening, openOrWait } from './sqlite/opening.ts'
 import { answerWaiting } from './waiting.ts'
 
-/** How to start a gateway. Everything has a default but the folder of its data. */
+/** Options of a gateway. Only the folder of its data has no default. */
 export type GatewayOptions = {
-  /** Folder of the databases, made where it is missing. */
+  /** Folder of the databases. Created if it is missing. */
   readonly dataDir: string
-  /** Port; 0 is any that is free. Default 0. */
+  /** Port. 0 is any free port. Default 0. */
   readonly port?: number
   /** Address to listen on. Default 127.0.0.1. */
   readonly host?: string
   /**
-   * Whether to make the demo customer with its campaign and serve the demo shop, open without a sign-in on
-   * this machine. Has no effect where `findDemoBlock` gives a reason. Default false.
+   * Whether to create the demo customer with its campaign and serve the demo shop, on this machine without a sign-in. Has
+   * no effect if `findDemoBlock` returns a reason. Default false.
    */
   readonly demo?: boolean
   /**
-   * The gateway's address as the world sees it, without a slash at its end. Default none: then the script
-   * takes the address from its own tag, and can not be inlined.
+   * The gateway's public address, without a slash at its end. Default none: the script takes the address from its tag, and
+   * can not be inlined.
    */
   readonly publicUrl?: string | undefined
   /** Addresses and networks of the proxies in front. Default none. */
   readonly trustedProxies?: readonly string[]
-  /** Loopback port of GET /metrics; 0 is any that is free. Default none. */
+  /** Loopback port of GET /metrics. 0 is any free port. Default none. */
   readonly metricsPort?: number | undefined
-  /** Secret with which GET /metrics is answered on `port`. Default none: 404. */
+  /** Secret of GET /metrics on `port`. Default none: 404. */
   readonly metricsToken?: string | undefined
-  /** Folder of `track`, `inspector.js` and `presence.js`. Default: where this bundle is. */
+  /** Folder of `track`, `inspector.js` and `presence.js`. Default: the folder of this bundle. */
   readonly scriptFolder?: string
   /** Folder of `live`, `campaigns` and `shop`. Default: `public` beside this bundle. */
   readonly publicFolder?: string
   /** Bundle of sqlite/worker.ts, with report-worker.js beside it. Default: beside this bundle. */
   readonly workerFile?: URL
   /**
-   * Connections at a time. Above it idle ones are closed, then slow ones, and where there is none the new one.
-   * Default 2,048, fewer where the process may not open so many files.
+   * Connections that are open at once. Above it an idle one is closed, then a slow one; if there is none, the new one.
+   * Default 2,048, or fewer if the process may not open that many files.
    */
   readonly maxConnections?: number | undefined
-  /** Memory for bodies above 16 KiB, bytes of all together; beyond it 503. Default 32 MiB. */
+  /** Memory of all bodies and large answers above 16 KiB together, bytes. Above it 503. Default 32 MiB. */
   readonly bodyBudgetBytes?: number | undefined
-  /** Bounds of the queue in front of the log. */
+  /** Limits of the queue in front of the log. */
   readonly queue?: QueueLimits
-  /** Bounds of the live views. */
+  /** Limits of the live views. */
   readonly live?: LiveLimits
-  /** What keeps one address or customer from taking all of the gateway. Default DEFAULT_LIMITS. */
+  /** Limits of one address and one customer. Default DEFAULT_LIMITS. */
   readonly limits?: GivenLimits
-  /** A request must have arrived whole within this, ms. Default 10,000. */
+  /** Time in which a whole request must arrive, ms. Default 10,000. */
   readonly requestTimeoutMs?: number
-  /** A connection whose other end takes nothing of an answer for so long is closed, ms. Default 30,000. */
+  /** A connection is closed if its other end takes nothing of an answer for this long, ms. Default 30,000. */
   readonly sendTimeoutMs?: number | undefined
   /** The clock, ms since 1970. Default Date.now. */
   readonly now?: () => number
-  /** A clock that nobody sets, ms, for what lasts and for limits. Default performance.now. */
+  /** A monotonic clock, ms, for durations and limits. Default performance.now. */
   readonly monotonicNow?: () => number
-  /** Told of each error that nobody expected. Default: nobody. */
+  /** Called with each unexpected error. Default none. */
   readonly onError?: (error: unknown, route: string) => void
   /**
-   * Told, once an hour at most, when an address is limited that sends headers of a proxy and is not one of
-   * `trustedProxies`. If it is a proxy, all its visitors share the limits of one address. Default: nobody.
+   * Called, at most once an hour, when an address is limited that sends headers of a proxy and is not one of
+   * `trustedProxies`. If it is a proxy, all its visitors share the limits of one address. Default none.
    */
   readonly onUnknownProxy?: (peer: string) => void
   /**
@@ -111,15 +111,15 @@ export type Gateway = {
   readonly customers: Customers
   readonly log: EventLog
   readonly campaigns: Campaigns
-  /** Where GET /metrics is answered on a port of its own, if it is. */
+  /** Address of GET /metrics on its own port. Undefined without that port. */
   readonly metricsUrl: string | undefined
-  /** Whether the demo is open. */
+  /** Whether the demo is served. */
   readonly demo: boolean
-  /** Why the demo can not be open here, if it can not; see `findDemoBlock`. */
+  /** Why the demo can not be served here, see `findDemoBlock`. Undefined if it can. */
   readonly demoBlock: string | undefined
-  /** The restKey of the demo customer, if this start made it. */
+  /** The REST key of the demo customer, if this start has created it. */
   readonly demoRestKey: string | undefined
-  /** Takes no more requests, answers those that are there, stores what was accepted, lets go. */
+  /** Accepts no more requests, answers the open ones, stores the accepted events, then closes everything. */
   close(): Promise<void>
 }
 
@@ -136,8 +136,8 @@ type Opened = Pick<Gateway, 'demo' | 'demoBlock' | 'demoRestKey'> & {
  * Starts a gateway. If the databases are not those of the last start, it listens, is not ready, and becomes ready
  * within about a second after they are put back or accepted (`shoptrail data accept`).
  *
- * @throws Error when the port is taken (`code` is EADDRINUSE), the data can not be opened, the script has
- * not been built, or the process may not open as many files as there may be connections.
+ * @throws Error if the port is in use (`code` is EADDRINUSE), the data can not be opened, the script has not been built, or
+ * the process may not open as many files as `maxConnections` needs.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const {
@@ -231,7 +231,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       fetch: createMetricsPort(metrics, onError),
       maxConnections: MAX_METRICS_CONNECTIONS,
     })
-    // The public port is the last thing that can fail: what it takes is kept.
+    // The public port is opened last, so that the requests it accepts are answered.
     const metricsBound =
       metricsPort === undefined ? undefined : await listen(metricsServer, metricsPort, METRICS_HOST)
     const bound = await listen(server, port, host).catch((error) => {
@@ -299,7 +299,7 @@ function listen(server: Server, port: number, host: string): Promise<AddressInfo
   })
 }
 
-/** An address that a browser on this machine can open: "every interface" is none. */
+/** The host in an address that a browser on this machine can open. */
 function urlHost({ address, family }: AddressInfo): string {
   if (address === '0.0.0.0' || address === '::') return 'localhost'
   return family === 'IPv6' ? `[${address}]` : address

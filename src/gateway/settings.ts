@@ -29,22 +29,22 @@ const port = pipe(
   transform(Number),
 )
 
-/** A limit of so much, from 1; the largest is as good as none. */
+/** A limit from 1. The largest means no limit in practice. */
 const limitOf = (defaultLimit: number) => optional(whole(1, MAX_LIMIT), `${defaultLimit}`)
 const { customer, address, daily } = DEFAULT_LIMITS
 
-/** The environment that the gateway reads. An empty variable is as good as none. */
+/** The environment variables of the gateway. An empty variable counts as absent. */
 const variables = object({
-  /** Port to listen on, 0 to 65,535; 0 is any that is free. Default 8787. */
+  /** Port to listen on, 0 to 65,535. 0 is any free port. Default 8787. */
   PORT: optional(port, '8787'),
-  /** Address to listen on. Default 127.0.0.1, this machine only; 0.0.0.0 or :: is every interface. */
+  /** Address to listen on. 0.0.0.0 and :: are every interface. Default 127.0.0.1, this machine only. */
   HOST: optional(string(), '127.0.0.1'),
   /** Folder of the databases. Default ./data. */
   DATA_DIR: optional(string(), './data'),
   /**
-   * The gateway's address as the world sees it, such as https://t.shop.example. Default none: then the script
-   * takes the address from its own tag, and scripts that are inlined or evaluated do not start. Kept as browsers
-   * write it, since the page compares addresses as text.
+   * The gateway's public address, such as https://t.shop.example. Default none: the script takes the address from its
+   * tag, and scripts that are inlined or evaluated do not start. Normalized like in browsers, since the page compares
+   * addresses as text.
    */
   PUBLIC_URL: optional(
     pipe(
@@ -84,37 +84,35 @@ const variables = object({
     '',
   ),
   /**
-   * What a customer's pages together may send, and once more its servers with the REST key: events a second and
-   * bytes of bodies a second, each with what may come at once after a pause. A batch counts as its events; REST
-   * calls count as events. Above it 429 with Retry-After. Defaults 2,000 with a burst of 10,000, and 4 MiB with a
-   * burst of 32 MiB.
+   * Limits of a customer, once for its pages together and once for its servers with the REST key: events a second and
+   * bytes of bodies a second, each with a burst after a pause. A batch counts as its events, a REST call as one event.
+   * Above a limit 429 with Retry-After. Defaults 2,000 with a burst of 10,000, and 4 MiB with a burst of 32 MiB.
    */
   CUSTOMER_EVENTS_PER_SECOND: limitOf(customer.events.perSecond),
   CUSTOMER_EVENTS_BURST: limitOf(customer.events.burst),
   CUSTOMER_BYTES_PER_SECOND: limitOf(customer.bytes.perSecond),
   CUSTOMER_BYTES_BURST: limitOf(customer.bytes.burst),
   /**
-   * The same for each address (of IPv6 each /64) that sends without a REST key; scripts that an address loads are
-   * counted apart, against the same limits. Defaults 500 with a burst of 2,500, and 1 MiB with a burst of 16 MiB.
+   * The same for each address (IPv6: each /64) that sends without a REST key. Scripts that an address loads are counted
+   * apart, with the same limits. Defaults 500 with a burst of 2,500, and 1 MiB with a burst of 16 MiB.
    */
   ADDRESS_EVENTS_PER_SECOND: limitOf(address.events.perSecond),
   ADDRESS_EVENTS_BURST: limitOf(address.events.burst),
   ADDRESS_BYTES_PER_SECOND: limitOf(address.bytes.perSecond),
   ADDRESS_BYTES_BURST: limitOf(address.bytes.burst),
   /**
-   * What a customer may store in a day (UTC), events and bytes of their payloads, unless it has a quota of its own.
-   * The request that reaches it is still taken; then 429 until the day ends. Defaults 10,000,000 and 20 GiB.
+   * What a customer without a quota of its own may store in a day (UTC): events, and bytes of their payloads. The request
+   * that reaches the quota is still stored; then 429 until the day ends. Defaults 10,000,000 and 20 GiB.
    */
   DAILY_EVENTS: limitOf(daily.events),
   DAILY_BYTES: limitOf(daily.bytes),
   /**
-   * Port of 127.0.0.1 on which GET /metrics is answered, 0 to 65,535, another one than PORT; 0 is any that is
-   * free. Default none: then no port is opened for it.
+   * Port of 127.0.0.1 for GET /metrics, 0 to 65,535, other than PORT. 0 is any free port. Default none: no port is opened.
    */
   METRICS_PORT: optional(port),
   /**
-   * Secret, 16 to 512 characters of ASCII without white space, with which GET /metrics is answered on PORT:
-   * `Authorization: Bearer …`, 401 without it. Default none: then /metrics is 404 there.
+   * Secret of GET /metrics on PORT, 16 to 512 characters of ASCII without white space: `Authorization: Bearer …`, 401
+   * without it. Default none: /metrics is 404 there.
    */
   METRICS_TOKEN: optional(
     pipe(
@@ -123,9 +121,9 @@ const variables = object({
     ),
   ),
   /**
-   * Whether to make the demo customer and serve the demo shop, live view and campaigns of it without a sign-in.
-   * Takes effect only where HOST is a loopback address, TRUSTED_PROXIES is empty and PUBLIC_URL is absent or
-   * names a loopback host. Default off.
+   * Whether to create the demo customer and serve the demo shop, its live view and its campaigns without a sign-in. Has
+   * an effect only if HOST is a loopback address, TRUSTED_PROXIES is empty, and PUBLIC_URL is absent or names a loopback
+   * host. Default off.
    */
   DEMO: optional(
     pipe(
@@ -135,22 +133,25 @@ const variables = object({
     'off',
   ),
   /**
-   * Connections at a time, 16 to 1,000,000. Above it idle ones are closed, then slow ones, and where there is none
-   * the new one. Default 2,048, fewer where the process may not open so many files.
+   * Connections that are open at once, 16 to 1,000,000. Above it an idle one is closed, then a slow one; if there is none,
+   * the new one. Default 2,048, or fewer if the process may not open that many files.
    */
   MAX_CONNECTIONS: optional(whole(16, 1_000_000)),
   /**
-   * Memory for bodies above 16 KiB, bytes of all together, 8 MiB to 1 TiB, a quarter of it for one address; beyond
-   * it they are answered 503 with Retry-After. Default 32 MiB.
+   * Memory of all bodies and large answers above 16 KiB together, bytes, 8 MiB to 1 TiB. One address gets a quarter of it.
+   * Above it 503 with Retry-After. Default 32 MiB.
    */
   BODY_BUDGET_BYTES: optional(whole(8 * 2 ** 20, 2 ** 40)),
-  /** A connection whose other end takes nothing of an answer for so long is closed, ms, 1,000 to 3,600,000. Default 30,000. */
+  /**
+   * A connection is closed if its other end takes nothing of an answer for this long, ms, 1,000 to 3,600,000. Default
+   * 30,000.
+   */
   SEND_TIMEOUT_MS: optional(whole(1_000, 3_600_000)),
-  /** Live views open at a time, 1 to 10,000, all customers together; above it 503. Default 100. */
+  /** Live views that are open at once, 1 to 10,000, all customers together. Above it 503. Default 100. */
   MAX_LIVE_VIEWS: optional(whole(1, 10_000)),
-  /** The same of one customer; above it 429. Default 10. */
+  /** The same of one customer. Above it 429. Default 10. */
   MAX_LIVE_VIEWS_PER_CUSTOMER: optional(whole(1, 10_000)),
-  /** Least important lines that are logged. Default info. */
+  /** The lowest level that is logged. Default info. */
   LOG_LEVEL: optional(
     picklist(
       ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
@@ -171,7 +172,7 @@ const schema = pipe(
   ),
 )
 
-/** What the gateway is set to. */
+/** The settings of the gateway. */
 export type Settings = {
   readonly port: number
   readonly host: string
@@ -189,7 +190,7 @@ export type Settings = {
   readonly logLevel: string
 }
 
-/** Every fault of the environment, a line each. */
+/** All faults of the environment, one a line. */
 export type SettingsFault = { readonly ok: false; readonly message: string }
 
 /** @param env Such as process.env. */

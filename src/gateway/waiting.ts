@@ -1,7 +1,7 @@
 import { answer, eventIdOf, headersFor, refuse } from './http/answers.ts'
 import { refuseScript } from './script/serveScript.ts'
 
-/** Retry-After, seconds. Long, since an operator has to act first. */
+/** Retry-After, seconds. Long, because an operator has to act first. */
 const RETRY_SECONDS = 30
 
 /**

@@ -99,7 +99,7 @@ test.each([
   expect((await list()).json.total).toBe(0)
 })
 
-test('the longest HTML is taken; what is huge beside it is not', async () => {
+test('the longest HTML is accepted; other long texts are not', async () => {
   const { customerId, create } = addCustomer()
   const longest = makeCampaign({ html: '😀'.repeat(512_000) })
   const { json: record } = await create(longest)
@@ -341,7 +341,7 @@ test('campaigns outlive a restart, and no new customer sees those of one that wa
   expect((await again.list()).status).toBe(404)
 })
 
-test('an id that the customer has stays what it was', async () => {
+test('a campaign whose id exists is not changed', async () => {
   const { customerId, list } = addCustomer()
   const record = { ...makeCampaign(), id: 'x', status: 'scheduled', created_at: '2026-01-01' }
   await gateway.campaigns.create(customerId, record as CampaignRecord)

@@ -55,7 +55,7 @@ test.each([
     ['PUT', path, 'POST, OPTIONS'],
   ]),
   ...GETS.map((path) => ['POST', path, 'GET, HEAD, OPTIONS']),
-])('405 for %s %s, before the keys are looked at', async (method, path, allow) => {
+])('405 for %s %s, before the keys are checked', async (method, path, allow) => {
   const { status, headers, json } = await call(path, undefined, { method, query: 'k=x' })
   expect(status).toBe(405)
   expect(headers.allow).toBe(allow)
@@ -112,22 +112,19 @@ test.each([
   ['DELETE', '/api/v1/campaigns/99'],
   ['GET', '/api/v1/campaigns/99/sms/get-report'],
   ['PUT', '/api/v1/stock/update-v2'],
-])(
-  '501 for %s %s, an operation of the wider service, but for who has its keys',
-  async (...args) => {
-    const [method, path] = args
-    const sent = { method, ...(method !== 'GET' && { body: '{"a":1}' }) }
-    const answer = await call(path, undefined, sent)
-    const message = 'This gateway does not offer this operation'
-    expect(answer).toMatchObject({ status: 501, json: { message } })
-    for (const [query, status] of [
-      ['', 401],
-      ['k=wrong&u=CUST-1', 401],
-      ['k=REST-KEY-00000001&u=NOBODY', 404],
-    ] as const)
-      expect(await call(path, undefined, { ...sent, query })).toMatchObject({ status })
-  },
-)
+])('501 for %s %s, an operation of the wider service, with the right keys', async (...args) => {
+  const [method, path] = args
+  const sent = { method, ...(method !== 'GET' && { body: '{"a":1}' }) }
+  const answer = await call(path, undefined, sent)
+  const message = 'This gateway does not offer this operation'
+  expect(answer).toMatchObject({ status: 501, json: { message } })
+  for (const [query, status] of [
+    ['', 401],
+    ['k=wrong&u=CUST-1', 401],
+    ['k=REST-KEY-00000001&u=NOBODY', 404],
+  ] as const)
+    expect(await call(path, undefined, { ...sent, query })).toMatchObject({ status })
+})
 
 test.each([
   [LIST, 16_384],
@@ -156,7 +153,7 @@ test.each([
   expect((await call(LIST, '{}', { headers: { 'content-type': type } })).status).toBe(status)
 })
 
-test('what is no JSON is 400, and null is no payload', async () => {
+test('a body that is not JSON is 400, and null is not a payload', async () => {
   for (const path of [LIST, CREATE, CUSTOM, CHECK]) {
     expect(await call(path, '{"a":')).toMatchObject({ status: 400 })
     const { status, json } = await call(path, 'null')
@@ -202,7 +199,7 @@ test.each([
   expect(answer.text).not.toMatch(/REST-KEY|SECRET-9/)
 })
 
-test('credentials of a prototype are none', async () => {
+test('properties of a prototype are not credentials', async () => {
   const answer = await call(
     CHECK,
     '{"__proto__":{"k":"TRACKKEY1","r":"REST-KEY-00000001","u":"CUST-1"}}',
@@ -257,7 +254,7 @@ test.each([
   [CREATE, JSON.stringify(CAMPAIGN)],
   [LIST, '{}'],
   [CUSTOM, EVENT],
-])('who waits before the body of %s is told to go on, again and again', async (path, body) => {
+])('100 Continue before the body of %s, again and again', async (path, body) => {
   const connection = await openConnection(gateway.port)
   for (let i = 0; i < 2; i++) {
     const answer = await connection.request(head(path, body.length), body)
@@ -282,7 +279,7 @@ test.each([
   },
 )
 
-test('large campaigns are read a few at a time, of one customer half as many', async () => {
+test('a few large campaigns are created at once, of one customer half as many', async () => {
   const large = JSON.stringify({ ...CAMPAIGN, content: { html: 'x'.repeat(300_000) } })
   const other = 'k=REST-KEY-00000002&u=CUST-2'
   /** One that has its place, and sends nothing more. */
@@ -318,7 +315,7 @@ test('large campaigns are read a few at a time, of one customer half as many', a
   first?.destroy()
 })
 
-test('lists that nobody reads hold a bounded memory, and small ones are answered meanwhile', async () => {
+test('lists that are not read take a bounded memory, and small ones are answered meanwhile', async () => {
   const bounded = await prepared.start({ bodyBudgetBytes: 4 * 2 ** 20 })
   const { restKey } = bounded.customers.add({ customerId: 'large' })
   const longest = '\u0001'.repeat(2_047)

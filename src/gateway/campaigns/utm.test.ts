@@ -47,7 +47,7 @@ test.each([
   expect(utmOf(url)).toEqual(expected)
 })
 
-test('an address above the bound of the contract says nothing, one of the longest does', () => {
+test('an address above the limit of the contract has no utm values, one of the longest has', () => {
   const withLength = (length: number) => 'https://shop.test/?utm_campaign=a&b='.padEnd(length, 'b')
   expect(utmOf(withLength(8_192))).toEqual(utm('a'))
   expect(utmOf(`https://shop.test/?utm_campaign=${'😀'.repeat(8_160)}`)).toEqual(
@@ -93,7 +93,7 @@ const piece = fc.oneof(
 )
 
 test.each([' %C8.', '\u00a0%C8', 'ă%', '\ud800%ff', '\x7f%e2'])(
-  'a stray percent sign beside %j is decoded as the platform does',
+  'an invalid percent sign next to %j is decoded like by the platform',
   (text) => {
     const url = `https://shop.test/?utm_campaign=${text}.`
     expect(utmOf(url)?.utm_campaign).toBe(new URL(url).searchParams.get('utm_campaign'))

@@ -117,7 +117,7 @@ test.each([
   expect(await limitedBy('address', 'bytes')).toBe(2)
 })
 
-test('where the declared length tells, it is refused before the body comes', async () => {
+test('a declared length that is too large is refused before the body arrives', async () => {
   await start({ address: { bytes: never(1_000) }, customer: { bytes: never(100_000) } })
   await post('/t/r?k=SHOPKEY1', EVENT)
   for (const path of ['r', 'batch']) {
@@ -133,7 +133,7 @@ test('where the declared length tells, it is refused before the body comes', asy
   }
 })
 
-test('what one address is refused or does not send takes nothing from its customer', async () => {
+test('a request that is refused or never sent takes nothing from its customer', async () => {
   await start({
     address: { events: never(5) },
     customer: { events: never(8), bytes: never(300_000) },
@@ -169,7 +169,7 @@ test('invalid events take nothing from their customer', async () => {
 })
 
 test.each(['/t/r', '/t/batch'])(
-  '%s: what comes in chunks and is refused is paid for by its address',
+  '%s: a chunked body that is refused counts for its address',
   async (path) => {
     const mostOfOne = path === '/t/r' ? 131_072 : 2 ** 20
     await start({ address: { bytes: never(mostOfOne + 1_000) } })
@@ -183,7 +183,7 @@ test.each(['/t/r', '/t/batch'])(
   },
 )
 
-test('many addresses together are held to what the customer may send; its servers and other customers go on', async () => {
+test('many addresses together have the limits of the customer; its servers and other customers are not affected', async () => {
   await start({ customer: { events: never(4) } })
   for (let i = 0; i < 4; i++) expect((await postEvent(`127.0.1.${i}`)).status).toBe(200)
   const refused = await postEvent('127.0.1.9')
@@ -234,7 +234,7 @@ test('a wrong REST key does not pass by the limit of the address', async () => {
   for (const status of [401, 401, 429]) expect((await post(wrong, EVENT)).status).toBe(status)
 })
 
-test('scripts are counted by address, apart from its events, and refused as what was asked for', async () => {
+test('scripts are counted by address, apart from events, and refused in the requested form', async () => {
   await start({ address: { events: never(2) } })
   for (let i = 0; i < 3; i++) await postEvent(A)
   expect((await script(A)).status).toBe(200)
@@ -254,7 +254,7 @@ test('scripts are counted by address, apart from its events, and refused as what
   expect(await limitedBy('script', 'events')).toBe(2)
 })
 
-test('an address that is limited and may be a proxy is told, once an hour', async () => {
+test('a limited address that may be a proxy is reported once an hour', async () => {
   const told: string[] = []
   let clock = 0
   await start(

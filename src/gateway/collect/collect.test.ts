@@ -130,7 +130,7 @@ test.each<[string, string, Headers, number]>([
   ['an unknown tracking key', 'k=NOTHING1', { origin: ORIGIN }, 404],
   ['a wrong api_key', 'k=SHOPKEY1&api_key=wrong', {}, 401],
   ['a wrong api_key beside a good Origin', 'k=SHOPKEY1&api_key=wrong', { origin: ORIGIN }, 401],
-])('who may send: %s', async (_, query, headers, status) => {
+])('credentials: %s', async (_, query, headers, status) => {
   const answer = await post(query, PAYLOAD, headers)
   expect(answer.status).toBe(status)
   expect(answer.headers.get('access-control-allow-origin')).toBe('*')
@@ -143,7 +143,7 @@ test('a server with the restKey needs no Origin, and is believed about its visit
   expect(await newestPayload()).toEqual(payload)
 })
 
-test('what a page claims as its address is replaced', async () => {
+test('the address that a page states is replaced', async () => {
   await post('k=SHOPKEY1', { ...PAYLOAD, remote_addr: '198.51.100.77' })
   expect((await newestPayload()).remote_addr).toBe('203.0.113.9')
 })
@@ -157,7 +157,7 @@ test.each([[undefined], [null], [''], [' '], [`${' '.repeat(1024)}x`]])(
   },
 )
 
-test('without any agent the event is invalid, and says where', async () => {
+test('without a user agent the event is invalid, with the path', async () => {
   const { status, body } = await post('k=SHOPKEY1', { ...PAYLOAD, http_user_agent: undefined })
   expect(status).toBe(422)
   expect(body.issues[0].path).toBe('http_user_agent')
@@ -217,7 +217,7 @@ test.each([
   expect(await newest()).toMatchObject({ operation, event: fields.event })
 })
 
-test('only what the contract names is stored, converted', async () => {
+test('only fields of the contract are stored, converted', async () => {
   const line = {
     product_id: '007',
     quantity: 2,
@@ -243,7 +243,7 @@ test('an id is stored once and answered every time; two customers may use the sa
 })
 
 test.each(['x', '', `${ID}0`, '0190f3a27c417d119a3e5f2b8c6d4e10'])(
-  'an id that is none: %s',
+  'an invalid id: %s',
   async (id) => {
     const { status, body } = await post(`k=SHOPKEY1&id=${id}`)
     expect(status).toBe(422)
@@ -251,13 +251,13 @@ test.each(['x', '', `${ID}0`, '0190f3a27c417d119a3e5f2b8c6d4e10'])(
   },
 )
 
-test('an id of ours is a UUID of version 7 that begins with the moment of arrival', async () => {
+test('an id of the gateway is a UUID of version 7 that begins with the time of arrival', async () => {
   const { body } = await post('k=SHOPKEY1')
   expect(body.id).toMatch(/^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/)
   expect(Number.parseInt(body.id.replaceAll('-', '').slice(0, 12), 16)).toBe(NOW)
 })
 
-test('the moment is corrected by the clock that sent it', async () => {
+test('the time is corrected by the clock of the sender', async () => {
   await post(`k=SHOPKEY1&at=1000000000000&sent=1000000060000`)
   expect(await newest()).toMatchObject({ at: NOW - 60_000, receivedAt: NOW })
 })
@@ -419,7 +419,7 @@ test('an envelope without a payload asks whether the customer has that id', asyn
   expect(await recordsOf({ log })).toHaveLength(before)
 })
 
-test('the status alone tells whether all that was asked about is stored', async () => {
+test('the status alone shows whether all ids are stored', async () => {
   const [stored, missing] = [idAt(4), idAt(5)]
   await post(`k=SHOPKEY1&id=${stored}`)
   const statusOf = async (...events: unknown[]) => (await postBatch({ events })).status
@@ -492,7 +492,7 @@ test('a visit from an address that the customer ignores is acknowledged as ignor
   expect(await recordsOf({ log })).toHaveLength(before + 3)
 })
 
-test('ignored events take nothing of what the customer’s pages may send', async () => {
+test('ignored events take nothing from the limits of the customer’s pages', async () => {
   const { customer } = customers.add({ ...IGNORING, trackingKey: 'IGNORED2' })
   const metrics = createMetrics(() => 0)
   const accepted: number[] = []

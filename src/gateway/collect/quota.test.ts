@@ -110,7 +110,7 @@ test('bytes count as they are stored', async () => {
   })
 })
 
-test('what was stored before does not count again, and what is invalid does not count', async () => {
+test('duplicates and invalid events do not count', async () => {
   const gateway = await startWithCustomer({ events: 3 })
   const id = randomUUID()
   for (let i = 0; i < 5; i++) expect((await postEvent(gateway, id)).status).toBe(200)
@@ -128,7 +128,7 @@ test('many at once do not get past the quota together', async () => {
   expect(await stored(gateway)).toHaveLength(5)
 })
 
-test('a batch larger than what is left is taken whole, the next one not', async () => {
+test('a batch larger than the rest of the quota is stored whole, the next one is refused', async () => {
   const gateway = await startWithCustomer({ events: 10 })
   expect((await postBatch(gateway, 6)).status).toBe(200)
   expect((await postBatch(gateway, 6)).status).toBe(200)
@@ -185,7 +185,7 @@ test('a quota is no bar to reading: scripts, questions of operators, campaigns',
   expect((await post(gateway, list, {})).status).toBe(200)
 })
 
-test('a clock that is set back over midnight finds what was stored on that day', () => {
+test('a clock that is set back over midnight finds the sums of that day', () => {
   let now = MIDNIGHT + 1_000
   const quota = createQuota({ events: 10, bytes: 1e6 }, () => now)
   const customer = { customerId: 'c' } as Customer

@@ -67,43 +67,46 @@ test.each<[string, string | Buffer, string]>([
   ['origins', 'null', 'Expected a list of origins'],
   ['origins', '["https://shop.example",7]', 'Expected a list of origins'],
   ['rest_key_hash', Buffer.from('short'), 'hash'],
-])('a customer whose %s is %j is answered 503, and nobody else', async (column, value, reason) => {
-  const broken = gateway.customers.add({ origins: ['https://shop.example'] })
-  const { customerId } = broken.customer
-  const database = openDatabase(join(prepared.folder, 'data/customers.db'))
-  database
-    .prepare(`UPDATE customers SET ${column} = ? WHERE customer_id = ?`)
-    .run(value, customerId)
-  database.close()
-  logged.length = 0
+])(
+  'a customer whose %s is %j is answered 503, other customers are not',
+  async (column, value, reason) => {
+    const broken = gateway.customers.add({ origins: ['https://shop.example'] })
+    const { customerId } = broken.customer
+    const database = openDatabase(join(prepared.folder, 'data/customers.db'))
+    database
+      .prepare(`UPDATE customers SET ${column} = ? WHERE customer_id = ?`)
+      .run(value, customerId)
+    database.close()
+    logged.length = 0
 
-  const answers = await askAll(gateway, broken)
-  for (const { status, headers, text } of Object.values(answers)) {
-    expect(status).toBe(503)
-    expect(headers['retry-after']).toBe('30')
-    expect(text).toMatch(/The stored (config|origins|restKey) of this customer can not be used/)
-  }
-  expect(answers.script.headers['content-type']).toContain('text/javascript')
-  expect(answers.script.text).toMatch(/^\/\* [^*]+ \*\/\n$/)
-  expect(answers.json.headers['content-type']).toContain('application/json')
-  // Once, with the reason; not with every event of a busy shop.
-  expect(logged).toHaveLength(1)
-  expect(String((logged[0] as Error).cause)).toContain(`Customer ${customerId}: `)
-  expect(String((logged[0] as Error).cause)).toContain(reason)
+    const answers = await askAll(gateway, broken)
+    for (const { status, headers, text } of Object.values(answers)) {
+      expect(status).toBe(503)
+      expect(headers['retry-after']).toBe('30')
+      expect(text).toMatch(/The stored (config|origins|restKey) of this customer can not be used/)
+    }
+    expect(answers.script.headers['content-type']).toContain('text/javascript')
+    expect(answers.script.text).toMatch(/^\/\* [^*]+ \*\/\n$/)
+    expect(answers.json.headers['content-type']).toContain('application/json')
+    // Once, with the reason; not with every event of a busy shop.
+    expect(logged).toHaveLength(1)
+    expect(String((logged[0] as Error).cause)).toContain(`Customer ${customerId}: `)
+    expect(String((logged[0] as Error).cause)).toContain(reason)
 
-  expect(await statusesOf(gateway, sound)).toEqual(ALL_GOOD)
-  expect((await send(gateway.url, '/readyz')).status).toBe(200)
-  const listed = gateway.customers.list()
-  expect(listed.find((customer) => customer.customerId === customerId)?.faults).toEqual([
-    { part: expect.any(String), reason: expect.stringContaining(reason) },
-  ])
-  expect(listed[0]?.faults).toEqual([])
+    expect(await statusesOf(gateway, sound)).toEqual(ALL_GOOD)
+    expect((await send(gateway.url, '/readyz')).status).toBe(200)
+    const listed = gateway.customers.list()
+    expect(listed.find((customer) => customer.customerId === customerId)?.faults).toEqual([
+      { part: expect.any(String), reason: expect.stringContaining(reason) },
+    ])
+    expect(listed[0]?.faults).toEqual([])
 
-  const { customers } = gateway
-  customers.change(customerId, { origins: ['https://shop.example'], config: {} })
-  const restKey = customers.rotate(customerId, 'rest') as string
-  expect(await statusesOf(gateway, { ...broken, restKey })).toEqual(ALL_GOOD)
-})
+    const { customers } = gateway
+    customers.change(customerId, { origins: ['https://shop.example'], config: {} })
+    const restKey = customers.rotate(customerId, 'rest') as string
+    expect(await statusesOf(gateway, { ...broken, restKey })).toEqual(ALL_GOOD)
+  },
+)
 
 test('an operator who may see a broken customer and another one sees both', async () => {
   const broken = gateway.customers.add()

@@ -43,7 +43,7 @@ test.each([
   ['::ffff:203.0.113.7/24', 'expected a network of /8 to /32'],
   ['2001:db8::/129', 'expected a network of /16 to /128'],
   ['::/0', 'expected a network of /16 to /128'],
-])('%s is none: %s', (text, message) => {
+])('%s is invalid: %s', (text, message) => {
   expect(readIgnored(text)).toEqual({ ok: false, message })
 })
 

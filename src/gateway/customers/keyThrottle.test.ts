@@ -65,7 +65,7 @@ test('one network of IPv6 is one address', () => {
   expect(count('2001:db8:0:1::1', 'shop')).toBe(0)
 })
 
-test('what is counted does not grow without bound, and the least recent goes first', () => {
+test('the keys in memory are bounded, and the least recent one is forgotten', () => {
   const { count } = prepare()
   times(11, () => count('203.0.113.1', 'shop'))
   times(11, () => count('203.0.113.2', 'shop'))

@@ -50,7 +50,7 @@ test('other headers say nothing about the address', () => {
   expect(createAddresses(['10.0.0.2']).visitor(request(headers), '10.0.0.2')).toBe('10.0.0.2')
 })
 
-test('a trusted proxy that is none is refused', () => {
+test('an invalid trusted proxy is refused', () => {
   expect(() => createAddresses(['somewhere'])).toThrow(TypeError)
 })
 

@@ -46,7 +46,7 @@ test.each([
   ['what only begins', '['.repeat(MAX_BYTES)],
   ['what nests after a text that ends in a backslash', `["\\\\",${PADDING},${nest(64)}]`],
   ['what nests after many lists', `[${PADDING},${Array(300).fill('[]').join()},${nest(64)}]`],
-])('%s: 400, which says so', async (_, body) => {
+])('%s: 400 with the reason', async (_, body) => {
   expect(await read(body)).toEqual({
     ok: false,
     status: 400,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createBodyBudget } from './bodyBudget.ts'
 
-test('one address has a quarter, all together the whole', () => {
+test('one address gets a quarter, all together the whole', () => {
   const { lease } = createBodyBudget(100)
   const leases = ['a', 'b', 'c', 'd'].map(lease)
   expect(leases.map(({ grow }) => grow(25))).toEqual([true, true, true, true])
@@ -14,7 +14,7 @@ test('one address has a quarter, all together the whole', () => {
   expect(lease('e').grow(1)).toBe(false)
 })
 
-test('a body above the share, or above all of it, fits alone, also where it grows', () => {
+test('a body above the share, or above the whole budget, fits alone, also if it grows', () => {
   const { lease } = createBodyBudget(100)
   const alone = lease('a')
   expect([alone.grow(90), alone.grow(910)]).toEqual([true, true])
@@ -31,7 +31,7 @@ test('a body above the share, or above all of it, fits alone, also where it grow
   expect(lease('d').grow(25)).toBe(true)
 })
 
-test('what was given back grows again from nothing', () => {
+test('a released lease starts again from zero', () => {
   const { lease } = createBodyBudget(100)
   const one = lease('a')
   one.grow(80)

@@ -50,33 +50,36 @@ const ENDS: [string, string, number][] = [
 ]
 const PEERS = ['never closes', 'never reads', 'goes on sending'] as const
 
-test.each(PEERS)('whoever %s after its refusal is gone a moment later', async (kind) => {
-  // A listener that waits for the whole body, as ours do.
-  const listener: RequestListener = (request, response) => {
-    request.resume().on('end', () => response.end('late'))
-  }
-  const timeouts = { headersTimeout: 300, requestTimeout: 300, connectionsCheckingInterval: 50 }
-  const { port, count } = await startServer({}, listener, timeouts)
-  const peers = ENDS.map(([name, text, status]) => ({ ...open(port), name, text, status }))
-  await until(() => count() === ENDS.length)
-  for (const { socket, text } of peers) {
-    if (kind === 'never reads') socket.pause()
-    socket.write(text)
-  }
-  const more = setInterval(() => {
-    if (kind !== 'goes on sending') return
-    for (const { socket, status } of peers) if (status !== 408) socket.write('x'.repeat(1_000))
-  }, 10)
-  await until(() => count() === 0)
-  clearInterval(more)
-  if (kind === 'never reads') return
-  await until(() => peers.every((peer) => peer.isOver()))
-  for (const { name, said, status } of peers) {
-    expect(statusesOf(said()), name).toEqual([`${status}`])
-    expect(said(), name).toMatch(/^connection: close\r$/im)
-    expect(bodyOf(said()), name).toEqual({ message: expect.any(String) })
-  }
-})
+test.each(PEERS)(
+  'a client that %s after its refusal is disconnected a moment later',
+  async (kind) => {
+    // A listener that waits for the whole body, as ours do.
+    const listener: RequestListener = (request, response) => {
+      request.resume().on('end', () => response.end('late'))
+    }
+    const timeouts = { headersTimeout: 300, requestTimeout: 300, connectionsCheckingInterval: 50 }
+    const { port, count } = await startServer({}, listener, timeouts)
+    const peers = ENDS.map(([name, text, status]) => ({ ...open(port), name, text, status }))
+    await until(() => count() === ENDS.length)
+    for (const { socket, text } of peers) {
+      if (kind === 'never reads') socket.pause()
+      socket.write(text)
+    }
+    const more = setInterval(() => {
+      if (kind !== 'goes on sending') return
+      for (const { socket, status } of peers) if (status !== 408) socket.write('x'.repeat(1_000))
+    }, 10)
+    await until(() => count() === 0)
+    clearInterval(more)
+    if (kind === 'never reads') return
+    await until(() => peers.every((peer) => peer.isOver()))
+    for (const { name, said, status } of peers) {
+      expect(statusesOf(said()), name).toEqual([`${status}`])
+      expect(said(), name).toMatch(/^connection: close\r$/im)
+      expect(bodyOf(said()), name).toEqual({ message: expect.any(String) })
+    }
+  },
+)
 
 test('HTTP/1.0 needs no Host', async () => {
   const { port } = await startServer()
@@ -87,7 +90,7 @@ test('HTTP/1.0 needs no Host', async () => {
   expect(peer.said().endsWith('/old')).toBe(true)
 })
 
-test('what is no HTTP behind a request is refused after the answer to it', async () => {
+test('invalid HTTP after a request is refused after the answer to it', async () => {
   let answer = () => {}
   const { port, count } = await startServer({}, (_, response) => {
     answer = () => response.end('{"good":1}')
@@ -121,7 +124,7 @@ test.each([
   ['has sent nothing', ''],
   ['has sent half a head', 'GET / HT'],
   ['has had its answer', get('/')],
-])('for a new connection the one goes that has been idle for longest and %s', async (_, text) => {
+])('a new connection closes the one that has been idle for longest and %s', async (_, text) => {
   const { port, closed, count } = await startServer({ max: 3 })
   const [first, second, third] = [open(port), open(port), open(port)] as const
   await until(() => count() === 3)
@@ -142,7 +145,7 @@ test.each([
   expect(count()).toBe(3)
 })
 
-test('many idle connections keep nobody out', async () => {
+test('many idle connections do not block new ones', async () => {
   const { port, closed, count } = await startServer({ max: 50 })
   const idle = Array.from({ length: 500 }, () => open(port))
   await until(() => idle.filter(({ isOver }) => isOver()).length === 450)
@@ -155,7 +158,7 @@ test('many idle connections keep nobody out', async () => {
   expect(new Set(closed)).toEqual(new Set(['idle']))
 })
 
-test('many connections that are about to end keep nobody out', async () => {
+test('many connections that are about to end do not block new ones', async () => {
   const { port, count } = await startServer({ max: 100 })
   const garbage = setInterval(() => {
     for (let i = 0; i < 20; i++) open(port).socket.write('nonsense\r\n\r\n')
@@ -181,7 +184,7 @@ test('a reset after a CONNECT, or after a refusal, ends nothing but its connecti
   }
 })
 
-test('who is being answered is not closed for a new connection, which is refused', async () => {
+test('a connection that is being answered is not closed for a new one, which is refused', async () => {
   const waiting: (() => void)[] = []
   const { port, closed, count } = await startServer({ max: 2 }, (_, response) => {
     waiting.push(() => response.end('late'))
@@ -205,7 +208,7 @@ test('who is being answered is not closed for a new connection, which is refused
 test.each([
   ['sends its body slowly', `POST / HTTP/1.1\r\n${HOST}Content-Length: 9\r\n\r\nx`],
   ['does not read its answer', get('/large')],
-])('where nobody is idle, who %s makes room after some seconds', async (_, text) => {
+])('if no connection is idle, one that %s makes room after some seconds', async (_, text) => {
   let begun = 0
   const { port, closed } = await startServer({ max: 2 }, (request, response) => {
     begun++
@@ -228,7 +231,7 @@ test.each([
   expect(closed.filter((reason) => reason === 'slow')).toHaveLength(1)
 })
 
-test('who does not take its answer is closed', async () => {
+test('a connection that does not read its answer is closed', async () => {
   const { port, closed, count } = await startServer({ sendTimeoutMs: 50 }, (_, response) => {
     response.end(LARGE)
   })
@@ -240,7 +243,7 @@ test('who does not take its answer is closed', async () => {
   expect(closed).toEqual(['unread'])
 })
 
-test('who reads slowly, and an answer that is slow to come, are not closed', async () => {
+test('a slow reader, and one that waits for a slow answer, are not closed', async () => {
   const { port, closed } = await startServer({ sendTimeoutMs: 2_500 }, async (_, response) => {
     response.flushHeaders()
     await new Promise((resolve) => setTimeout(resolve, 4_000))

@@ -13,13 +13,13 @@ test.each([
   expect(chooseMaxConnections(wanted, limit)).toBe(chosen)
 })
 
-test('more than the process may open is refused, with what to do', () => {
+test('more connections than the process may open is an error with the remedy', () => {
   expect(() => chooseMaxConnections(925, 1_024)).toThrow(
     /MAX_CONNECTIONS is 925, .* may open only 1024 files.*ulimit -n.*at most 924/,
   )
 })
 
-test('the limit of this process is read where the system tells it', () => {
+test('the limit of this process is read if the system reports it', () => {
   const limit = readDescriptorLimit()
   if (process.platform === 'linux') expect(Number.isInteger(limit)).toBe(true)
   expect(limit).toBeGreaterThan(0)

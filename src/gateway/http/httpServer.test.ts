@@ -60,11 +60,14 @@ test.each([
     /^HTTP\/1.1 4/,
   ],
   ['a proxy request', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', /^HTTP\/1.1 405 /],
-])('a connection with %s is let go, though the other end never closes', async (_, bytes, said) => {
-  expect(await write(bytes).closed).toMatch(said)
-})
+])(
+  'a connection with %s is closed, although the other end never closes',
+  async (_, bytes, said) => {
+    expect(await write(bytes).closed).toMatch(said)
+  },
+)
 
-test('a connection that never reads its answer is let go', async () => {
+test('a connection that never reads its answer is closed', async () => {
   const { socket, closed } = write('hello\r\n\r\n')
   socket.pause()
   await closed
@@ -199,7 +202,7 @@ test('bodies of unknown or large length share a budget; the answer comes before 
   await expect.poll(async () => (await send1('127.0.0.1', 100_000)).status).toBe(422)
 })
 
-test('whoever reads a body asks the budget first, and a slow one is over after the time of a request', async () => {
+test('every body is counted in the budget, and a slow one ends after the deadline of a request', async () => {
   const own = await prepared.start({ bodyBudgetBytes: 8 * 2 ** 20, requestTimeoutMs: 4_000 })
   const restKey = 'REST-KEY-00000002'
   const origin = 'https://shop.example'

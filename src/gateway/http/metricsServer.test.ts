@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => prepared.end())
 
-test('without a setting nobody reads metrics, on this machine neither', async () => {
+test('without a setting nobody can read metrics, not even this machine', async () => {
   const gateway = await prepared.start()
   expect(gateway.metricsUrl).toBeUndefined()
   const answer = await send(gateway.url, '/metrics')
@@ -77,7 +77,7 @@ test.each([
   expect(JSON.parse(answer.split('\r\n\r\n')[1] as string)).toHaveProperty('message')
 })
 
-test('its port holds a few connections, whoever opens more', async () => {
+test('its port accepts only a few connections', async () => {
   const { metricsUrl } = await prepared.start({ metricsPort: 0 })
   const url = metricsUrl as string
   const idle = Array.from({ length: 2 * MAX_METRICS_CONNECTIONS }, () =>
@@ -90,7 +90,7 @@ test('its port holds a few connections, whoever opens more', async () => {
   for (const socket of idle) socket.destroy()
 })
 
-test('a taken metrics port is told at the start, which lets go of everything', async () => {
+test('a metrics port in use fails the start, which closes everything', async () => {
   const first = await prepared.start({ metricsPort: 0 })
   const metricsPort = Number(new URL(first.metricsUrl as string).port)
   await expect(prepared.start({ metricsPort })).rejects.toThrow('EADDRINUSE')

@@ -57,7 +57,7 @@ test.each([
   expect(find(path)).toBeUndefined()
 })
 
-test('a file that changes is served as it is now, one that goes away is not', async () => {
+test('a changed file is served as it is now, a removed one is not', async () => {
   const file = join(root, 'shop/changing.js')
   writeFileSync(file, 'before')
   expect(await find('/shop/changing.js')?.text()).toBe('before')

@@ -16,7 +16,7 @@ type Kept = {
  * file for everybody who reads slowly; this holds a file once for all. A file that has changed is read again,
  * since they change while a shop is being wired. A Range is ignored, as RFC 9110, 14.2 allows.
  *
- * @returns Answers a path below the folder, undefined where it has no such file. That of a folder is its
+ * @returns Returns the response for a path below the folder. Undefined if there is no such file. For a folder it is its
  * `index.html`.
  */
 export function createPublicFiles(root: string) {

@@ -17,7 +17,7 @@ test.each([
   expect(readQuery(url)(name)).toBe(value)
 })
 
-test('parameters that nobody asks for are not decoded', () => {
+test('parameters that are not read are not decoded', () => {
   const decoded: string[] = []
   const original = globalThis.URLSearchParams
   globalThis.URLSearchParams = class extends original {

@@ -37,7 +37,7 @@ test('a rate that is no whole number of ms an event gives a whole burst', () => 
   expect(limit.take('a', 1, 0)).toBeDefined()
 })
 
-test('it passes when it was told to come again', () => {
+test('a request passes after its retryAfterSeconds', () => {
   const limit = createTimed({ events: { perSecond: 2, burst: 100 } })
   limit.take('a', 100, 0)
   expect(limit.take('a', 50, 0)).toEqual({ unit: 'events', retryAfterSeconds: 25 })
@@ -45,7 +45,7 @@ test('it passes when it was told to come again', () => {
   expect(limit.take('a', 50, 0)).toBeUndefined()
 })
 
-test('what is larger than the bucket passes when it is full, and is paid for afterwards', () => {
+test('a request larger than the bucket passes when it is full, and is paid off afterwards', () => {
   const limit = createTimed({ events: { perSecond: 10, burst: 100 } })
   limit.take('a', 1, 0)
   expect(limit.take('a', 500, 0)).toEqual({ unit: 'events', retryAfterSeconds: 1 })
@@ -55,7 +55,7 @@ test('what is larger than the bucket passes when it is full, and is paid for aft
   expect(limit.take('a', 1, 0)).toEqual({ unit: 'events', retryAfterSeconds: 41 })
 })
 
-test('what was paid before for the same request counts towards it', () => {
+test('what the same request has paid before counts', () => {
   const limit = createTimed({ events: { perSecond: 1, burst: 10 } })
   limit.take('a', 1, 0)
   expect(limit.take('a', 10, 0)).toBeDefined()
@@ -63,7 +63,7 @@ test('what was paid before for the same request counts towards it', () => {
   expect(limit.take('a', 1, 0)).toEqual({ unit: 'events', retryAfterSeconds: 1 })
 })
 
-test('what one bucket refuses takes nothing from the other, and a check takes nothing at all', () => {
+test('a refusal by one bucket takes nothing from the other, and a check takes nothing', () => {
   const limit = createTimed({
     events: { perSecond: 1, burst: 10 },
     bytes: { perSecond: 1, burst: 100 },
@@ -89,7 +89,7 @@ test('a clock that does not move gives nothing back', () => {
   for (let i = 0; i < 50; i++) expect(limit.take('a', 1, 0)).toBeDefined()
 })
 
-test('beyond the bound of keys the one unused for longest is forgotten, not one that is in use', () => {
+test('above the limit of keys the least recently used one is forgotten', () => {
   const limit = createTimed({ events: { perSecond: 0.001, burst: 2 } }, 3)
   limit.take('flood', 1, 0)
   limit.take('old', 2, 0)
@@ -100,7 +100,7 @@ test('beyond the bound of keys the one unused for longest is forgotten, not one 
   expect(limit.take('old', 1, 0)).toBeUndefined()
 })
 
-test('whatever comes when, no more passes than the burst and the rate allow, and what waits as told passes', () => {
+test('never more passes than burst and rate allow, and a request passes after its retryAfterSeconds', () => {
   const step = fc.record({ pauseMs: fc.nat(3_000), events: fc.integer({ min: 1, max: 30 }) })
   fc.assert(
     fc.property(fc.array(step), (steps) => {

@@ -44,7 +44,7 @@ test.each([
   }
 })
 
-test('a body of exactly the bound is read, one of a byte more is not; the rest flows away', async () => {
+test('a body of exactly the limit is read, one of a byte more is not, and its rest is discarded', async () => {
   for (const headers of [declare(50_000), CHUNKED]) {
     const { incoming, read } = begin(headers, createBodyBudget(), 50_000)
     incoming.end(Buffer.alloc(50_000))
@@ -59,7 +59,7 @@ test('a body of exactly the bound is read, one of a byte more is not; the rest f
   await expect.poll(() => incoming.readableEnded).toBe(true)
 })
 
-test('a body of known length takes its place before it is read, and keeps it until the answer has gone', async () => {
+test('a body of known length is reserved before it is read, until the answer is sent', async () => {
   const budget = createBodyBudget(100_000)
   const { incoming, read, close } = begin(declare(20_000), budget)
   expect(isFree(budget)).toBe(false)
@@ -73,7 +73,7 @@ test('a body of known length takes its place before it is read, and keeps it unt
   expect(isFree(budget)).toBe(true)
 })
 
-test('a body of unknown length takes what it grows to', async () => {
+test('a body of unknown length reserves what it grows to', async () => {
   const budget = createBodyBudget(100_000)
   const first = begin(CHUNKED, budget)
   first.incoming.write(Buffer.alloc(16_000))
@@ -91,7 +91,7 @@ test('a body of unknown length takes what it grows to', async () => {
   expect(isFree(budget)).toBe(true)
 })
 
-test('small bodies need no place', async () => {
+test('small bodies need no reservation', async () => {
   const budget = createBodyBudget(100_000)
   const large = begin(declare(900_000), budget)
   for (const headers of [declare(16_384), CHUNKED]) {
@@ -100,13 +100,13 @@ test('small bodies need no place', async () => {
     expect(await read).toHaveLength(16_384)
   }
   large.incoming.destroy()
-  await expect(large.read).rejects.toThrow('The request was given up')
+  await expect(large.read).rejects.toThrow('The request was aborted')
 })
 
 test.each([
-  ['ends', undefined, 'The request was given up'],
+  ['ends', undefined, 'The request was aborted'],
   ['breaks', new Error('aborted'), 'aborted'],
-])('a connection that %s in the body gives its place back', async (_, error, message) => {
+])('a connection that %s in the body releases its memory', async (_, error, message) => {
   const budget = createBodyBudget(100_000)
   const { incoming, read, close } = begin(declare(20_000), budget)
   incoming.write(Buffer.alloc(10_000))
@@ -119,14 +119,14 @@ test.each([
 test('a body of very many very small pieces ends the connection', async () => {
   for (const headers of [declare(20_000), CHUNKED]) {
     const { incoming, read } = begin(headers, createBodyBudget())
-    const refused = expect(read).rejects.toThrow('The request was given up')
+    const refused = expect(read).rejects.toThrow('The request was aborted')
     for (let i = 0; i < 1_001; i++) incoming.write('x')
     await refused
     expect(incoming.destroyed).toBe(true)
   }
 })
 
-test('a connection that has ended before takes no place', async () => {
+test('a connection that has ended before reserves nothing', async () => {
   const budget = createBodyBudget(100_000)
   const incoming = Object.assign(new PassThrough(), { headers: declare(20_000) })
   incoming.destroy()
@@ -135,6 +135,6 @@ test('a connection that has ended before takes no place', async () => {
     incoming as never,
     createReserve(budget, response, () => 'a'),
   )
-  await expect(read(2 ** 20)).rejects.toThrow('The request was given up')
+  await expect(read(2 ** 20)).rejects.toThrow('The request was aborted')
   expect(isFree(budget)).toBe(true)
 })

@@ -27,7 +27,7 @@ export const createReadBody =
     const declared = incoming.headers['content-length']
     const length = declared === undefined ? undefined : Number(declared)
     if (length !== undefined && length > maxBytes) return undefined
-    if (incoming.destroyed) throw givenUp()
+    if (incoming.destroyed) throw aborted()
     if (length !== undefined && !reserve(length)) throw tooMuch()
     return receive(incoming, length, maxBytes, reserve)
   }
@@ -84,7 +84,7 @@ function receive(
 
     function fail(error?: Error): void {
       end()
-      reject(error ?? givenUp())
+      reject(error ?? aborted())
     }
 
     /** The rest of the body is discarded: the stream flows without a listener. */
@@ -104,5 +104,5 @@ function receive(
 
 const EMPTY = Buffer.alloc(0)
 
-const givenUp = () => new Error('The request was given up')
+const aborted = () => new Error('The request was aborted')
 const tooMuch = () => new Unavailable('Too many large bodies are being received', 2)

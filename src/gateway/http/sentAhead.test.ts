@@ -64,7 +64,7 @@ test.each([
   expect(closed).toEqual([])
 })
 
-test('whoever sends thousands ahead does not keep others waiting until all are answered', async () => {
+test('thousands of requests sent ahead do not block other connections', async () => {
   let answered = 0
   let before = 0
   const { port, count } = await startServer({}, ({ url }, response) => {
@@ -95,7 +95,7 @@ test('all connections together hold a bounded number of requests', async () => {
   expect(requests.length).toBeLessThan(40 * 1_010)
 })
 
-test('who sends a chunked body ahead is closed, and the body not kept', async () => {
+test('a chunked body sent ahead closes the connection, and is not kept in memory', async () => {
   const { port, closed, requests, count } = await startServer({}, () => {})
   const chunked = `POST / HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(10_000)}`
   for (let i = 0; i < 20; i++) open(port).socket.write(get('/') + chunked)
@@ -106,7 +106,7 @@ test('who sends a chunked body ahead is closed, and the body not kept', async ()
   expect(requests.map(({ readableLength }) => readableLength)).toEqual(Array(40).fill(0))
 })
 
-test('what a connection held is free for others when it ends', async () => {
+test('a connection that ends frees what it held', async () => {
   let begun = 0
   let answer: (() => void) | undefined
   const { port, closed, count } = await startServer({}, (_, response) => {

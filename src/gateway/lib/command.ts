@@ -1,10 +1,11 @@
-/** What went wrong with a command: with what was typed, or with what it asks for. */
+/** Why a command failed. */
 export type Fault = {
   readonly ok: false
   readonly lines: readonly string[]
+  /** Whether it was typed wrongly. */
   readonly isUsage: boolean
 }
-/** The lines to print, or what went wrong. */
+/** The result of a command: lines to print, or why it failed. */
 export type Done = { readonly ok: true; readonly lines: readonly string[] } | Fault
 
 export const misused = (...lines: readonly string[]): Fault => ({ ok: false, lines, isUsage: true })

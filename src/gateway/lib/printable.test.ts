@@ -16,13 +16,13 @@ test.each([
   expect(printable(text)).toBe(shown)
 })
 
-test('what people write stays as it is', () => {
+test('ordinary text is not changed', () => {
   const text = 'Căni & Co. – 漢字, שלום, مرحبا, 😀, "quoted" \\ \'it’s\''
   expect(printable(text)).toBe(text)
   expect(printableJson(text)).toBe(text)
 })
 
-test('a line of JSON says the same, and has nothing unsafe in it', () => {
+test('a line of JSON keeps its value, without unsafe characters', () => {
   const said = { name: 'a\u202e\u009b31m\u2028\u{e0041}\u007f\n😀' }
   const line = printableJson(JSON.stringify(said))
   expect(JSON.parse(line)).toEqual(said)

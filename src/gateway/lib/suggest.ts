@@ -1,10 +1,10 @@
-/** A word that differs by more letters than this is another word. */
+/** A word that differs by more letters is not a misspelling. */
 const MAX_MISTAKES = 2
 
 /**
- * The known word that a misspelt one most likely stands for.
+ * The known word that a misspelled one most likely means.
  *
- * @returns ` Did you mean …?`, to stand behind a message; empty where nothing is near.
+ * @returns ` Did you mean …?`, for the end of a message. Empty if no word is similar.
  */
 export function suggest(typed: string, known: readonly string[]): string {
   const [nearest] = known
@@ -14,7 +14,7 @@ export function suggest(typed: string, known: readonly string[]): string {
   return nearest ? ` Did you mean ${nearest.word}?` : ''
 }
 
-/** Letters to add, leave out or change to make one word of the other (Levenshtein). */
+/** Letters to add, remove or change to turn one word into the other (Levenshtein). */
 function distance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, i) => i)
   for (const [i, letter] of [...from].entries()) {

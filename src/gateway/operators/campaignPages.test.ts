@@ -78,7 +78,7 @@ test('the list takes a search, a channel and pages', async () => {
   expect((await get('list?customer=shop&page=two')).status).toBe(422)
 })
 
-test('what is wrong with a campaign is said by field', async () => {
+test('the faults of a campaign are listed by field', async () => {
   const wrong = campaign(' ')
   wrong.scheduling.send_at = '2026-02-30 09:00'
   const answer = await create(wrong)
@@ -100,7 +100,7 @@ test('a report of another channel is refused with the reason', async () => {
 })
 
 test.each(['list', 'campaign?id=x', 'report?id=x'])(
-  '%s is for who may see the customer',
+  '%s needs a sign-in for the customer',
   async (path) => {
     const [name, query = ''] = path.split('?')
     expect((await get(path, REMOTE)).status).toBe(401)
@@ -110,7 +110,7 @@ test.each(['list', 'campaign?id=x', 'report?id=x'])(
   },
 )
 
-test('a campaign is created only by who may see the customer, and by no form of another page', async () => {
+test('creating a campaign needs a sign-in for the customer, and is impossible from a form of another page', async () => {
   const good = campaign('Mugs')
   expect((await create(good, 'customer=other')).status).toBe(403)
   expect((await create(good, 'customer=shop', { cookie: 'shoptrail=nothing' })).status).toBe(401)
@@ -142,7 +142,7 @@ function holdCreate(customerId: string, held: string) {
   })
 }
 
-test('who sends slowly holds one slot of two, and no other customer out', async () => {
+test('a slow sender holds one permit of two, and does not block other customers', async () => {
   const { restKey } = gateway.customers.add({ customerId: 'slow' })
   const own = await signIn('slow', restKey)
   const createSlow = () => create(campaign('Slow'), 'customer=slow', { cookie: own })
@@ -184,7 +184,7 @@ test('the page has a strict policy', async () => {
   expect(headers['x-frame-options']).toBe('DENY')
 })
 
-test('the operator is told where the shop is', async () => {
+test('the operator gets the address of the shop', async () => {
   const { text } = await send(gateway.url, '/live/customers', { headers: { ...REMOTE, cookie } })
   expect(JSON.parse(text)).toMatchObject([{ customerId: 'shop', origin: 'https://shop.example' }])
 })

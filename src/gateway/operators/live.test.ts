@@ -119,12 +119,12 @@ test.each<[string, Record<string, string>]>([
   ['another Host', REMOTE],
   ['a proxy between', { 'x-forwarded-for': '127.0.0.1' }],
   ['a cookie that is none', { ...REMOTE, cookie: 'shoptrail=nothing' }],
-])('nobody is shown to %s', async (_, headers) => {
+])('%s sees no customer', async (_, headers) => {
   expect((await get('/live/customers', headers)).status).toBe(401)
   expect((await get('/live/events?customer=demo', headers)).status).toBe(401)
 })
 
-test('without the demo nobody is open', async () => {
+test('without the demo no customer can be seen without a sign-in', async () => {
   const plain = await prepared.start()
   expect((await send(plain.url, '/live/customers')).status).toBe(401)
   expect((await send(plain.url, '/shop/')).status).toBe(404)
@@ -200,7 +200,7 @@ test('signing out ends the session', async () => {
 })
 
 test.each(['text/plain', 'application/x-www-form-urlencoded', ''])(
-  'a page of another origin can sign nobody out: type %j',
+  'a page of another origin can not sign out: type %j',
   async (type) => {
     const cookie = await signIn(shop)
     const answer = await post('/live/logout', {}, { cookie, 'content-type': type })
@@ -261,7 +261,7 @@ test('a viewer gets the last 200 events of the customer in order, then each new 
   view.stop()
 })
 
-test('who connects again goes on where the last event was', async () => {
+test('a view that connects again goes on after its last event', async () => {
   const { log } = gateway
   const tail = await log.findTail(DEMO_CUSTOMER_ID, 3)
   const records = await log.read({ ...tail, customer: DEMO_CUSTOMER_ID, max: 3 })
@@ -271,7 +271,7 @@ test('who connects again goes on where the last event was', async () => {
   view.stop()
 })
 
-test('who was away for long gets all of it, page by page', async () => {
+test('a view that was disconnected for long gets all events, page by page', async () => {
   for (let i = 0; i < 50; i++) await append(DEMO_CUSTOMER_ID, `more ${i}`)
   const [first] = await gateway.log.read({ max: 1, customer: DEMO_CUSTOMER_ID })
   const view = watch('/live/events', { 'last-event-id': `${first?.seq}` })
@@ -300,7 +300,7 @@ test.each<[string, (customerId: string, cookie: string) => unknown]>([
   ['signed_out', () => (clock += 12 * 3_600_000)],
   ['key_changed', (id) => gateway.customers.rotate(id, 'rest')],
   ['removed', (id) => gateway.customers.remove(id)],
-])('a view of a busy shop ends and says why: %s', async (reason, revoke) => {
+])('a view of a busy shop ends with the reason: %s', async (reason, revoke) => {
   const { customer, restKey } = gateway.customers.add()
   const { customerId } = customer
   const cookie = await signIn({ customerId, restKey })
@@ -310,7 +310,7 @@ test.each<[string, (customerId: string, cookie: string) => unknown]>([
   expect(view.text().endsWith(`event: end\ndata: {"reason":"${reason}"}\n\n`)).toBe(true)
 })
 
-test('a further sign-in does not end what is open', async () => {
+test('a further sign-in does not end open views', async () => {
   const { customer, restKey } = gateway.customers.add()
   const { customerId } = customer
   const first = await signIn({ customerId, restKey })
@@ -324,7 +324,7 @@ test('a further sign-in does not end what is open', async () => {
   expect(view.text()).toContain('{"reason":"signed_out"}')
 })
 
-test('a new tracking key is told to whoever asks', async () => {
+test('a new tracking key is in the next answer', async () => {
   const { customer, restKey } = gateway.customers.add()
   const { customerId } = customer
   const cookie = await signIn({ customerId, restKey })
@@ -333,7 +333,7 @@ test('a new tracking key is told to whoever asks', async () => {
   expect(JSON.parse(listed.text)).toMatchObject([{ customerId, trackingKey }])
 })
 
-test('a view shows what a second gateway over the same data stores', async () => {
+test('a view shows events of a second gateway over the same data', async () => {
   const second = await prepared.start()
   const view = watch('/live/events?customer=demo')
   await view.until(() => view.messages.length === 200)

@@ -112,7 +112,7 @@ test('all customers together have so many', async () => {
   await untilFree(gateway, viewers[0] as Viewer)
 })
 
-test('what ends before it has begun takes no place: HEAD, one given up, one behind another', async () => {
+test('a request that ends before its view begins does not count: HEAD, an aborted one, a pipelined one', async () => {
   const gateway = await prepared.start({ live: { maxViewsOfCustomer: 2 } })
   const [shop] = (await signIn(gateway, 1)) as [Viewer]
   for (let i = 0; i < 5; i++) expect((await ask(gateway, shop, 'HEAD')).status).toBe(200)
@@ -135,7 +135,7 @@ test('what ends before it has begun takes no place: HEAD, one given up, one behi
   for (const view of views) view.stop()
 })
 
-test('a view that does not read loses its place, and goes on where it was', async () => {
+test('a view that does not read is closed, and goes on from its last event', async () => {
   const gateway = await prepared.start({ live: { maxViewsOfCustomer: 1 }, sendTimeoutMs: 1_000 })
   const [shop] = (await signIn(gateway, 1)) as [Viewer]
   // More than the sockets of both ends hold, a few megabytes each.

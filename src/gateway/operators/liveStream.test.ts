@@ -140,7 +140,7 @@ test.each([1, 700, 40_000, 70_000])(
   },
 )
 
-test('views at different places share what they can, and miss nothing', async () => {
+test('views at different positions share pages, and miss nothing', async () => {
   const log = await openLog()
   const pages = createLivePages(log)
   const views = Array.from({ length: 10 }, () => open(log, { pages }))
@@ -171,7 +171,7 @@ test('customers are read in turn: one with many views does not go first', async 
   expect(log.reads.indexOf('one')).toBeLessThanOrEqual(2)
 })
 
-test('news of one customer makes nobody else read', async () => {
+test('events of one customer do not make views of others read', async () => {
   const log = await openLog()
   const [view, other] = [open(log), open(log, { customer: 'other' })]
   await Promise.all([view.next(), other.next()])
@@ -186,7 +186,7 @@ test('news of one customer makes nobody else read', async () => {
   await Promise.all([view.cancel(), other.cancel()])
 })
 
-test('a view counts until its last read is over, also when it was given up or the log is gone', async () => {
+test('a view counts until its last read ends, also if it was aborted or the log is closed', async () => {
   const log = await openLog()
   await append(log, [100])
   let isOver = false

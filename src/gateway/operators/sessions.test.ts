@@ -31,7 +31,7 @@ test('a session is found by its token until it ends', () => {
   expect(session && lasts(session)).toBe(false)
 })
 
-test('a further sign-in adds a customer, to those who have kept the session as well', () => {
+test('a further sign-in adds a customer, also to session objects of earlier calls', () => {
   const { signIn, find, seenBy, lasts, wait } = prepare()
   const first = signIn('a')
   const kept = find(first)
@@ -46,7 +46,7 @@ test('a further sign-in adds a customer, to those who have kept the session as w
   expect(seenBy(signIn('c', first))).toEqual(['c'])
 })
 
-test('signing out ends a session, for those who have kept it as well', () => {
+test('signing out ends a session, also for session objects of earlier calls', () => {
   const { signIn, find, seenBy, signOut } = prepare()
   const [first, second] = [signIn('a'), signIn('a')]
   const kept = find(first)
@@ -57,7 +57,7 @@ test('signing out ends a session, for those who have kept it as well', () => {
   expect(seenBy(second)).toEqual(['a'])
 })
 
-test('a customer has a hundred sessions, the oldest goes first, and nobody else loses one', () => {
+test('a customer has at most a hundred sessions: the oldest ends, and those of others do not', () => {
   const { signIn, seenBy } = prepare()
   const other = signIn('other')
   const both = signIn('other', signIn('shop'))

@@ -26,7 +26,7 @@ afterAll(() => prepared.end())
 const get = (key: string, headers: Record<string, string> = {}, method = 'GET') =>
   send(gateway.url, `/t/j/${key}`, { headers, method })
 
-/** What the stand-in of a script was called with, and the parts that the script would have. */
+/** The configuration that the stand-in of a script was called with, and the parts of that script. */
 function run(script: string): [config: Record<string, unknown>, parts: unknown[]] {
   const page: { served?: [Record<string, unknown>, unknown[]] } = {}
   runInContext(script, createContext(page))
@@ -96,13 +96,13 @@ test.each([
   },
 )
 
-test('a script beside the first that was not built is 404, and no cache keeps that', async () => {
+test('a later script that was not built is 404, which is not cached', async () => {
   const answer = await createServeFile(undefined)(new Request('https://gateway.example/t/p.js'))
   expect(answer.status).toBe(404)
   expect(answer.headers.get('cache-control')).toBe('no-store')
 })
 
-test('the headers let every page load it and caches keep it for a while', async () => {
+test('every page may load it, and caches may keep it for a while', async () => {
   const { headers, bytes } = await get('PLAIN123')
   expect(headers).toMatchObject({
     'content-type': 'text/javascript; charset=utf-8',
@@ -154,7 +154,7 @@ test('each encoding has an ETag of its own, and 304 for it', async () => {
   expect((await get('PLAIN123', { 'if-none-match': many })).status).toBe(200)
 })
 
-test('HEAD answers what GET would, without the body', async () => {
+test('HEAD answers like GET, without the body', async () => {
   const full = await get('PLAIN123', { 'accept-encoding': 'br' })
   const head = await get('PLAIN123', { 'accept-encoding': 'br' }, 'HEAD')
   expect(head.status).toBe(200)
@@ -164,7 +164,7 @@ test('HEAD answers what GET would, without the body', async () => {
 })
 
 test.each([['application/json'], ['application/json, text/plain, */*']])(
-  'a caller that asks for %s gets a script to inline, which no request makes the gateway compress',
+  'a caller that accepts %s gets a script to inline, not compressed',
   async (accept) => {
     const answer = await get('PLAIN123', { accept, 'accept-encoding': 'br, gzip' })
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
@@ -179,7 +179,7 @@ test.each([['application/json'], ['application/json, text/plain, */*']])(
   },
 )
 
-test('the JSON form is kept by no cache: one that keeps by address alone would hand it to pages', async () => {
+test('the JSON form is not cached, since a cache that ignores Vary would send it to pages', async () => {
   const { headers } = await get('PLAIN123', { accept: 'application/json', 'if-none-match': '*' })
   expect(headers).toMatchObject({
     'cache-control': 'private, no-store',
@@ -220,7 +220,7 @@ test.each([
   [{ 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https' }],
   [{ forwarded: 'host=evil.example;proto=https', 'x-forwarded-port': '99' }],
   [{ origin: 'https://evil.example', referer: 'https://evil.example/' }],
-])('what is public does not depend on %j, behind a trusted proxy either', async (headers) => {
+])('the public script does not depend on %j, also behind a trusted proxy', async (headers) => {
   const behind = await prepared.start({ trustedProxies: ['127.0.0.1'] })
   for (const encoding of ['br', 'gzip', '']) {
     const ask = (more = {}) =>
@@ -233,7 +233,7 @@ test.each([
 })
 
 test.each([['https://t.shop.example'], ['https://shop.example/in/t1'], ['http://localhost:8787']])(
-  'PUBLIC_URL %s stands in the script, whatever the Host',
+  'PUBLIC_URL %s is in the script, whatever the Host is',
   async (publicUrl) => {
     const set = await prepared.start({ publicUrl })
     const headers = { host: 'evil.example' }

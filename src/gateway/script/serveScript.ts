@@ -13,22 +13,22 @@ import { answer, OPEN_HEADERS, type Refusal, refuse } from '../http/answers.ts'
 import { createRateLimit, type Rate } from '../http/rateLimit.ts'
 import { version } from '../lib/version.ts'
 
-/** What the build wrote for pages. */
+/** The scripts that the build has written. */
 export type ScriptFiles = {
-  /** By the name of its set of parts (`scriptName`), one expression each: a function of the configuration. */
+  /** By the name of the set of parts (`scriptName`). Each is one expression, a function of the configuration. */
   readonly scripts: ReadonlyMap<string, string>
-  /** The scripts that a page loads when it needs them, by their file's name; one that was not built is missing. */
+  /** The scripts that a page loads later, by the name of their file. */
   readonly further: ReadonlyMap<string, string>
 }
 
-/** The scripts beside the first one: what debug mode loads, and what pages with certain attributes do. */
+/** Scripts that a page loads later: in debug mode, and if it has certain attributes. */
 const FURTHER = ['inspector', 'presence']
 
 /**
  * Reads the bundles once.
  *
- * @param folder Where the build wrote them: `track/{set of parts}.js`, `inspector.js`, `presence.js`.
- * @throws Error where the script has not been built.
+ * @param folder Folder of the build: `track/{set of parts}.js`, `inspector.js`, `presence.js`.
+ * @throws Error if the script has not been built.
  */
 export function readScriptFiles(folder: string): ScriptFiles {
   const scriptFolder = join(folder, 'track')
@@ -52,7 +52,7 @@ export function readScriptFiles(folder: string): ScriptFiles {
   }
 }
 
-/** The script that has the parts a configuration switches on: `core`, `pageViews-attributes-dataLayer`. */
+/** Name of the script with the parts that a configuration needs: `core`, `pageViews-attributes-dataLayer`. */
 export function scriptName(config: KeySettings): string {
   const { pageViews, attributes = true, dataLayer = true, ga4, schemaOrg } = config
   const wanted = {
@@ -60,7 +60,7 @@ export function scriptName(config: KeySettings): string {
     attributes,
     ga4,
     schemaOrg,
-    // What ga4 reads it has from there.
+    // ga4 reads the dataLayer.
     dataLayer: dataLayer || ga4,
   }
   const parts = Object.entries(wanted).flatMap(([name, isWanted]) => (isWanted ? [name] : []))
@@ -90,8 +90,7 @@ const CACHE_HEADERS = {
   'cache-control': 'public, max-age=300, stale-while-revalidate=86400',
 }
 /**
- * The JSON form has the same address. Caches that keep by address alone (some honour no `Vary` but
- * Accept-Encoding) would hand it to pages.
+ * The JSON form has the same address. Caches that ignore `Vary: Accept` would send it to pages.
  */
 const PRIVATE_HEADERS = {
   ...SHARED_HEADERS,
@@ -111,7 +110,6 @@ type Ready = {
   readonly forms: Promise<Record<Encoding, Encoded>>
 }
 
-/** What serving scripts needs of the rest of the gateway. */
 export type ScriptDependencies = {
   readonly customers: CustomerLookup
   readonly script: ScriptFiles
@@ -124,16 +122,14 @@ export type ScriptDependencies = {
 }
 
 /**
- * GET /t/j/{key}: the script with the key's public configuration behind it, to a browser as JavaScript,
- * to a caller that asks for application/json as `{trackingKey, version, integrity, config, script}`.
+ * GET /t/j/{key}: the script, followed by the key's public configuration. A browser gets JavaScript. A caller that accepts
+ * application/json gets `{trackingKey, version, integrity, config, script}`.
  *
- * The JavaScript is public and cached by strangers, so nothing in it depends on the request: it names the
- * gateway's address only where PUBLIC_URL is set. Without it the page takes the address from its own
- * script tag. The JSON form is private, for a server that inlines the script: where PUBLIC_URL is missing,
- * it names the address of the request.
+ * The JavaScript is in public caches, so it does not depend on the request: it contains the gateway's address only if
+ * PUBLIC_URL is set. Without it, the page takes the address from its script tag. The JSON form is for a server that
+ * inlines the script, and is not cached: without PUBLIC_URL it contains the address of the request.
  *
- * The JavaScript is compressed once and kept: compressing for each request cost 16 times as much. The JSON is
- * not compressed at all, so no request makes the gateway compress anything but a customer's script, once.
+ * The JavaScript is compressed once: compressing it for each request cost 16 times as much. The JSON is not compressed.
  */
 export function createServeScript(
   dependencies: ScriptDependencies,
@@ -192,8 +188,8 @@ export function createServeScript(
 }
 
 /**
- * A configuration as JavaScript source, safe inside any script: no `</script>`, no line separator, and no
- * `__proto__`, which in an object literal is no key but the prototype.
+ * A configuration as JavaScript source that is safe inside any script: without `</script>`, line separators, and
+ * `__proto__`, which an object literal would take as the prototype.
  */
 export function toSource(value: unknown): string {
   const json = JSON.stringify(value, (key, inner) => (key === '__proto__' ? undefined : inner))
@@ -222,7 +218,7 @@ async function encode(script: string, quality: number): Promise<Record<Encoding,
       ...CACHE_HEADERS,
       'content-type': SCRIPT_TYPE,
       'content-length': String(bytes.length),
-      // A strong tag, so each sequence of bytes has its own (RFC 9110, 8.8.3.3).
+      // A strong tag, so each encoding has its own (RFC 9110, 8.8.3.3).
       etag: `"${hash}-${form}"`,
       ...(encoding !== 'identity' && { 'content-encoding': encoding }),
     },
@@ -234,7 +230,7 @@ async function encode(script: string, quality: number): Promise<Record<Encoding,
   }
 }
 
-/** A script in the encoding that the request prefers, or 304 where the request names it. */
+/** A script in the encoding that the request prefers, or 304 if the request has its tag. */
 function respond(request: Request, forms: Record<Encoding, Encoded>): Response {
   const { bytes, headers } = forms[chooseEncoding(request.headers.get('accept-encoding'))]
   if (matches(request.headers.get('if-none-match'), headers.etag as string)) {
@@ -244,7 +240,7 @@ function respond(request: Request, forms: Record<Encoding, Encoded>): Response {
   return new Response(bytes, { status: 200, headers })
 }
 
-/** A page's script tag says any type is fine; only who names JSON gets JSON. */
+/** A script tag accepts any type, so only a request that names JSON gets JSON. */
 const wantsJson = (request: Request): boolean => {
   const accept = request.headers.get('accept')
   return !!accept && qualityOf(accept, 'application/json') > 0
@@ -258,10 +254,10 @@ function chooseEncoding(header: string | null): Encoding {
   return gz > 0 ? 'gzip' : 'identity'
 }
 
-/** So much of a header with a list is read, characters: browsers send 200. */
+/** The part of a header with a list that is read, characters. Browsers send 200. */
 const MAX_LIST_LENGTH = 1_024
 
-/** The weight of a word in a header such as `br;q=0.9, gzip`; 0 where it is not named. */
+/** The quality of a word in a header such as `br;q=0.9, gzip`. 0 if it is missing. */
 function qualityOf(header: string, word: string): number {
   for (const item of header.slice(0, MAX_LIST_LENGTH).toLowerCase().split(',')) {
     const [name, ...parameters] = item.split(';').map((part) => part.trim())
@@ -288,8 +284,7 @@ const NOT_FOUND: Refusal = { ok: false, status: 404, message: 'No customer has t
 const NOT_BUILT: Refusal = { ok: false, status: 404, message: 'This script is not built' }
 
 /**
- * A refusal in the form that was asked for. To a page as a comment, so that its developer finds the reason
- * where the script should be.
+ * A refusal as JSON or, for a page, as a JavaScript comment, so that its developer finds the reason in place of the script.
  */
 export function refuseScript(refusal: Omit<Refusal, 'ok'>, request: Request): Response {
   const { status, message, retryAfterSeconds } = refusal
@@ -307,11 +302,10 @@ export function refuseScript(refusal: Omit<Refusal, 'ok'>, request: Request): Re
 }
 
 /**
- * A script that is the same for every page: GET /t/i.js, the inspector, which debug mode loads, and
- * GET /t/p.js, which reports the elements that say something by being there. Compressed once, when it is first
- * asked for.
+ * A script that is the same for every page: GET /t/i.js, the inspector, which debug mode loads, and GET /t/p.js, which
+ * reports the elements with `load` and `visible`. It is compressed once, at the first request.
  *
- * @param source Undefined where it was not built.
+ * @param source Undefined if it was not built.
  */
 export function createServeFile(source: string | undefined) {
   let forms: ReturnType<typeof encode> | undefined

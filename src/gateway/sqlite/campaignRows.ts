@@ -17,10 +17,10 @@ export type CampaignRow = {
   readonly content: Uint8Array
 }
 
-/** The campaigns of a SQLite file; synchronous, as the store. */
+/** The campaigns of a SQLite file. Synchronous, like the store. */
 export type CampaignRows = {
   /**
-   * An id that the customer has stays what it was.
+   * A campaign whose id the customer already has is not changed.
    *
    * @returns Whether it is new.
    */
@@ -37,8 +37,8 @@ export type CampaignRows = {
 }
 
 /**
- * The first index holds all that lists search in, in their order: rows are megabytes apart, and events wait
- * for their turn meanwhile. The content is the last column, since a row is read up to the one asked for.
+ * The first index has every column that lists search in, in their order: the rows are megabytes apart, and events wait
+ * while a list is read. The content is the last column, because SQLite reads a row only up to the last column it needs.
  */
 export const CAMPAIGN_TABLES = `
   CREATE TABLE IF NOT EXISTS campaigns (
@@ -137,16 +137,16 @@ export function createCampaignRows(database: Database): CampaignRows {
 
 const CLOSING_BRACE = Buffer.from('}')
 
-/** So much of a text is searched, characters: events wait while the thread looks through all campaigns. */
+/** The part of a text that is searched, characters. Events wait while the thread searches all campaigns. */
 const MAX_SEARCHED = 1_000
 
 /**
- * The same text for what people take for the same: full-width and composed forms, capitals of any script
- * (SQLite's own LIKE knows those of ASCII), the two small sigmas.
+ * Makes texts equal that people read as equal: full-width and composed forms, upper and lower case of any script (LIKE of
+ * SQLite knows only ASCII), the two small sigmas.
  */
 const fold = (text: string): string =>
   text.normalize('NFKC').toLowerCase().normalize('NFKC').replaceAll('ς', 'σ')
 
-/** What a search is looked for in. A character may fold to eighteen. */
+/** The text in which a search is done. One character may fold to eighteen. */
 const foldSearched = (text: string): string =>
   fold(text.slice(0, MAX_SEARCHED)).slice(0, MAX_SEARCHED)

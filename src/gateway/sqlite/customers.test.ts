@@ -125,7 +125,7 @@ test('a shorter restKey of earlier days keeps working', () => {
   customers.close()
 })
 
-test('an id or a tracking key is taken once', () => {
+test('an id or a tracking key can be used once', () => {
   const customers = createSqliteCustomers(nextFile())
   customers.add({ customerId: 'a', trackingKey: 'TAKEN123' })
   expect(() => customers.add({ customerId: 'a' })).toThrow('exists')
@@ -133,7 +133,7 @@ test('an id or a tracking key is taken once', () => {
   customers.close()
 })
 
-test('the id and the tracking keys of a removed customer are never given again', () => {
+test('the id and the tracking keys of a removed customer can never be used again', () => {
   const file = nextFile()
   const customers = createSqliteCustomers(file)
   customers.add({ customerId: 'a', trackingKey: 'FIRST123' })
@@ -191,7 +191,7 @@ test('a removed customer is gone', () => {
   customers.close()
 })
 
-test('what another process changes is seen within half a second', () => {
+test('a change by another process is seen within half a second', () => {
   const file = nextFile()
   let clock = 0
   const gateway = createSqliteCustomers(file, () => clock)

@@ -83,7 +83,7 @@ test('an event that takes the thread down is answered 503, and the next ones are
   expect(fatal).toEqual([])
 })
 
-test('a gateway without customers says that it is not ready, and when it is', async () => {
+test('a gateway without customers is unready, and becomes ready', async () => {
   const dataDir = join(prepared.folder, `data-${++folders}`)
   const reasons: (string | undefined)[] = []
   const gateway = await prepared.start({ dataDir, onReadiness: (reason) => reasons.push(reason) })
@@ -126,7 +126,7 @@ test('a customers.db that was moved away has all that was stored', async () => {
   customers.close()
 })
 
-test('damage of events.db that shows in a read or a commit is named, and nothing more is taken', async () => {
+test('damage of events.db in a read or a commit is reported, and no more events are accepted', async () => {
   const { gateway, dataDir, reasons, fatal, trackingKey } = await open()
   for (let i = 0; i < 200; i++) await post(gateway.url, trackingKey, 'x'.repeat(2_000))
   await gateway.close()

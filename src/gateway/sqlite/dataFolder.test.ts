@@ -17,9 +17,9 @@ test('a folder is made with those around it, for its owner alone, and may be the
 })
 
 test.each<[string, string]>([
-  ['file', 'something that is no folder is in its place'],
-  ['file/below', 'something that is no folder is in its place'],
-  ['broken', 'no folder can be made there'],
+  ['file', 'it is not a folder'],
+  ['file/below', 'it is not a folder'],
+  ['broken', 'no folder can be created there'],
   // Where node's own recursive mkdir never returns.
   ['/proc/x', ''],
 ])('%s can not be used, and is named', (path, reason) => {
@@ -27,7 +27,7 @@ test.each<[string, string]>([
   expect(() => prepareDataFolder(dataDir)).toThrow(`DATA_DIR ${dataDir} can not be used: ${reason}`)
 })
 
-test('a folder that may not be written is named, except to root, who may', () => {
+test('a folder without write permission is an error that names it, except for root', () => {
   const closed = join(folder, 'closed')
   mkdirSync(closed, { mode: 0o500 })
   const prepare = () => prepareDataFolder(closed)

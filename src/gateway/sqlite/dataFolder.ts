@@ -3,18 +3,18 @@ import { dirname, resolve } from 'node:path'
 
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'this process may not write there',
-  EEXIST: 'something that is no folder is in its place',
-  EINVAL: 'no folder can be made there',
-  ENOENT: 'no folder can be made there',
-  ENOTDIR: 'something that is no folder is in its place',
+  EEXIST: 'it is not a folder',
+  EINVAL: 'no folder can be created there',
+  ENOENT: 'no folder can be created there',
+  ENOTDIR: 'it is not a folder',
   EPERM: 'this process may not write there',
   EROFS: 'nothing can be written there',
 }
 
 /**
- * Makes the folder of the databases where it is missing, readable by nobody else.
+ * Creates the folder of the databases if it is missing, readable only by its owner.
  *
- * @throws Error that names the folder and says what is wrong with it.
+ * @throws Error that names the folder and what is wrong with it.
  */
 export function prepareDataFolder(dataDir: string): void {
   try {
@@ -38,7 +38,7 @@ function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { mode: 0o700 })
   } catch (error) {
-    // Somebody else was quicker; that it is a folder shows when it is read.
+    // Another process has just created it. Reading it shows whether it is a folder.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }

@@ -70,7 +70,7 @@ test.each([0o000, 0o022, 0o277])('files are their owner’s alone under umask %o
   }
 })
 
-test('files that others could read are narrowed, those beside them too', () => {
+test('files that others could read become private, the -wal and -shm too', () => {
   const file = nextFile()
   const reportsFile = file.replace('x.db', 'reports.db')
   const open = openStore(file)
@@ -84,7 +84,7 @@ test('files that others could read are narrowed, those beside them too', () => {
   for (const one of [again, reports, store, open]) one.close()
 })
 
-test('what a symbolic link points to is private, and made where it is missing', () => {
+test('the target of a symbolic link is private, and created if it is missing', () => {
   const file = nextFile('link.db')
   const target = join(folder, `target-${folders}.db`)
   symlinkSync(target, file)
@@ -127,7 +127,7 @@ const garbage: [string, (file: string) => void, RegExp][] = [
   ],
 ]
 test.each(OPENERS.flatMap(([name, open]) => garbage.map((rest) => [name, open, ...rest] as const)))(
-  'a %s that is none is named, with what to do, and left as it is: %#',
+  'an invalid %s is an error with its name and the remedy, and is not changed: %#',
   (name, open, _, make, message) => {
     const file = nextFile(name)
     make(file)
@@ -167,7 +167,7 @@ test('damage anywhere in the customers is found when they are opened', () => {
   }
 })
 
-test('another application’s database in the place of the reports is left as it is', () => {
+test('a database of another application in place of the reports is not changed', () => {
   const eventsFile = nextFile()
   const reportsFile = eventsFile.replace('x.db', 'reports.db')
   openStore(eventsFile).close()

@@ -222,7 +222,7 @@ test('a backup of before the first start still belongs to its events', async () 
   const add = ['customer', 'add', '--origin', ORIGIN, '--id', 'shop', '--tracking-key', 'SHOPKEY1']
   const added = run(add, dataDir)
   expect(added.status).toBe(0)
-  expect(added.stdout).toContain(`The customer is kept in ${dataDir}.`)
+  expect(added.stdout).toContain(`The customer is stored in ${dataDir}.`)
   expect(readdirSync(dataDir)).toEqual(['customers.db'])
   const backup = nextFolder()
   cpSync(dataDir, backup, { recursive: true })
@@ -270,7 +270,7 @@ test('two gateways that start over a new folder at the same time use the same da
   expect((await post(both[1])).status).toBe(200)
 })
 
-test('a process that waits says so, goes on when it may, and ends cleanly before and after', async () => {
+test('a waiting process logs it, goes on after the remedy, and ends cleanly before and after', async () => {
   const dataDir = await useFolder()
   drop(dataDir, 'events.db')
   const command = join(folder, 'dist/shoptrail.js')
@@ -301,7 +301,7 @@ test('a process that waits says so, goes on when it may, and ends cleanly before
   expect(await own.end()).toBe(0)
 })
 
-test('a gateway that waits and meets a damaged file goes on waiting, and tells its log alone', async () => {
+test('a waiting gateway that finds a damaged file goes on waiting, and only its log has the reason', async () => {
   const dataDir = await useFolder()
   const file = join(dataDir, 'events.db')
   renameSync(file, `${file}.kept`)

@@ -39,7 +39,7 @@ const makeEvent = (given: Partial<LogEvent> = {}): LogEvent => ({
 })
 
 test.each(open)(
-  '%s: what was appended is read back, in order, each with a position',
+  '%s: appended events are read back, in order, each with a position',
   async (_, open) => {
     const log = await open()
     const events = [
@@ -74,7 +74,7 @@ test.each(open)(
   },
 )
 
-test.each(open)('%s: an id is stored once a customer, whoever sends it when', async (_, open) => {
+test.each(open)('%s: an id is stored once a customer', async (_, open) => {
   const file = nextFile()
   const log = await open(file)
   const event = makeEvent()
@@ -136,7 +136,7 @@ test.each(open)('%s: a read ends with the record that reaches a sum of bytes', a
   await log.close()
 })
 
-test.each(open)('%s: news is told until it is not wanted any more', async (_, open) => {
+test.each(open)('%s: listeners are called until they are removed', async (_, open) => {
   const log = await open()
   const told: (readonly string[])[] = []
   const event = makeEvent()
@@ -151,7 +151,7 @@ test.each(open)('%s: news is told until it is not wanted any more', async (_, op
   await log.close()
 })
 
-test('what another process stores is news too', async () => {
+test('listeners are called for events of another process', async () => {
   const file = nextFile()
   const [reader, writer] = [await engine(file), await engine(file)]
   const told = new Promise<void>((resolve) => {
@@ -177,7 +177,7 @@ test.each(open)('%s: a probe writes, and is no event and no news', async (_, ope
   await log.close()
 })
 
-test.each(open)('%s: a log that is closed takes nothing, and says so', async (_, open) => {
+test.each(open)('%s: a closed log rejects appends with the reason', async (_, open) => {
   const log = await open()
   const pending = log.append([makeEvent()])
   await log.close()

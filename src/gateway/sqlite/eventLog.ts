@@ -3,13 +3,13 @@ import { toCells } from './cells.ts'
 import type { SqliteThread } from './thread.ts'
 import { createUsageWatch } from './usageWatch.ts'
 
-/** How often it is looked whether another process has written, while somebody listens, ms. */
-const LOOK_MS = 500
+/** Time between two checks whether another process has written, while there are listeners, ms. */
+const CHECK_MS = 500
 
 /**
- * The log over one SQLite file in a worker thread: each append is one transaction. Several
- * gateways of one machine may share the file (a new one starts before the old one ends): each stores, and
- * each hears of the other's events within half a second.
+ * The log in one SQLite file, in a worker thread. Each append is one transaction. Several gateways of one machine may share
+ * the file (a new one starts before the old one ends): all of them store events, and each gets the events of the others
+ * within half a second.
  *
  * @param thread Closed with the log.
  */
@@ -35,15 +35,15 @@ export function createSqliteLog({ call, fault, close }: SqliteThread): EventLog 
   }
 
   let timer: NodeJS.Timeout | undefined
-  let isLooking = false
-  /** Of the file, as it was seen last; undefined before the first look. */
+  let isChecking = false
+  /** Version of the file at the last check. Undefined before the first one. */
   let version: unknown
-  /** Whether something may have been stored that nobody heard of: a thread may end behind a commit. */
+  /** Whether events may have been stored without a report: a thread may end after a commit. */
   let isUnsure = false
-  /** The first look of a listener only learns where things stand; who listens reads once by itself. */
-  function look(): void {
-    if (isLooking) return
-    isLooking = true
+  /** The first check only gets the version: a new listener reads the log itself. */
+  function check(): void {
+    if (isChecking) return
+    isChecking = true
     call('version')
       .then(
         (seen) => {
@@ -52,13 +52,13 @@ export function createSqliteLog({ call, fault, close }: SqliteThread): EventLog 
           version = seen
           isUnsure = false
         },
-        // Whoever asks for something is told; the next look may find it mended.
+        // Callers get the error. The next check may succeed.
         () => {
           isUnsure = true
         },
       )
       .finally(() => {
-        isLooking = false
+        isChecking = false
       })
   }
 
@@ -75,8 +75,8 @@ export function createSqliteLog({ call, fault, close }: SqliteThread): EventLog 
     subscribe(listener) {
       listeners.add(listener)
       if (listeners.size === 1) {
-        look()
-        timer = setInterval(look, LOOK_MS)
+        check()
+        timer = setInterval(check, CHECK_MS)
       }
       return () => {
         listeners.delete(listener)

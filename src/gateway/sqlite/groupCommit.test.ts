@@ -54,7 +54,7 @@ function createEngine() {
 /** Lets what was settled be told. */
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 
-test('what arrives during a commit shares the next one, and each learns of its own', async () => {
+test('appends during a commit share the next one, and each gets its own outcome', async () => {
   const { engine, commits } = createEngine()
   const sizes: number[] = []
   const log = createGroupCommit(engine, {}, (events) => sizes.push(events))
@@ -86,7 +86,7 @@ test('a commit takes at most about 500 small events', async () => {
   expect(commits.map(({ ids }) => ids.length)).toEqual([1, 511, 488])
 })
 
-test('a commit that fails is told to each of its senders; the next one goes on', async () => {
+test('a commit that fails rejects each of its appends, and the next one works', async () => {
   const { engine, commits } = createEngine()
   const log = createGroupCommit(engine)
   const failing = log.append([makeEvent('a')])
@@ -114,7 +114,7 @@ test('while commits fail the log is not healthy, and is again after one that doe
   expect(log.health().writable).toBe(true)
 })
 
-test('a balancer that sends nobody finds the log healthy again all the same', async () => {
+test('the log becomes healthy again without any append', async () => {
   const { engine, commits } = createEngine()
   const log = createGroupCommit(engine, {}, () => {}, 0)
   const failing = log.append([makeEvent('a')])
@@ -283,7 +283,7 @@ test('a large append of which one commit fails is not acknowledged', async () =>
   expect(log.depth()).toBe(0)
 })
 
-test('a disk that hangs does not keep senders waiting, nor what waits behind it', async () => {
+test('a disk that hangs rejects appends after their deadline, the waiting ones too', async () => {
   const { engine, commits } = createEngine()
   const log = createGroupCommit(engine, { deadlineMs: 1 })
   const outcomes = await Promise.allSettled([
@@ -297,7 +297,7 @@ test('a disk that hangs does not keep senders waiting, nor what waits behind it'
   expect(commits).toHaveLength(1)
 })
 
-test('closing waits for what was accepted and takes no more', async () => {
+test('closing waits for accepted appends and rejects new ones', async () => {
   const { engine, commits } = createEngine()
   const log = createGroupCommit(engine)
   const accepted = log.append([makeEvent('a')])

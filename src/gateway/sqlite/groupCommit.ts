@@ -1,36 +1,36 @@
 import type { EventLog, LogEvent, Outcome } from '../collect/eventLog.ts'
 import { Unavailable } from '../lib/unavailable.ts'
 
-/** What may wait in memory, and for how long. */
+/** Limits of the queue in front of the log. */
 export type QueueLimits = {
   /**
-   * Events that wait or are being written. An append fails at once where its customer would then have more of
-   * them than are left free: one customer alone has at most half. Default 10,000.
+   * Events that wait or are being written. An append fails at once if its customer would then have more events in the
+   * queue than are left free, so one customer alone gets at most half. Default 10,000.
    */
   readonly maxEvents?: number
   /** The same in bytes of payload and row. Default 16 MiB. */
   readonly maxBytes?: number
-  /** An append that has no answer after this fails, ms. Default 5,000. */
+  /** Deadline of an append, ms. Default 5,000. */
   readonly deadlineMs?: number
 }
 
-/** Tells of each commit: how many events, how long it took. */
+/** Called after each commit: its events, and how long it took. */
 export type OnCommit = (events: number, seconds: number) => void
 
-/** What one event weighs beside its payload, bytes, roughly: ids, names, the objects around them. */
+/** Memory of an event besides its payload, bytes, roughly: ids, names, objects. */
 const EVENT_OVERHEAD_BYTES = 512
 /**
- * One commit takes about so many bytes: some 500 small events or 30 of 8 kB, enough to make the fsync cheap (8
- * microseconds an event, 11 at a fourth of it), few enough for a commit of 1 to 2 ms beside the fsync.
+ * About the size of one commit, bytes: some 500 small events or 30 of 8 kB. Enough to make the fsync cheap (8 microseconds
+ * an event, and 11 at a quarter of this), and few enough for a commit of 1 to 2 ms besides the fsync.
  */
 const MAX_GROUP_BYTES = 2 ** 18
-/** A larger append is written in pieces of about so many bytes, so that a batch does not make a long commit. */
+/** Larger appends are split into pieces of about this size, bytes, so that a batch does not make a long commit. */
 const PIECE_BYTES = 2 ** 16
-/** What a customer may put into a commit before the next one has its turn, bytes. */
+/** What a customer may add to a commit before it is the next one's turn, bytes. */
 const TURN_BYTES = 2 ** 15
-/** From here on the queue is told as nearly full: three customers that flood can not fill so much of it. */
+/** Above this the queue is reported as nearly full. Three customers that flood it can not fill this much. */
 const NEARLY_FULL = 0.9
-/** How often the deadline is looked at, ms. */
+/** Time between two checks of the deadline, ms. */
 const SWEEP_MS = 250
 
 /** Events of one customer that are written together. */
@@ -49,9 +49,9 @@ type Lane = {
   /** Waiting and being written. */
   events: number
   bytes: number
-  /** What it put into commits beyond its turns, bytes: it waits for so many turns more. */
+  /** What it has added to commits above its turns, bytes. It is taken off its next turns. */
   debt: number
-  /** The outcome of what was added last. */
+  /** The outcome of its last append. */
   newest: Promise<unknown>
 }
 
@@ -65,18 +65,17 @@ const createLane = (customer: string): Lane => ({
 })
 
 /**
- * The one bounded queue in front of every engine. While a commit runs, what arrives gathers and goes
- * into the next one. There is no linger: waiting for company cost 3 to 7 times the rate, and the
- * natural group is enough (22 times one commit an event, at the same durability).
+ * The bounded queue in front of the log. Events that arrive during a commit go into the next one. It does not wait for
+ * more events: a fixed delay made it 3 to 7 times slower, and without one it is 22 times as fast as one commit an event,
+ * at the same durability.
  *
- * Customers take turns, by bytes: round robin in which what exceeds a turn is made up for in the next ones. The
- * bounds are shared by dynamic thresholds, so that however full one customer's lane is, another one finds room
- * (Choudhury and Hahne, https://doi.org/10.1109/90.664262).
+ * Customers take turns, by bytes: round robin, in which bytes above a turn are taken off the next turns. Dynamic thresholds
+ * share the queue, so that a customer finds room however many events another one has in it (Choudhury and Hahne,
+ * https://doi.org/10.1109/90.664262).
  *
  * @param engine A log of which each append is one commit.
- * @param probeMs While commits fail and nobody sends, a look at the health tries to write at most this
- * often, ms. Default 1,000.
- * @returns The same log, whose appends share commits. A large append may be spread over several.
+ * @param probeMs The least time between two probes by `health`, while commits fail, ms. Default 1,000.
+ * @returns The same log, whose appends share commits. A large append may be split over several.
  */
 export function createGroupCommit(
   engine: EventLog,
@@ -84,9 +83,9 @@ export function createGroupCommit(
   onCommit: OnCommit = () => {},
   probeMs = 1_000,
 ): EventLog & { readonly depth: () => number } {
-  /** Of every customer that has something in the queue. */
+  /** The lanes of all customers with events in the queue. */
   const lanes = new Map<string, Lane>()
-  /** Those in which something waits; the one whose turn was last is the last. */
+  /** The lanes with waiting events. The one whose turn was last is the last. */
   const turns = new Set<Lane>()
   let inFlight: Piece[] = []
   let events = 0
@@ -96,7 +95,7 @@ export function createGroupCommit(
   let sweep: NodeJS.Timeout | undefined
   let closed = false
   let isFailing = false
-  /** When the commit that runs began; undefined while none does. */
+  /** When the running commit began. Undefined if none runs. */
   let committingSince: number | undefined
   let triedAt = 0
 
@@ -129,7 +128,7 @@ export function createGroupCommit(
     return outcomes
   }
 
-  /** A customer's newest append is the last one of its lane that is decided, so the engine is asked after it. */
+  /** The newest append of a customer is settled last in its lane, so the engine is called after it. */
   async function has(customer: string, ids: readonly string[]): Promise<readonly boolean[]> {
     if (closed) throw new Unavailable('The gateway is stopping')
     const decided = lanes.get(customer)?.newest.catch(() => {}) ?? Promise.resolve()
@@ -176,13 +175,13 @@ export function createGroupCommit(
       release(group)
       onCommit(all.length, (performance.now() - started) / 1000)
     }
-    // In the same step as the look at the empty queue: who was just answered may append at once.
+    // In the same tick as the check of the queue, since a caller that was just answered may append at once.
     draining = false
     clearInterval(sweep)
     sweep = undefined
   }
 
-  /** Who asks a balancer's question keeps senders away by the answer, so no commit would tell that it works again. */
+  /** A 503 from /readyz stops all traffic, so no commit would ever show that the disk works again. Probes it instead. */
   function probeAgain(): void {
     if (performance.now() - triedAt < probeMs) return
     triedAt = performance.now()
@@ -197,7 +196,7 @@ export function createGroupCommit(
   function takeGroup(): Piece[] {
     const group: Piece[] = []
     let size = 0
-    // A lane that is added again is met again: the loop goes round until the group is full.
+    // The loop visits a lane again that is added again, so it goes round until the group is full.
     for (const lane of turns) {
       turns.delete(lane)
       let left = TURN_BYTES - lane.debt
@@ -229,7 +228,7 @@ export function createGroupCommit(
     for (const piece of settled) count(piece.lane, -piece.events.length, -piece.bytes)
   }
 
-  /** A disk that hangs must not keep senders waiting: what is late is told so; its outcome is unknown. */
+  /** Rejects the appends that are past their deadline, such as on a disk that hangs. Their outcome is unknown. */
   function giveUp(): void {
     const oldest = performance.now() - deadlineMs
     const late: Piece[] = []
@@ -250,7 +249,7 @@ export function createGroupCommit(
     depth: () => events,
     health() {
       if (closed) return { writable: false, reason: 'stopping' }
-      // Before all else: while a commit hangs, no question to the engine has an answer.
+      // First: while a commit hangs, the engine does not answer.
       if (committingSince !== undefined && performance.now() - committingSince > deadlineMs)
         return { writable: false, reason: 'the event log answers too slowly' }
       if (events > maxEvents * NEARLY_FULL || bytes > maxBytes * NEARLY_FULL)
@@ -272,7 +271,7 @@ type Part = { readonly events: readonly LogEvent[]; readonly bytes: number }
 
 const weigh = ({ payload }: LogEvent): number => payload.length + EVENT_OVERHEAD_BYTES
 
-/** A large append in pieces, of which each is small or a single event. */
+/** Splits a large append into pieces. Each is small, or a single event. */
 function split(added: readonly LogEvent[]): Part[] {
   const parts: { events: LogEvent[]; bytes: number }[] = []
   for (const event of added) {

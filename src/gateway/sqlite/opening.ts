@@ -1,6 +1,6 @@
 import { DataMismatch } from './databasePair.ts'
 
-/** Time between two attempts, ms. */
+/** Time between two tries, ms. */
 const RETRY_MS = 1_000
 
 /** Something that is open, or is waiting to be opened. */
@@ -9,7 +9,7 @@ export type Opening<Opened> = {
   opened(): Opened | undefined
   /** Why it is waiting, fit for strangers. */
   reason(): string
-  /** Stops the attempts. Resolves with what is open, if anything. */
+  /** Stops trying. Resolves with what is open, if anything. */
   stop(): Promise<Opened | undefined>
 }
 
@@ -17,8 +17,8 @@ export type Opening<Opened> = {
  * Opens everything that depends on the databases. After a DataMismatch it tries again every second, so the gateway
  * needs no restart once the databases are put back or accepted.
  *
- * @param onChange Called when a later attempt has succeeded.
- * @param onError Called when a later attempt fails with a new error other than DataMismatch. Its message may contain
+ * @param onChange Called when a later try has succeeded.
+ * @param onError Called when a later try fails with a new error other than DataMismatch. Its message may contain
  * paths, so `reason` does not repeat it.
  * @throws What the first `open` throws, unless it is a DataMismatch.
  */

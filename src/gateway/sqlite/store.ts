@@ -10,11 +10,11 @@ import { CELLS_PER_EVENT, type Cell } from './cells.ts'
 import { closeDatabase, openDatabase, type Schema } from './database.ts'
 import { createUsageRows, USAGE_TABLE } from './usageRows.ts'
 
-/** What became of an append. */
+/** The result of an append. */
 export type Appended = {
-  /** Of each event, in order; 0 where its id was there. */
+  /** Position of each event, in order. 0 if its id was stored before. */
   readonly positions: readonly number[]
-  /** What the customers to which it added something have stored on that day now. */
+  /** What its customers have stored on that day now. Only those with new events. */
   readonly usage: readonly Usage[]
 }
 
@@ -26,27 +26,27 @@ export type Store = Omit<CampaignRows, 'insertCampaign'> & {
   /**
    * One transaction, durable when it returns.
    *
-   * @param cells Of `toCells`.
+   * @param cells Result of `toCells`.
    */
   append(cells: readonly Cell[]): Appended
   /** Whether the customer has an event of each id, in order. */
   has(customer: string, ids: readonly string[]): boolean[]
   read(range: Range): LogRecord[]
   findTail(customer: string, max: number): Tail
-  /** Durable when it returns. Answers what its customer has stored today; nothing where it had the campaign. */
+  /** Durable when it returns. Returns what its customer has stored today. Empty if it already had the campaign. */
   createCampaign(row: CampaignRow): Usage[]
   /** What every customer has stored today and yesterday. */
   usage(): Usage[]
-  /** Rewrites the first page: fails where a commit would, and changes nothing. */
+  /** Rewrites the first page: fails if a commit would fail, and changes nothing. */
   probe(): void
-  /** Changes when another connection has written, of this process or another. */
+  /** Changes after another connection has written, of this process or another. */
   version(): number
   close(): void
 }
 
 /**
- * AUTOINCREMENT: a position is never given twice, not even after a deletion, so that readers may keep it.
- * The second index answers "what of this customer comes behind this position" (it ends in the rowid).
+ * AUTOINCREMENT: a position is never used again, even after a deletion, so readers may store it. The second index is for
+ * reads of one customer's events after a position (it ends in the rowid).
  */
 const TABLES = `
   CREATE TABLE IF NOT EXISTS events (
@@ -73,7 +73,7 @@ export const EVENTS_SCHEMA: Schema = {
 
 type Row = Omit<LogRecord, 'id' | 'bot'> & { readonly id: Buffer; readonly bot: number }
 
-/** @param file Path of the database, made where it is missing; its folder must be there. */
+/** @param file Path of the database. Created if it is missing; its folder is not. */
 export function openStore(file: string): Store {
   const database = openDatabase(file, EVENTS_SCHEMA)
   const insert = database.prepare(
@@ -147,7 +147,7 @@ export function openStore(file: string): Store {
   }
 }
 
-/** Records up to the one that reaches a sum of bytes. A row is read from the file when its turn comes. */
+/** Records up to the one that reaches `maxBytes`. The rows after it are not read. */
 function takeRecords(rows: Iterable<Row>, maxBytes = Number.POSITIVE_INFINITY): LogRecord[] {
   const records: LogRecord[] = []
   let bytes = 0

@@ -45,7 +45,7 @@ const makeEvent = (payload = '{}'): LogEvent => ({
   ...{ event: 'search', did: 'd-1', bot: false, payload },
 })
 
-/** A log whose thread has faults, and what was told of it. */
+/** A log whose thread has faults, with the calls of its callbacks. */
 async function open(file = nextFile(), supervision: Supervision = {}) {
   const fatal: Error[] = []
   let changes = 0
@@ -73,7 +73,7 @@ test.each([
   ['exits', 'code 7'],
   ['grows', 'memory'],
 ] as const)(
-  'a thread that %s is started again, and what it had in hand is Unavailable',
+  'a thread that %s is restarted, and its unanswered calls are rejected with Unavailable',
   async (fault, reason) => {
     const { log, thread, fatal, changes } = await open()
     const before = makeEvent()
@@ -96,7 +96,7 @@ test.each([
     const after = makeEvent()
     expect(await log.append([before, after])).toEqual(['duplicate', 'stored'])
     expect(await log.read({ max: 9 })).toMatchObject([{ id: before.id }, { id: after.id }])
-    // Something may have been stored of which nobody heard.
+    // Events may have been stored without a report.
     await expect.poll(() => news, SOON).toBe(2)
     expect(changes()).toBe(2)
     expect(fatal).toEqual([])
@@ -104,7 +104,7 @@ test.each([
   },
 )
 
-test('a thread that ends again and again comes back each time, up to a number', async () => {
+test('a thread that ends again and again is restarted up to a number of times', async () => {
   const { log, fatal } = await open(nextFile(), { backoff: { baseMs: 1, maxTries: 3 } })
   for (let i = 0; i < 3; i++) {
     await log.append([makeEvent(FAULT.exits)]).catch(() => {})
@@ -115,7 +115,7 @@ test('a thread that ends again and again comes back each time, up to a number', 
   await log.close()
 })
 
-test('one that has run for long enough has all its tries again', async () => {
+test('a thread that has run for long enough gets all its tries again', async () => {
   const { log, fatal } = await open(nextFile(), {
     backoff: { baseMs: 1, maxTries: 1, stableMs: 0 },
   })
@@ -128,7 +128,7 @@ test('one that has run for long enough has all its tries again', async () => {
 })
 
 test.each(Object.entries(BROKEN))(
-  'a thread that can not come back (%s) is fatal, with the reason',
+  'a thread that can not be restarted (%s) is fatal, with the reason',
   async (_, broken) => {
     const { file, log, fatal } = await open(nextFile(), { backoff: { baseMs: 1, maxTries: 2 } })
     writeFileSync(file + broken, '')
@@ -144,7 +144,7 @@ test.each(Object.entries(BROKEN))(
   },
 )
 
-test('a log that is closed while its thread is away is not opened again', async () => {
+test('a log that is closed during a restart is not opened again', async () => {
   const { file, log } = await open(nextFile(), { backoff: { baseMs: 20 } })
   await log.append([makeEvent(FAULT.exits)]).catch(() => {})
   await log.close()
@@ -153,7 +153,7 @@ test('a log that is closed while its thread is away is not opened again', async 
   expect(existsSync(file)).toBe(false)
 })
 
-test('a file that is gone while the thread is away is fatal, and not made anew', async () => {
+test('a file that is removed during a restart is fatal, and is not created again', async () => {
   const { file, log, fatal } = await open(nextFile(), { backoff: { baseMs: 100 } })
   await log.append([makeEvent(FAULT.exits)]).catch(() => {})
   rmSync(file)
@@ -180,25 +180,28 @@ test.each<[string, (file: string) => void]>([
   ],
   ['the -wal is removed', (file) => rmSync(`${file}-wal`)],
   ['the -shm is removed', (file) => rmSync(`${file}-shm`)],
-])('%s: noticed, fatal, nothing more is taken, and nothing that was is lost', async (_, change) => {
-  const { file, log, fatal } = await open()
-  const event = makeEvent()
-  await log.append([event])
-  change(file)
-  await expect.poll(() => fatal, SOON).toHaveLength(1)
-  expect(fatal[0]?.message).toMatch(/\.db(-wal|-shm)? was removed or replaced while the gateway/)
-  expect(log.health()).toEqual({ writable: false, reason: fatal[0]?.message })
-  await expect(log.append([makeEvent()])).rejects.toEqual(unavailable('was removed or replaced'))
-  await log.close()
-  const whole = existsSync(`${file}.moved`) ? `${file}.moved` : file
-  // What is put in its place must not meet the commits of another file.
-  if (existsSync(`${file}-wal`)) expect(statSync(`${file}-wal`).size).toBe(0)
-  // Whatever stayed behind.
-  for (const end of ['-wal', '-shm']) rmSync(whole + end, { force: true })
-  expect(storedIn(whole)).toEqual([bare(event)])
-})
+])(
+  '%s: detected, fatal, no more events are accepted, and no stored one is lost',
+  async (_, change) => {
+    const { file, log, fatal } = await open()
+    const event = makeEvent()
+    await log.append([event])
+    change(file)
+    await expect.poll(() => fatal, SOON).toHaveLength(1)
+    expect(fatal[0]?.message).toMatch(/\.db(-wal|-shm)? was removed or replaced while the gateway/)
+    expect(log.health()).toEqual({ writable: false, reason: fatal[0]?.message })
+    await expect(log.append([makeEvent()])).rejects.toEqual(unavailable('was removed or replaced'))
+    await log.close()
+    const whole = existsSync(`${file}.moved`) ? `${file}.moved` : file
+    // What is put in its place must not meet the commits of another file.
+    if (existsSync(`${file}-wal`)) expect(statSync(`${file}-wal`).size).toBe(0)
+    // Whatever stayed behind.
+    for (const end of ['-wal', '-shm']) rmSync(whole + end, { force: true })
+    expect(storedIn(whole)).toEqual([bare(event)])
+  },
+)
 
-test('a link to another folder is a change, and what was stored is in the one before', async () => {
+test('a symbolic link to another folder is detected, and the stored events are in the former folder', async () => {
   const [one, other, link] = ['one', 'other', 'link'].map((name) => join(folder, name)) as [
     ...[string, string, string],
   ]
@@ -215,7 +218,7 @@ test('a link to another folder is a change, and what was stored is in the one be
   expect(existsSync(join(other, 'events.db'))).toBe(false)
 })
 
-test('a second gateway over the same file that comes and goes is no change', async () => {
+test('a second gateway over the same file that starts and ends is not a change', async () => {
   const { file, log, fatal } = await open()
   await log.append([makeEvent()])
   for (let i = 0; i < 3; i++) {
@@ -230,7 +233,7 @@ test('a second gateway over the same file that comes and goes is no change', asy
   await log.close()
 })
 
-test('a thread that hangs is slow: it is not ready and not restarted, and nobody waits for ever', async () => {
+test('a thread that hangs is unready and not restarted, and its calls are rejected', async () => {
   const { thread, fatal, changes } = await open(nextFile(), { deadlineMs: 100 })
   const log: EventLog = createGroupCommit(createSqliteLog(thread), { deadlineMs: 100 })
   const hanging = makeEvent(FAULT.hangs)
@@ -246,7 +249,7 @@ test('a thread that hangs is slow: it is not ready and not restarted, and nobody
   await log.close()
 })
 
-test('damage that shows while it runs is named, and nothing more is written to the file', async () => {
+test('damage that is found at run time is reported, and the file is not written any more', async () => {
   const file = nextFile()
   const before = await open(file)
   await before.log.append(

@@ -1,19 +1,19 @@
 import type { Database } from 'better-sqlite3'
 import { dayOf, type Usage } from '../customers/usage.ts'
 
-/** What each customer has stored on a day; synchronous, as the store. */
+/** What each customer has stored on a day. Synchronous, like the store. */
 export type UsageRows = {
   /**
-   * Counts one stored event, or a campaign; its sums are written by `write`, in the transaction that stores it.
+   * Counts one stored event or campaign. `write` writes the sums, in the transaction that stores it.
    *
    * @param events 0 for a campaign. Default 1.
    */
   count(customer: string, receivedAt: number, bytes: number, events?: 0 | 1): void
-  /** Adds what was counted since the last call. Answers the sums of those customers' days. */
+  /** Writes what was counted since the last call. Returns the new sums of those customers and days. */
   write(): Usage[]
-  /** Forgets what was counted and not written, since its transaction was rolled back. */
+  /** Drops what was counted but not written, because its transaction was rolled back. */
   reset(): void
-  /** Every customer's today and yesterday. */
+  /** The sums of all customers, of today and yesterday. */
   all(): Usage[]
 }
 
@@ -38,7 +38,7 @@ export function createUsageRows(database: Database): UsageRows {
   const forget = database.prepare<[number]>('DELETE FROM usage WHERE day < ?')
   const select = database.prepare<[], Usage>('SELECT customer, day, events, bytes FROM usage')
   let counted = new Map<string, Sums>()
-  /** Of the event that was counted last: a commit holds runs of events of one customer. */
+  /** Sums of the last counted event. A commit contains runs of events of one customer. */
   let last: Sums | undefined
   let newest = 0
 
@@ -58,7 +58,7 @@ export function createUsageRows(database: Database): UsageRows {
       this.reset()
       for (const { day } of written) {
         if (day <= newest) continue
-        // Yesterday stays, for a clock that is set back over midnight.
+        // Yesterday stays, in case the clock is set back over midnight.
         forget.run(day - 1)
         newest = day
       }

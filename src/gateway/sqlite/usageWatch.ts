@@ -2,16 +2,16 @@ import type { Usage } from '../customers/usage.ts'
 import type { Call } from './remote.ts'
 import type { Store } from './store.ts'
 
-/** How often it is looked what other processes have stored, ms. */
-const LOOK_MS = 1_000
+/** Time between two checks for events of other processes, ms. */
+const CHECK_MS = 1_000
 
-/** Tells what customers have stored on a day, by whichever process. */
+/** Reports what customers have stored on a day, by this process and others. */
 export type UsageWatch = {
   /** See EventLog.watchUsage. */
   start(listener: (usages: readonly Usage[]) => void): Promise<void>
-  /** Tells the sums that an append answered. */
+  /** Reports the sums that an append has returned. */
   report(usages: readonly Usage[]): void
-  /** An append failed: what it stored, if anything, is told after the next look. */
+  /** Call it after an append has failed. If it has stored something, the next check reports it. */
   doubt(): void
   stop(): void
 }
@@ -19,12 +19,12 @@ export type UsageWatch = {
 export function createUsageWatch(call: Call<Store>): UsageWatch {
   let listener: (usages: readonly Usage[]) => void = () => {}
   let timer: NodeJS.Timeout | undefined
-  /** Of the file when all sums were read; undefined where they have to be read again. */
+  /** Version of the file when all sums were read. Undefined if they must be read again. */
   let version: unknown
-  let isLooking = false
+  let isChecking = false
 
-  async function look(): Promise<void> {
-    // The version first: what is stored between the two questions is read by this look, and by the next again.
+  async function check(): Promise<void> {
+    // The version first: events that are stored between the two calls are read by this check, and by the next one again.
     const seen = await call('version')
     if (seen === version) return
     listener(await call('usage'))
@@ -34,19 +34,19 @@ export function createUsageWatch(call: Call<Store>): UsageWatch {
   return {
     async start(onUsage) {
       listener = onUsage
-      await look()
+      await check()
       timer = setInterval(() => {
-        if (isLooking) return
-        isLooking = true
-        look()
-          // While the thread can not be asked, nothing is stored either. The next look may find it mended.
+        if (isChecking) return
+        isChecking = true
+        check()
+          // Without the thread nothing is stored either. The next check may succeed.
           .catch(() => {
             version = undefined
           })
           .finally(() => {
-            isLooking = false
+            isChecking = false
           })
-      }, LOOK_MS)
+      }, CHECK_MS)
     },
     report: (usages) => listener(usages),
     doubt() {

@@ -88,7 +88,7 @@ export function runCommandLine(
   try {
     return run(args, env)
   } catch (error) {
-    // A full disk, a foreign database: the message says what it is, a stack would help nobody.
+    // A full disk, a database of another application: the message has the reason, a stack would not help.
     return fail(1, [(error as Error).message])
   }
 }
@@ -145,13 +145,13 @@ function explainOption({ message }: Error): string {
       message.replaceAll('\n', ' ')
 }
 
-/** The words that may stand behind a command, each with the options that it takes. */
+/** The verbs of a command, each with its options. */
 const COMMANDS: Readonly<Record<string, ReadonlyMap<string, readonly string[]>>> = {
   customer: VERBS,
   data: DATA_VERBS,
 }
 
-/** What is wrong with a command or with options beside it that are those of another. */
+/** The fault of a command, or of options that belong to another one. */
 function findFault(command: string, rest: readonly string[], given: readonly string[]) {
   const [word = ''] = rest
   const isStart = command === 'start' && rest.length === 0

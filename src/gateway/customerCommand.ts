@@ -46,13 +46,12 @@ export const VERBS: ReadonlyMap<string, readonly string[]> = new Map([
 ])
 
 /**
- * `customer add | list | set | rotate | remove`. A gateway that runs over the same data sees the change
- * within a second.
+ * `customer add | list | set | rotate | remove`. A running gateway with the same data sees the change within a second.
  *
- * @param words What stands behind `customer`, the first one of VERBS.
- * @param ownRestKey The secret key of a customer that is added, where it brings one along. It never
- * comes in `words`: every user of a machine can read the command lines of all.
- * @throws Error when the data can not be opened.
+ * @param words The words after `customer`. The first is one of VERBS.
+ * @param ownRestKey REST key for a new customer. Never in `words`, since every user of a machine can read the command
+ * lines of all processes. Default: a new key.
+ * @throws Error if the data can not be opened.
  */
 export function runCustomer(
   words: readonly string[],

@@ -12,9 +12,8 @@ type Kept = {
 }
 
 /**
- * Serves files of a folder from memory. A stream for each answer would hold a descriptor and a block of the
- * file for everybody who reads slowly; this holds a file once for all. A file that has changed is read again,
- * since they change while a shop is being wired. A Range is ignored, as RFC 9110, 14.2 allows.
+ * Serves the files of a folder from memory. A stream would need a descriptor and a block of the file for each slow reader.
+ * A changed file is read again. A Range is ignored, as RFC 9110, 14.2 allows.
  *
  * @returns Returns the response for a path below the folder. Undefined if there is no such file. For a folder it is its
  * `index.html`.

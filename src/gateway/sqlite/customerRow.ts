@@ -16,10 +16,10 @@ export type CustomerRow = {
   /** JSON: a KeySettings. */
   readonly config: string
   readonly created_at: number
-  /** Null where the settings' quota holds. */
+  /** Null: the quota of the settings applies. */
   readonly daily_events: number | null
   readonly daily_bytes: number | null
-  /** JSON: a list of addresses and networks. Null where there is none. */
+  /** JSON: a list of addresses and networks. Null if there are none. */
   readonly ignored: string | null
 }
 

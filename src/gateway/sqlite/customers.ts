@@ -17,7 +17,7 @@ import { closeDatabase, explain, isDamaged, openDatabase, type Schema } from './
 /** Changes made by another process (the command line) are seen after at most this, ms. */
 const RECHECK_MS = 500
 const MAX_CACHED = 10_000
-/** When to ask again where the file can not be read, seconds. */
+/** Retry-After, seconds. */
 const RETRY_SECONDS = 5
 const NOBODY =
   'This gateway has no customers. Check DATA_DIR, or add the first one: npx shoptrail customer add'
@@ -56,13 +56,13 @@ export const CUSTOMERS_SCHEMA: Schema = {
   isSmall: true,
 }
 
-/** What is never given to another customer. */
+/** Values that are never used again for another customer. */
 type Kind = 'customer_id' | 'tracking_key'
 
 /**
- * @param file Path of the SQLite file, made where it is missing.
+ * @param file Path of the SQLite file. Created if it is missing.
  * @param now The clock, ms since 1970.
- * @throws Error that names the file and what to do, where it can not be opened.
+ * @throws Error that names the file and the remedy, if it can not be opened.
  */
 export function createSqliteCustomers(file: string, now: () => number = Date.now): Customers {
   const database = openDatabase(file, CUSTOMERS_SCHEMA)
@@ -92,14 +92,14 @@ export function createSqliteCustomers(file: string, now: () => number = Date.now
     .pluck()
   const dataVersion = database.prepare<[], number>('PRAGMA data_version').pluck()
 
-  // Every event asks for its customer, so the last answers are kept until the file changes.
+  // Every event needs its customer, so customers are cached until the file changes.
   const byKey = new LRUCache<string, Customer>({ max: MAX_CACHED })
   let seenVersion = dataVersion.get()
   let checkedAt = now()
   /** The message of the first error that showed damage. Kept, since damage does not go away. */
   let damage: string | undefined
 
-  /** Runs what reads or writes the file. */
+  /** Runs a read or write of the file. */
   function using<Result>(work: () => Result): Result {
     try {
       return work()

@@ -2,9 +2,9 @@ import Database from 'better-sqlite3'
 import { makeFile, makePrivate } from './files.ts'
 import { makeIdentity } from './identity.ts'
 
-/** What is in a database, beside its identity. */
+/** The tables of a database, without that of its identity. */
 export type Schema = {
-  /** SQL that makes what is missing. */
+  /** SQL that creates missing tables. */
   readonly tables: string
   /** A SELECT that compiles only if the tables are ours. Another application's database is not changed. */
   readonly probe: string

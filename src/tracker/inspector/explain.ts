@@ -163,7 +163,7 @@ const shortPayload = (payload: unknown) =>
     http_user_agent: undefined,
   })
 
-/** An issue in full. If the value is not a string, says so: `12` does not look like one in an attribute either. */
+/** An issue in full. "Expected text, received 12" may look right to a reader, so it says that text is a string. */
 const issueText = (issue: Issue, payload: unknown) =>
   describeIssue(issue, payload).message.replace(
     /^Expected text\b(.*), received (?!")/,

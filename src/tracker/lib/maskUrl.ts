@@ -26,7 +26,8 @@ export const namesToMask = (names: string): ReadonlySet<string> =>
  */
 export const maskUrl = (url: string, more: ReadonlySet<string>, times = 1): string =>
   url.replace(
-    // Separators in a row are one match, since each match costs a call. A ? ends every name, so that the time is linear. It ends a value if a name follows: ?next=/a?token=b.
+    // Separators in a row are one match, since each match costs a call. A ? ends every name, so that the time is
+    // linear. It ends a value if a name follows: ?next=/a?token=b.
     /^(\w+:[/\\]*)[^/\\?#]*@|([?&#;]+(?:([^=&#;?]+)=)?)(?:[^&#;?]|\?(?![^=&#;?]+=))*/g,
     (whole, scheme, start, name) => {
       const plain = unescape(whole)

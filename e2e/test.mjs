@@ -43,7 +43,7 @@ async function test() {
     step('types', ['node_modules/typescript/bin/tsc', '-b', '--pretty', 'false']),
   ])
   // Before the slow unit tests: they install the package that it makes.
-  if (!isCheck) await step('build and size', ['build.mjs', '--sizes'])
+  if (!isCheck) await step('build and size', ['build.mjs'])
   const unit = report('unit')
   await step('unit tests', [...VITEST, ...(isCheck ? FAST : []), `--outputFile.json=${unit}`], () =>
     countUnit(unit),

@@ -53,9 +53,12 @@ export default defineConfig({
               channel: 'moz-firefox',
               launchOptions: {
                 executablePath: firefox,
-                // page.goBack() hangs when the page comes out of the back/forward cache. A test of
-                // that cache lets the page itself call history.back() with a launch of its own.
-                firefoxUserPrefs: { 'browser.sessionhistory.max_total_viewers': 0 },
+                firefoxUserPrefs: {
+                  // page.goBack() hangs when the page comes out of the back/forward cache.
+                  'browser.sessionhistory.max_total_viewers': 0,
+                  // Windows that a page opens are not always seen by the driver; here any may close itself.
+                  'dom.allow_scripts_to_close_windows': true,
+                },
               },
             },
           },

@@ -127,30 +127,36 @@ function createFold(utm: number) {
   let device = -1
   /** When its last visit was, if that is one of this campaign. */
   let visitAt = Number.NEGATIVE_INFINITY
-  let steps = new Set<number>()
-  let lastDay = Number.NaN
+  /** A bit for each step that it has reached. */
+  let reached = 0
+  let today: Day | undefined
+
+  function reach(step: number): void {
+    if (reached & (1 << step)) return
+    reached |= 1 << step
+    devices[step] = (devices[step] ?? 0) + 1
+  }
 
   return {
     add([of, at, visited, name, step]: Touch): void {
       if (of !== device) {
         device = of
         visitAt = Number.NEGATIVE_INFINITY
-        steps = new Set()
-        lastDay = Number.NaN
+        reached = 0
+        today = undefined
       }
       if (visited !== null) visitAt = visited === utm ? at : Number.NEGATIVE_INFINITY
       if (at - visitAt > LASTS_MS) return
-      for (const reached of [STEP.any, step])
-        if (!steps.has(reached)) {
-          steps.add(reached)
-          devices[reached] = (devices[reached] ?? 0) + 1
-        }
+      reach(STEP.any)
+      reach(step)
       names.set(name, (names.get(name) ?? 0) + 1)
-      const day = dayIn(days, Math.floor(at / DAY_MS))
-      if (day.day !== lastDay) day.visitors++
-      lastDay = day.day
-      if (step === STEP.addToCart) day.addToCart++
-      if (step === STEP.initiateCheckout) day.initiateCheckout++
+      const day = Math.floor(at / DAY_MS)
+      if (today?.day !== day) {
+        today = dayIn(days, day)
+        today.visitors++
+      }
+      if (step === STEP.addToCart) today.addToCart++
+      if (step === STEP.initiateCheckout) today.initiateCheckout++
     },
     part: (): Part => ({ devices, names: [...names], days: [...days.values()] }),
   }

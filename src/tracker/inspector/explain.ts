@@ -1,9 +1,11 @@
 import { describeIssue } from '../../contract/describeIssue.ts'
 import type { Issue } from '../../contract/errors.ts'
 import { EVENT_NAMES } from '../../contract/events.ts'
+import { nearest } from '../../contract/nearest.ts'
 import type { TrackDropReason, TrackNotice } from '../global.d.ts'
-import { nearest } from './nearest.ts'
 
+/** A name that differs by more letters is not suggested. */
+const MAX_DISTANCE = 4
 const HELPERS = Object.keys(EVENT_NAMES)
 /** Event names that plugins may push, without the prefix. */
 const PUSHES = [
@@ -150,7 +152,7 @@ export function codeOf({ code, operation = '', where, reason }: Explained): stri
 /** Suggests a name that is similar to the unknown one. */
 function suggest(code: string | undefined, { operation = '' }: Explained): string | undefined {
   const names = { helper: HELPERS, push: PUSHES }[code ?? '']
-  const near = names && nearest(operation, names)
+  const near = names && nearest(operation, names, MAX_DISTANCE)
   return near && `Did you mean ${near}?`
 }
 

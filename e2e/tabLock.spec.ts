@@ -6,7 +6,7 @@ import { expect, expectNothingKept, passTime, search, test } from './fixtures.ts
 const terms = (tab: number, count: number) =>
   Array.from({ length: count }, (_, n) => `${tab}-${String(n).padStart(3, '0')}`)
 
-/** What each tab's rows are, in the order of its calls. */
+/** The search terms of one tab's rows, in the order of its calls. */
 const ofTab = (rows: readonly { payload: { readonly [name: string]: unknown } }[], tab: number) =>
   rows.map(({ payload }) => `${payload.search_term}`).filter((term) => term.startsWith(`${tab}-`))
 
@@ -33,11 +33,11 @@ for (const locks of ['with Web Locks', 'without Web Locks'])
     const rows = (await stored()).sort((a, b) => (a.id < b.id ? -1 : 1))
     for (let n = 0; n < 6; n++) expect(ofTab(rows, n)).toEqual(terms(n, 50))
     for (const tab of tabs) await expectNothingKept(tab)
-    // No storm: what failed is sent again in batches, by one tab at a time.
+    // Failed events are sent again in batches, by one tab at a time.
     expect(wire.events.length).toBeLessThan(60)
   })
 
-test('a tab closed while it holds the right to send', async ({
+test('a tab is closed while it holds the lock: another tab sends its event', async ({
   context,
   page,
   shop,
@@ -60,7 +60,7 @@ test('a tab closed while it holds the right to send', async ({
   await expectNothingKept(page)
 })
 
-test('a tab that never gives the turn back is waited for 15 s at most', async ({
+test('a tab waits at most 15 s for a lock that another tab never releases', async ({
   context,
   page,
   shop,
@@ -80,7 +80,7 @@ test('a tab that never gives the turn back is waited for 15 s at most', async ({
   wire.next('lose')
   await search(page, 'one')
   await expect.poll(() => wire.events.map(({ outcome }) => outcome)).toEqual(['lost'])
-  // The backoff, and the wait for the turn.
+  // The backoff, and the wait for the lock.
   await passTime(page, 21_000, 3000)
   await expectStored(['one'])
   await expectNothingKept(page)
@@ -102,13 +102,13 @@ test('a lock manager that never answers: flush settles, and the event arrives', 
   await search(page, 'one')
   await expect.poll(() => wire.events.map(({ outcome }) => outcome)).toEqual(['lost'])
   const settled = page.evaluate(() => track.flush())
-  // The wait for the turn. The clock runs on by itself: what is sent then has until flush() ends.
+  // The wait for the lock. The clock goes on after that, so the request ends before flush() does.
   await passTime(page, 16_000, 1_000)
   expect(await settled).toEqual({ delivered: 1, dropped: 0, kept: 0 })
   await expectStored(['one'])
 })
 
-test('without Web Locks: a tab that crashed while it held the lease does not block for ever', async ({
+test('without Web Locks: a lease of a crashed tab does not block other tabs for ever', async ({
   page,
   shop,
   expectStored,
@@ -130,7 +130,12 @@ test('without Web Locks: a tab that crashed while it held the lease does not blo
   await expectStored(['left'])
 })
 
-test('Web Locks that refuse: sent all the same', async ({ page, shop, wire, expectStored }) => {
+test('a lock manager that rejects: the event is sent without the lock', async ({
+  page,
+  shop,
+  wire,
+  expectStored,
+}) => {
   await page.addInitScript(() => {
     navigator.locks.request = () => Promise.reject(new DOMException('no', 'SecurityError'))
   })

@@ -13,6 +13,10 @@ test.each([
   ['', undefined],
   ['x', undefined],
   ['pageview', undefined],
-])('%s was meant to be %s', (written, meant) => {
-  expect(nearest(written, NAMES)).toBe(meant)
+])('the name nearest to %s is %s', (written, expected) => {
+  expect(nearest(written, NAMES, 4)).toBe(expected)
+})
+
+test('a name that differs by more letters is not suggested', () => {
+  expect(nearest('addToBasket', NAMES, 3)).toBeUndefined()
 })

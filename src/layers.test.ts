@@ -54,7 +54,7 @@ const OF_SCRIPT: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * The way of an event (docs/how-it-works.md), top to bottom: a file may import from its own line and from
+ * The path of an event (docs/how-it-works.md), top to bottom: a file may import from its own line and from
  * those below it, never from one above. Of delivery, flush has a line of its own: it takes from the outbox
  * and gives to the transport, which do not know it.
  */

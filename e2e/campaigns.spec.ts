@@ -183,8 +183,12 @@ test('events are listed by their count, a dozen at first, and long names stay di
       Array.from({ length: count }, (_, index) => ({
         customer: shop.customerId,
         id: `01900000-0000-7000-8000-${String(kind * 100 + index).padStart(12, '0')}`,
-        ...{ at: Date.now(), receivedAt: Date.now(), did: 'd-1', bot: false },
-        ...{ operation: 'sendCustom' as const, event },
+        at: Date.now(),
+        receivedAt: Date.now(),
+        did: 'd-1',
+        bot: false,
+        operation: 'sendCustom' as const,
+        event,
         payload: JSON.stringify({
           event,
           url: 'https://shop.example/?utm_campaign=mugs&utm_medium=email&utm_source=letter',

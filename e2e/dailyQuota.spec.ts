@@ -25,8 +25,11 @@ test('the operator pages say that the daily quota is nearly used up, and that it
         events: Array.from({ length: count }, () => ({
           id: randomUUID(),
           payload: {
-            ...{ did: 'd-1', event: 'search', search_term: 'mug' },
-            ...{ url: 'http://localhost/', http_user_agent: 'Mozilla/5.0' },
+            did: 'd-1',
+            event: 'search',
+            search_term: 'mug',
+            url: 'http://localhost/',
+            http_user_agent: 'Mozilla/5.0',
           },
         })),
       }),

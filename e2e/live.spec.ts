@@ -172,8 +172,15 @@ test('a large event is shown shortened, with a note', async ({ page, gateway }) 
   const payload = { search_term: `mugs ${'x'.repeat(130_000)}`, url: 'https://shop.example/s' }
   await gateway.log.append([
     {
-      ...{ customer, id: randomUUID(), at: Date.now(), receivedAt: Date.now(), did: null },
-      ...{ operation: 'search', event: 'search', bot: false, payload: JSON.stringify(payload) },
+      customer,
+      id: randomUUID(),
+      at: Date.now(),
+      receivedAt: Date.now(),
+      did: null,
+      operation: 'search',
+      event: 'search',
+      bot: false,
+      payload: JSON.stringify(payload),
     },
   ])
   await signIn(page, gateway, one)
@@ -197,8 +204,12 @@ test('arriving events leave alone what the operator selects, focuses, types and 
       Array.from({ length: count }, () => ({
         customer: one.customerId,
         id: `01900000-0000-7000-8000-${String(++sent).padStart(12, '0')}`,
-        ...{ at: Date.now(), receivedAt: Date.now(), did: 'd-1', bot: false },
-        ...{ operation: 'search' as const, event: 'search' },
+        at: Date.now(),
+        receivedAt: Date.now(),
+        did: 'd-1',
+        bot: false,
+        operation: 'search' as const,
+        event: 'search',
         payload: JSON.stringify({ search_term: `mugs ${sent}`, url: 'https://shop.example/s' }),
       })),
     )
@@ -251,8 +262,11 @@ test('the list of devices is bounded, also while the pointer is on it', async ({
     const address = `${gateway.url}/t/r?k=${one.trackingKey}&api_key=${one.restKey}`
     const sending = Array.from({ length: count }, () => {
       const data = {
-        ...{ did: randomUUID(), event: 'view_page', url: `${gateway.url}/${'p'.repeat(2_000)}` },
-        ...{ http_user_agent: 'Test', remote_addr: '203.0.113.7' },
+        did: randomUUID(),
+        event: 'view_page',
+        url: `${gateway.url}/${'p'.repeat(2_000)}`,
+        http_user_agent: 'Test',
+        remote_addr: '203.0.113.7',
       }
       return page.request.post(address, { data })
     })

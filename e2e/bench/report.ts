@@ -161,8 +161,15 @@ function createVisitors(customer: string): (at: number) => LogEvent {
     session.left--
     if (session.left <= 0) sessions[place] = open()
     return {
-      ...{ customer, id: makeEventId(at), at, receivedAt: at, operation, event },
-      ...{ did: session.did, bot: false, payload },
+      customer,
+      id: makeEventId(at),
+      at,
+      receivedAt: at,
+      operation,
+      event,
+      did: session.did,
+      bot: false,
+      payload,
     }
   }
 }

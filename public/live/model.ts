@@ -164,7 +164,10 @@ export function createModel(now: () => number = Date.now) {
         const { count, isMore } = dids.count()
         const isKnown = first.count > 0 && !first.isMore
         return {
-          ...{ kind, name, events, isMore },
+          kind,
+          name,
+          events,
+          isMore,
           devices: count,
           share: isKnown ? count / first.count : null,
         }

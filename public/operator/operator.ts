@@ -221,7 +221,13 @@ export function createOperator({ title, draw, onWatch, onLeave, onSignOut }: Ope
   return {
     get view(): OperatorView {
       return {
-        ...{ login, isViewShown, customers, watched, linked, state, quota },
+        login,
+        isViewShown,
+        customers,
+        watched,
+        linked,
+        state,
+        quota,
         isSignedIn: isSignedIn(),
       }
     },

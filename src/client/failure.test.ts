@@ -195,8 +195,11 @@ describe('no key is in an error', () => {
       const text = `${'x'.repeat(65_536 - shown)}${restKey}`
       const fetch = async () => new Response(text, { status })
       const client = createClient({
-        ...{ customerId: 'CUSTOMER-7', restKey, baseUrl: 'https://gateway.example' },
-        ...{ fetch, retries: 0 },
+        customerId: 'CUSTOMER-7',
+        restKey,
+        baseUrl: 'https://gateway.example',
+        fetch,
+        retries: 0,
       })
       const error = await client.campaigns.list().catch((error: unknown) => error)
       expect(error).toMatchObject({ status, body: expect.stringMatching(/^x{60000,}$/) })

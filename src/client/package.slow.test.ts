@@ -193,8 +193,14 @@ test.each(consumers)('%s has its types', (file, source, options) => {
   )
   writeFileSync(join(project, file), source)
   const compilerOptions = {
-    ...{ strict: true, noEmit: true, skipLibCheck: false, preserveSymlinks: true },
-    ...{ target: 'es2022', lib: ['es2022'], types: [], ...options },
+    strict: true,
+    noEmit: true,
+    skipLibCheck: false,
+    preserveSymlinks: true,
+    target: 'es2022',
+    lib: ['es2022'],
+    types: [],
+    ...options,
   }
   writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [file] }))
   const tsc = join(root, 'node_modules/typescript/bin/tsc')

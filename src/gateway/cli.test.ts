@@ -345,7 +345,8 @@ test('the process has the arguments and the environment of its command, its outp
   const runIt = (...args: string[]) => runProcess(folder, args, { DATA_DIR })
   expect(runIt('--version')).toEqual({ status: 0, stdout: '1.2.3\n', stderr: '' })
   expect(runIt('customer', 'add')).toEqual({
-    ...{ status: 64, stdout: '' },
+    status: 64,
+    stdout: '',
     stderr: expect.stringMatching(/^Which pages may send events\?.*\nCommands and options: .*\n$/),
   })
   expect(runIt('customer', 'add', '--origin', 'loopback', '--id', 'one').status).toBe(0)
@@ -458,7 +459,9 @@ test('the log says what inlined scripts need, and that a demo customer is left',
   expect(bare.stdout).not.toContain('demo')
   await (await startProcess(folder, { DATA_DIR })).end('SIGTERM')
   const { stdout, stderr } = await startAndEnd([], {
-    ...{ DATA_DIR, PUBLIC_URL: 'https://t.shop.example/in', METRICS_TOKEN: 'm'.repeat(16) },
+    DATA_DIR,
+    PUBLIC_URL: 'https://t.shop.example/in',
+    METRICS_TOKEN: 'm'.repeat(16),
   })
   expect(stdout).not.toContain('inlined')
   expect(stdout).toContain('customer remove demo --yes')

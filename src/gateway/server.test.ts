@@ -18,7 +18,8 @@ test('a stop is clean after a reader has left without its answers', async () => 
     content: { html: '漢'.repeat(512_000) },
   })
   const created = await send(gateway.url, `/api/v1/campaigns/create?${keys}`, {
-    ...{ method: 'POST', body },
+    method: 'POST',
+    body,
   })
   expect(created.status).toBe(200)
   const target = `/campaigns/data/campaign?id=${JSON.parse(created.text).id}`

@@ -171,7 +171,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   /** Opens everything that needs the data. */
   async function open(): Promise<Opened> {
     const data = await openData({
-      ...{ dataDir, workerFile, now, queue: options.queue },
+      dataDir,
+      workerFile,
+      now,
+      queue: options.queue,
       onCommit: metrics.commit,
       onReportsEnd: (error) => onError(error, 'the thread of the reports'),
       onChange: readiness.check,
@@ -191,17 +194,36 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       const quota = createQuota(limits.daily, now)
       await log.watchUsage(quota.learn)
       const admission = createAdmission({
-        ...{ limits, quota, log, metrics, addresses, monotonicNow },
+        limits,
+        quota,
+        log,
+        metrics,
+        addresses,
+        monotonicNow,
         onUnknownProxy: options.onUnknownProxy ?? (() => {}),
       })
       if (demo) await addDemoCampaign(campaigns, now())
       if (await campaigns.hasEmail()) reports.follow()
       const routes = createRoutes({
-        ...{ customers, log, campaigns, reports, addresses, admission, quota, metrics, script },
-        ...{ keyThrottle: createKeyThrottle(monotonicNow), monotonicNow, now },
-        ...{ publicFolder, demo, publicUrl },
-        ...{ metricsToken: options.metricsToken, live: options.live },
-        ...{ onError, findUnready },
+        customers,
+        log,
+        campaigns,
+        reports,
+        addresses,
+        admission,
+        quota,
+        metrics,
+        script,
+        keyThrottle: createKeyThrottle(monotonicNow),
+        monotonicNow,
+        now,
+        publicFolder,
+        demo,
+        publicUrl,
+        metricsToken: options.metricsToken,
+        live: options.live,
+        onError,
+        findUnready,
       })
       return { data, routes, demo, demoBlock, demoRestKey }
     } catch (error) {

@@ -12,7 +12,9 @@ export function answerWaiting(request: Request, reason: string): Response {
   const { pathname } = new URL(request.url)
   if (pathname === '/livez') return answer(200, { status: 'alive' })
   const refusal = {
-    ...{ status: 503, message: reason, retryAfterSeconds: RETRY_SECONDS },
+    status: 503,
+    message: reason,
+    retryAfterSeconds: RETRY_SECONDS,
     id: eventIdOf(request.url),
   }
   return pathname.startsWith('/t/j/')

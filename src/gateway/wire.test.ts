@@ -73,7 +73,9 @@ const NAMES = ['id', 'status', 'created_at', ...Object.keys(SUMMARY)]
 const aSummary = Object.fromEntries(NAMES.map((name) => [name, expect.anything()]))
 const created = (body: object) => ({
   ...body,
-  ...{ id: ID, status: 'scheduled', created_at: expect.stringMatching(/^\d{4}-.+Z$/) },
+  id: ID,
+  status: 'scheduled',
+  created_at: expect.stringMatching(/^\d{4}-.+Z$/),
 })
 /** JSON of a report in which nothing has come. */
 const REPORT = {
@@ -105,7 +107,9 @@ const promised: Record<string, (body: object) => unknown> = {
   'list(filtered)': () => ({ data: [], page: 2, limit: 25, total: 0 }),
   'list(blank and null filters)': () => ({
     data: expect.arrayContaining([aSummary]),
-    ...{ page: 1, limit: 20, total: AT_LEAST_ONE },
+    page: 1,
+    limit: 20,
+    total: AT_LEAST_ONE,
   }),
   create: created,
   "create(use_optimal_time '1')": created,

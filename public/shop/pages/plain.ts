@@ -293,7 +293,12 @@ const checkout = plainPage({
 
 /** By name of the file. */
 export const PLAIN_PAGES: Readonly<Record<string, Html>> = {
-  ...{ index, category, search, cart, wishlist, checkout },
+  index,
+  category,
+  search,
+  cart,
+  wishlist,
+  checkout,
   ...Object.fromEntries(
     SHELF.map((product) => [fileOf(product).replace('.html', ''), productPage(product)]),
   ),

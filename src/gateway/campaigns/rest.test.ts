@@ -212,8 +212,13 @@ test('sendCustomApi is an event of the log, without a device and without a page'
   expect(status).toBe(200)
   const record = (await recordsOf(gateway)).at(-1)
   expect(record).toMatchObject({
-    ...{ id: json.id, customer: 'CUST-1', operation: 'sendCustomApi', event: 'quiz_done' },
-    ...{ did: null, bot: false, payload: EVENT },
+    id: json.id,
+    customer: 'CUST-1',
+    operation: 'sendCustomApi',
+    event: 'quiz_done',
+    did: null,
+    bot: false,
+    payload: EVENT,
   })
   expect(record?.at).toBe(record?.receivedAt)
   expect(Object.keys(json)).toEqual(['id'])
@@ -322,7 +327,9 @@ test('lists that are not read take a bounded memory, and small ones are answered
   for (let i = 0; i < 100; i++)
     await bounded.campaigns.create('large', {
       ...CAMPAIGN,
-      ...{ id: `${i}`, status: 'scheduled', created_at: '2026-01-01T00:00:00.000Z' },
+      id: `${i}`,
+      status: 'scheduled',
+      created_at: '2026-01-01T00:00:00.000Z',
       subject: { name: longest, subject_line: longest, preview_text: longest },
       tracking: { utm_campaign: longest, utm_medium: longest, utm_source: longest },
     })

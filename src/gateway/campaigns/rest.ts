@@ -35,7 +35,9 @@ const MAX_CHECK_BYTES = 4_096
 const SMALL_CREATE_BYTES = 2 ** 18
 /** Large campaigns that are created at once, all customers together: each is several times its body in memory. */
 const LARGE_CREATES = {
-  ...{ permits: 4, maxWaiting: 200, waitMs: 2_000 },
+  permits: 4,
+  maxWaiting: 200,
+  waitMs: 2_000,
   message: 'Too many large campaigns are being created',
 }
 

@@ -55,7 +55,10 @@ afterAll(async () => {
 
 const admissionWith = (metrics: Metrics) =>
   createAdmission({
-    ...{ limits: DEFAULT_LIMITS, log, metrics, monotonicNow: () => performance.now() },
+    limits: DEFAULT_LIMITS,
+    log,
+    metrics,
+    monotonicNow: () => performance.now(),
     addresses: createAddresses(),
     onUnknownProxy: () => {},
     quota: createQuota(DEFAULT_LIMITS.daily, () => NOW),

@@ -19,7 +19,9 @@ beforeAll(async () => {
 afterAll(() => prepared.end())
 
 const BODY = JSON.stringify({
-  ...{ did: 'd-1', event: 'view_homepage', url: 'https://shop.example/' },
+  did: 'd-1',
+  event: 'view_homepage',
+  url: 'https://shop.example/',
   http_user_agent: 'Agent/1',
 })
 const ORIGIN = { origin: 'https://shop.example' }
@@ -46,10 +48,22 @@ const statusesOf = async (of: Gateway, whom: typeof sound) =>
     Object.entries(await askAll(of, whom)).map(([name, { status }]) => [name, status]),
   )
 const ALL_GOOD = {
-  ...{ script: 200, json: 200, event: 200, batch: 200, server: 200, list: 200, check: 200 },
+  script: 200,
+  json: 200,
+  event: 200,
+  batch: 200,
+  server: 200,
+  list: 200,
+  check: 200,
 }
 const ALL_503 = {
-  ...{ script: 503, json: 503, event: 503, batch: 503, server: 503, list: 503, check: 503 },
+  script: 503,
+  json: 503,
+  event: 503,
+  batch: 503,
+  server: 503,
+  list: 503,
+  check: 503,
 }
 
 test.each<[string, string | Buffer, string]>([

@@ -57,7 +57,9 @@ export function createKeyThrottle(now: () => number): KeyThrottle {
       if (waitMs === 0) return { ok: false, status: 401, message }
       const retryAfterSeconds = Math.ceil(waitMs / 1_000)
       return {
-        ...{ ok: false, status: 429, retryAfterSeconds },
+        ok: false,
+        status: 429,
+        retryAfterSeconds,
         message: `${message}, and too many wrong keys were sent. Try again in ${retryAfterSeconds} s`,
       }
     },

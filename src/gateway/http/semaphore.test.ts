@@ -25,7 +25,8 @@ function watch(semaphore: Semaphore = createSemaphore(LIMITS)) {
     )
   }
   return {
-    ...{ begun, refused },
+    begun,
+    refused,
     /** Acquires without waiting for the permit. */
     async ask(owner: string, name: string) {
       void acquire(owner, name)

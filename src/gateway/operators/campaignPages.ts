@@ -15,7 +15,9 @@ export type CampaignPageDependencies = {
  * a slow sender does not block other customers.
  */
 const CREATES = {
-  ...{ permits: 2, maxWaiting: 20, waitMs: 2_000 },
+  permits: 2,
+  maxWaiting: 20,
+  waitMs: 2_000,
   message: 'Too many campaigns are being created',
 }
 

@@ -340,8 +340,15 @@ test('a view shows events of a second gateway over the same data', async () => {
   const id = randomUUID()
   await second.log.append([
     {
-      ...{ customer: DEMO_CUSTOMER_ID, id, at: 1, receivedAt: 2, operation: 'viewHomepage' },
-      ...{ event: 'from the second', did: 'd-1', bot: false, payload: '{}' },
+      customer: DEMO_CUSTOMER_ID,
+      id,
+      at: 1,
+      receivedAt: 2,
+      operation: 'viewHomepage',
+      event: 'from the second',
+      did: 'd-1',
+      bot: false,
+      payload: '{}',
     },
   ])
   await view.until(() => view.messages.at(-1)?.event === 'from the second')

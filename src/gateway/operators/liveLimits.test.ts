@@ -144,8 +144,15 @@ test('a view that does not read is closed, and goes on from its last event', asy
   for (let i = 0; i < names.length; i += 100)
     await gateway.log.append(
       names.slice(i, i + 100).map((event) => ({
-        ...{ customer: shop.customerId, id: randomUUID(), at: 1, receivedAt: 2 },
-        ...{ operation: 'search', event, did: null, bot: false, payload },
+        customer: shop.customerId,
+        id: randomUUID(),
+        at: 1,
+        receivedAt: 2,
+        operation: 'search',
+        event,
+        did: null,
+        bot: false,
+        payload,
       })),
     )
   const { after } = await gateway.log.findTail(shop.customerId, names.length - 1)

@@ -29,8 +29,14 @@ function fill(dataDir: string): ReadonlyMap<string, string> {
     store.append(
       toCells(
         SIZES.map((size) => ({
-          ...{ customer, id: randomUUID(), at: 1, receivedAt: 2, operation: 'search' },
-          ...{ event: 'search', did: null, bot: false },
+          customer,
+          id: randomUUID(),
+          at: 1,
+          receivedAt: 2,
+          operation: 'search',
+          event: 'search',
+          did: null,
+          bot: false,
           payload: JSON.stringify({ search_term: 'x'.repeat(size) }),
         })),
       ),

@@ -3,8 +3,16 @@ import type { LogRecord } from '../collect/eventLog.ts'
 import { MAX_SHOWN_BYTES, MAX_SHOWN_TEXT, toMessage } from './liveMessage.ts'
 
 const record = (payload: string, given: Partial<LogRecord> = {}): LogRecord => ({
-  ...{ seq: 7, customer: 'shop', id: '0b5f6d3a-0000-4000-8000-000000000000', at: 1, receivedAt: 2 },
-  ...{ operation: 'search', event: 'search', did: 'd-1', bot: false, payload },
+  seq: 7,
+  customer: 'shop',
+  id: '0b5f6d3a-0000-4000-8000-000000000000',
+  at: 1,
+  receivedAt: 2,
+  operation: 'search',
+  event: 'search',
+  did: 'd-1',
+  bot: false,
+  payload,
   ...given,
 })
 /** What a browser makes of a message. */
@@ -38,7 +46,9 @@ test('a payload up to 16 KiB is shown as it is, a larger one with its texts cut'
   expect(shown(record(text))).toMatchObject({
     storedBytes: Buffer.byteLength(text),
     payload: {
-      ...{ url: larger.url, product_id: 7, search_term: `${'é'.repeat(MAX_SHOWN_TEXT)}…` },
+      url: larger.url,
+      product_id: 7,
+      search_term: `${'é'.repeat(MAX_SHOWN_TEXT)}…`,
       variation: { sku: `${'x'.repeat(MAX_SHOWN_TEXT)}…` },
     },
   })

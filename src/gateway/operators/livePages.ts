@@ -59,8 +59,10 @@ export function createLivePages(log: EventLog): LivePages {
 
   async function readLog(customer: string, after: number): Promise<LivePage> {
     const records = await log.read({
-      ...{ customer, after },
-      ...{ max: PAGE_EVENTS, maxBytes: PAGE_BYTES },
+      customer,
+      after,
+      max: PAGE_EVENTS,
+      maxBytes: PAGE_BYTES,
     })
     let text = ''
     let end = 0

@@ -46,8 +46,14 @@ async function openLog() {
 const append = (log: EventLog, sizes: readonly number[], customer = 'shop', from = 0) =>
   log.append(
     sizes.map((size, i) => ({
-      ...{ customer, id: randomUUID(), at: 1, receivedAt: 2, operation: 'search' },
-      ...{ event: `e${from + i}`, did: 'd-1', bot: false },
+      customer,
+      id: randomUUID(),
+      at: 1,
+      receivedAt: 2,
+      operation: 'search',
+      event: `e${from + i}`,
+      did: 'd-1',
+      bot: false,
       payload: JSON.stringify({ search_term: 'x'.repeat(size - 18) }),
     })),
   )
@@ -60,8 +66,13 @@ function open(log: EventLog, given: Partial<Watch> = {}) {
     onEnd = resolve
   })
   const stream = streamEvents({
-    ...{ pages: createLivePages(log), subscribe: log.subscribe, customer: 'shop', lastEventId: 0 },
-    ...{ findEnd: () => undefined, closing: new AbortController().signal, onEnd },
+    pages: createLivePages(log),
+    subscribe: log.subscribe,
+    customer: 'shop',
+    lastEventId: 0,
+    findEnd: () => undefined,
+    closing: new AbortController().signal,
+    onEnd,
     ...given,
   })
   const reader = stream.getReader()

@@ -10,8 +10,12 @@ let wall = Date.now()
 const SHOP = { customerId: 'SHOP', restKey: 'REST-KEY-OF-THE-SHOP', trackingKey: 'TRACKKEY1' }
 const OTHER = { customerId: 'OTHER', restKey: 'REST-KEY-OF-ANOTHER', trackingKey: 'TRACKKEY2' }
 const EVENT = JSON.stringify({
-  ...{ event: 'search', search_term: 'mug', did: 'd-1', url: 'https://shop.example/' },
-  ...{ http_user_agent: 'UA/1', remote_addr: '203.0.113.9' },
+  event: 'search',
+  search_term: 'mug',
+  did: 'd-1',
+  url: 'https://shop.example/',
+  http_user_agent: 'UA/1',
+  remote_addr: '203.0.113.9',
 })
 
 beforeAll(async () => {

@@ -17,7 +17,9 @@ function prepare() {
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 const RECORD = {
   ...completePayloads.create,
-  ...{ id: '1', status: 'scheduled' as const, created_at: '2026-01-01T00:00:00.000Z' },
+  id: '1',
+  status: 'scheduled' as const,
+  created_at: '2026-01-01T00:00:00.000Z',
 }
 const PAGE = { page: 1, limit: 1 }
 

@@ -9,7 +9,9 @@ import type { Store } from './store.ts'
  * customer gets one permit.
  */
 const CALLS = {
-  ...{ permits: 2, maxWaiting: 1_000, waitMs: 5_000 },
+  permits: 2,
+  maxWaiting: 1_000,
+  waitMs: 5_000,
   message: 'Too many campaigns are being read and written',
 }
 
@@ -30,7 +32,10 @@ export function createSqliteCampaigns(call: Call<Store>): Campaigns {
     create(customer, { content, ...summary }) {
       const { id, type, status, subject, scheduling } = summary
       const row = {
-        ...{ customer, id, type, status },
+        customer,
+        id,
+        type,
+        status,
         createdAt: Date.parse(summary.created_at),
         sendAt: scheduling.send_at,
         name: subject.name,

@@ -47,7 +47,9 @@ async function open(options: Partial<GatewayOptions> = {}) {
   const reasons: (string | undefined)[] = []
   const fatal: Error[] = []
   const gateway = await prepared.start({
-    ...{ dataDir, workerFile: faulty, ...options },
+    dataDir,
+    workerFile: faulty,
+    ...options,
     onReadiness: (reason) => reasons.push(reason),
     onFatal: (error) => fatal.push(error),
   })
@@ -60,7 +62,10 @@ const post = (url: string, trackingKey: string, source = 'x', origin = ORIGIN) =
     method: 'POST',
     headers: { origin },
     body: JSON.stringify({
-      ...{ did: 'd-1', event: 'view_homepage', url: `${ORIGIN}/`, http_user_agent: 'UA/1' },
+      did: 'd-1',
+      event: 'view_homepage',
+      url: `${ORIGIN}/`,
+      http_user_agent: 'UA/1',
       source,
     }),
   })

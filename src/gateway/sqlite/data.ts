@@ -80,7 +80,10 @@ export async function openData(options: DataOptions): Promise<Data> {
     const watched = [customersFile, ...filesOf(customersFile)]
     const stopWatching = watchFiles(watched, (path) => fail(goneError(path)))
     return {
-      ...{ customers, log, reports, campaigns: createSqliteCampaigns(thread.call) },
+      customers,
+      log,
+      reports,
+      campaigns: createSqliteCampaigns(thread.call),
       findFault() {
         const { writable, reason = 'the event log can not be written' } = log.health()
         return customers.fault() ?? (writable ? undefined : reason)

@@ -42,7 +42,10 @@ const post = ({ url }: Gateway) =>
     method: 'POST',
     headers: { origin: ORIGIN },
     body: JSON.stringify({
-      ...{ did: 'd-1', event: 'view_homepage', url: `${ORIGIN}/`, http_user_agent: 'UA/1' },
+      did: 'd-1',
+      event: 'view_homepage',
+      url: `${ORIGIN}/`,
+      http_user_agent: 'UA/1',
     }),
   })
 const readiness = async ({ url }: Gateway) => {

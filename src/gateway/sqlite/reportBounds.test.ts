@@ -18,7 +18,9 @@ afterAll(() => rmSync(folder, { recursive: true }))
 const DAY_MS = 86_400_000
 const MONDAY = Date.UTC(2026, 10, 2, 12)
 const utmOf = (campaign: string): Utm => ({
-  ...{ utm_campaign: campaign, utm_medium: 'email', utm_source: 'news' },
+  utm_campaign: campaign,
+  utm_medium: 'email',
+  utm_source: 'news',
 })
 const SPRING = utmOf('spring')
 
@@ -38,8 +40,14 @@ function makeEvent({ did, utm, event, operation, customer, day = 0, at = 0 }: Gi
   const receivedAt = MONDAY + day * DAY_MS
   const query = utm ? `?${new URLSearchParams(utm)}` : ''
   return {
-    ...{ customer: customer ?? 'demo', id: randomUUID(), at: receivedAt + at, receivedAt, did },
-    ...{ operation: operation ?? 'viewHomepage', event: event ?? 'view_page', bot: false },
+    customer: customer ?? 'demo',
+    id: randomUUID(),
+    at: receivedAt + at,
+    receivedAt,
+    did,
+    operation: operation ?? 'viewHomepage',
+    event: event ?? 'view_page',
+    bot: false,
     payload: JSON.stringify({ url: `https://shop.test/${query}` }),
   }
 }
@@ -161,7 +169,9 @@ test.each<[string, (i: number) => Partial<Given>]>([
   const EVENTS = 4_000
   add(
     ...made(EVENTS, (i) => ({
-      ...{ did: randomUUID(), event: `${i}`.padEnd(200, '漢'), operation: 'addToCart' },
+      did: randomUUID(),
+      event: `${i}`.padEnd(200, '漢'),
+      operation: 'addToCart',
       // As many days as are believed.
       at: -(i % 400) * DAY_MS,
       ...give(i),

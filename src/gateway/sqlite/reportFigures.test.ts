@@ -22,8 +22,13 @@ const SPRING: Utm = { utm_campaign: 'spring', utm_medium: 'email', utm_source: '
 const AUTUMN: Utm = { utm_campaign: 'autumn', utm_medium: 'email', utm_source: 'news' }
 const PARTIAL: Utm = { utm_campaign: 'spring', utm_medium: '', utm_source: '' }
 const NONE: ReportFigures = {
-  ...{ from: null, to: null, visitors: 0, identified: 0, events: {} },
-  ...{ funnel: { view_product: 0, add_to_cart: 0, initiate_checkout: 0 }, days: [] },
+  from: null,
+  to: null,
+  visitors: 0,
+  identified: 0,
+  events: {},
+  funnel: { view_product: 0, add_to_cart: 0, initiate_checkout: 0 },
+  days: [],
 }
 
 const addressOf = (utm: Utm): string =>
@@ -278,8 +283,12 @@ test('a visit and what follows it is counted, step by step', () => {
     visitors: 2,
     identified: 1,
     events: {
-      ...{ de_view_product: 2, view_page: 1, de_add_to_cart: 1 },
-      ...{ de_initiate_checkout: 1, de_set_email: 1, view_product: 1 },
+      de_view_product: 2,
+      view_page: 1,
+      de_add_to_cart: 1,
+      de_initiate_checkout: 1,
+      de_set_email: 1,
+      view_product: 1,
     },
     funnel: { view_product: 2, add_to_cart: 1, initiate_checkout: 1 },
     days: [
@@ -438,7 +447,8 @@ test('of a device with more events than a person has, the first ones since its v
   )
   const reports = openReports([...program.reverse(), ...person], { maxDeviceTouches: 3 })
   expect(reports.read(SPRING)).toMatchObject({
-    ...{ visitors: 2, events: { visit: 2, 'event 1': 1, 'event 2': 1, 'event 4': 1 } },
+    visitors: 2,
+    events: { visit: 2, 'event 1': 1, 'event 2': 1, 'event 4': 1 },
   })
   expect(reports.read(SPRING).events).not.toHaveProperty('event 3')
   reports.close()

@@ -37,8 +37,14 @@ function addVisits(eventsFile: string, count: number, ...customers: string[]): v
   const log = openStore(eventsFile)
   for (const customer of customers.length > 0 ? customers : ['demo']) {
     const visits = Array.from({ length: count }, () => ({
-      ...{ customer, id: randomUUID(), at: 1_700_000_000_000, receivedAt: 1_700_000_000_500 },
-      ...{ operation: 'viewHomepage', event: 'view_page', did: randomUUID(), bot: false },
+      customer,
+      id: randomUUID(),
+      at: 1_700_000_000_000,
+      receivedAt: 1_700_000_000_500,
+      operation: 'viewHomepage',
+      event: 'view_page',
+      did: randomUUID(),
+      bot: false,
       payload: JSON.stringify({ url: ADDRESS, customer }),
     }))
     log.append(toCells(visits))

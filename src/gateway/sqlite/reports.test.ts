@@ -44,8 +44,14 @@ function open() {
     add(count: number, event = 'view_page', customer = 'demo') {
       const url = `https://shop.test/?${new URLSearchParams(SPRING)}`
       const visits = Array.from({ length: count }, () => ({
-        ...{ customer, id: randomUUID(), at: 1_700_000_000_000, receivedAt: 1 },
-        ...{ operation: 'viewHomepage', event, did: randomUUID(), bot: false },
+        customer,
+        id: randomUUID(),
+        at: 1_700_000_000_000,
+        receivedAt: 1,
+        operation: 'viewHomepage',
+        event,
+        did: randomUUID(),
+        bot: false,
         payload: JSON.stringify({ url }),
       }))
       log.append(toCells(visits))
@@ -178,7 +184,9 @@ test('a thread that can not start is Unavailable', async () => {
   const broken = join(bundles, 'dist/broken.js')
   writeFileSync(broken, 'throw new Error("broken")')
   const reports = createSqliteReports({
-    ...{ eventsFile: '/nowhere', reportsFile: '/nowhere', workerFile: pathToFileURL(broken) },
+    eventsFile: '/nowhere',
+    reportsFile: '/nowhere',
+    workerFile: pathToFileURL(broken),
   })
   for (let i = 0; i < 2; i++) {
     const failure = await visitorsOf(reports).catch((error) => error)
@@ -243,7 +251,9 @@ test('reports that are closed answer nothing, and may be closed again', async ()
   await reports.close()
 
   const never = createSqliteReports({
-    ...{ eventsFile: '/nowhere', reportsFile: '/nowhere', workerFile: new URL('file:///nowhere') },
+    eventsFile: '/nowhere',
+    reportsFile: '/nowhere',
+    workerFile: new URL('file:///nowhere'),
   })
   await never.close()
   await end()

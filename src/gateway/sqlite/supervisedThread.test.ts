@@ -41,8 +41,15 @@ const SOON = { timeout: 20_000 }
 const nextFile = () => join(folder, `${++files}.db`)
 
 const makeEvent = (payload = '{}'): LogEvent => ({
-  ...{ customer: 'demo', id: randomUUID(), at: 1, receivedAt: 1, operation: 'search' },
-  ...{ event: 'search', did: 'd-1', bot: false, payload },
+  customer: 'demo',
+  id: randomUUID(),
+  at: 1,
+  receivedAt: 1,
+  operation: 'search',
+  event: 'search',
+  did: 'd-1',
+  bot: false,
+  payload,
 })
 
 /** A log whose thread has faults, with the calls of its callbacks. */

@@ -255,7 +255,7 @@ export function createForm(page: CampaignsPage) {
               </button>
             </div>
           </form>
-          <Letter campaign={toCampaign(shown)} shop={customer && shopOf(customer)} />
+          {customer && <Letter campaign={toCampaign(shown)} shop={shopOf(customer)} />}
         </div>
       </>
     )

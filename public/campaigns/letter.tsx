@@ -6,15 +6,14 @@ import type { Shop } from './shop.ts'
 /** In the preview before there is any HTML. */
 const NOTHING_YET = '<p style="color: #6a7772">The letter appears here as you write its HTML.</p>'
 
-/** @param shop undefined while no customer is watched. */
 export function Letter({
   campaign: { type, sender, subject, content, tracking },
   shop,
 }: {
   readonly campaign: NewCampaign
-  readonly shop: Shop | undefined
+  readonly shop: Shop
 }) {
-  const link = shop && UTM.every((name) => tracking[name]) && linkOf(shop.href, tracking)
+  const link = UTM.every((name) => tracking[name]) && linkOf(shop.href, tracking)
   return (
     <aside class="letter card" aria-label="Preview">
       <div class="envelope">

@@ -17,7 +17,7 @@ import { PART_SETS, scriptFile } from './partSets.mjs'
 
 const dist = join(root, 'dist')
 
-/** What a browser bundle may hold. A library or a module of the gateway in it is a mistake. */
+/** Modules that each bundle may contain. Another library or a module of another part is a mistake. */
 export const BROWSER_INPUTS = /^src\/(tracker|contract)\/|(^|\/)node_modules\/valibot\//
 export const CLIENT_INPUTS = /^src\/(client|contract)\/|(^|\/)node_modules\/valibot\//
 export const GATEWAY_INPUTS = /^src\/(gateway|contract|client)\//
@@ -47,19 +47,19 @@ export async function buildBundles(version) {
 }
 
 /**
- * Chromium then compiles all of the script in the background, while it arrives. Otherwise the page's thread
- * compiles each function when it is first called, which takes half of all its time at start. Other browsers
- * read a comment. (https://v8.dev/blog/explicit-compile-hints)
+ * Makes Chromium compile the whole script in the background while it loads. Without it, the page's main thread
+ * compiles each function at its first call, which takes half of the script's start time. For other browsers it is a
+ * comment (https://v8.dev/blog/explicit-compile-hints).
  */
 const COMPILE_HINT = '//# allFunctionsCalledOnLoad\n'
 
 /**
- * The script with a set of parts, in one scope: one expression, a function of the configuration, to
- * which the gateway appends the call.
+ * Bundles the script with a set of parts: one expression, a function of the configuration. The gateway appends the
+ * call.
  *
  * @param set Names of parts, in the order in which they start.
- * @param plugins esbuild plugins, for measuring what a module weighs.
- * @returns The code, and the modules that went into it, as paths from the root.
+ * @param plugins esbuild plugins, to measure the size of a module. Default: none.
+ * @returns The code, and the modules in it, as paths from the root.
  */
 export async function bundleTracker(version, set, plugins = []) {
   const entry = [
@@ -72,13 +72,13 @@ export async function bundleTracker(version, set, plugins = []) {
   return { code: COMPILE_HINT + expression, inputs }
 }
 
-/** Loaded by the script when a developer asks for it: a script of its own. */
+/** The script of debug mode. The main script loads it. */
 async function bundleInspector(version) {
   const { code } = await bundleBrowser(`import './main.ts'`, 'src/tracker/inspector', version)
   return `${await minifyExpression(`function(){"use strict";${code}}`)}();`
 }
 
-/** Imported by the script once a page has an element for it: a module, which exports `start`. */
+/** The module for `load` and `visible` elements, which exports `start`. The script imports it if a page has one. */
 async function bundlePresence(version) {
   const entry = `export { start } from './main.ts'`
   const { code } = await bundleBrowser(entry, 'src/tracker/presence', version)
@@ -98,7 +98,7 @@ async function bundleBrowser(contents, folder, version, plugins = []) {
     // Since 2020: Chrome 85, Safari 14, Firefox 79.
     target: 'es2021',
     minify: true,
-    // Fields of a class as assignments: the helper that defines them otherwise weighs 70 bytes.
+    // Class fields become assignments. The helper that would define them has 70 bytes.
     tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } },
     legalComments: 'none',
     logLevel: 'error',
@@ -111,13 +111,13 @@ async function bundleBrowser(contents, folder, version, plugins = []) {
 }
 
 /**
- * terser after esbuild takes another 5 % off. It knows only programs and drops an expression whose
- * value nobody uses, so it gets an assignment, of which the left side is cut off again.
+ * Minifies an expression with terser, which makes it 5 % smaller than esbuild alone. terser drops an expression whose
+ * value is not used, so it gets an assignment. Its left side is removed afterwards.
  */
 async function minifyExpression(expression) {
   const { code } = await minify(`_=${expression}`, { ...TERSER, module: false })
   const minified = `(${code.slice('_='.length).replace(/;$/, '')})`
-  // The gateway puts these texts together unseen.
+  // The gateway puts these texts together without a check.
   if (!code.startsWith('_=') || typeof runInNewContext(minified) !== 'function') {
     throw new Error(`terser made no function of a bundle: ${code.slice(0, 80)} …`)
   }
@@ -147,8 +147,8 @@ async function bundleGateway(file, entry, version) {
 }
 
 /**
- * The client, for whatever has fetch: one file without an import, as a module and for `require`. Not
- * minified, since it is read in the stacks of those who use it.
+ * Bundles the client for every runtime that has fetch: one file without imports, as a module and for `require`. Not
+ * minified, because its users read it in stack traces.
  */
 async function bundleClient(version) {
   for (const [file, format] of [
@@ -176,8 +176,8 @@ async function bundleClient(version) {
 }
 
 /**
- * The client's declarations, twice: TypeScript takes a declaration for a module or for CommonJS by the
- * package.json nearest to it, and refuses to `require` a module's.
+ * Writes the client's declarations twice. TypeScript decides by the nearest package.json whether a declaration is that
+ * of a module or of CommonJS, and reports an error if the declaration of a module is loaded with `require`.
  */
 function writeClientTypes() {
   const tsc = join(root, 'node_modules/typescript/bin/tsc')
@@ -186,7 +186,7 @@ function writeClientTypes() {
     stdio: 'inherit',
   })
   if (status !== 0) throw new Error('The types of the client have the faults above.')
-  // A file of an earlier build would be packed as well.
+  // Files of an earlier build would be part of the package.
   rmSync(join(dist, 'client'), { recursive: true, force: true })
   for (const [folder, type] of [
     ['types-esm', 'module'],
@@ -197,7 +197,7 @@ function writeClientTypes() {
       for (const file of readdirSync(join(root, 'src', part)).filter(isDeclared)) {
         const name = `${part}/${file.replace(/\.ts$/, '.d.ts')}`
         const text = readFileSync(join(dist, 'types', name), 'utf8')
-        // Older compilers know the file of './x.js', not that of './x.ts'.
+        // Older compilers resolve './x.js', but not './x.ts'.
         write(
           `client/${folder}/${name}`,
           text.replace(/((?:from|import\() ?['"]\.[^'"]*)\.ts(['"])/g, '$1.js$2'),
@@ -209,7 +209,7 @@ function writeClientTypes() {
 
 const isDeclared = (file) => /^\w+\.ts$/.test(file)
 
-/** What a module exports at run time; types are gone. */
+/** The names of a module's exports, without types. */
 export async function exportsOf(path) {
   const { metafile } = await build({
     entryPoints: [path],
@@ -224,15 +224,15 @@ export async function exportsOf(path) {
   return metafile.outputs['exports.js'].exports
 }
 
-/** Refuses a bundle with a module of another part in it, and names the module. */
+/** Throws if a bundle contains a module that is not allowed in it. The error names the module. */
 export function refuseForeign(inputs, allowed, name) {
   const foreign = inputs.filter((path) => !allowed.test(path))
   if (foreign.length) {
-    throw new Error(`The bundle of ${name} holds what it must not: ${foreign.join(', ')}`)
+    throw new Error(`The bundle of ${name} must not contain ${foreign.join(', ')}`)
   }
 }
 
-/** In one step: a gateway that starts meanwhile reads the old file or the new one, never half. */
+/** Writes a file below dist in one step: a gateway that starts meanwhile reads the old file or the new one. */
 export function write(file, contents) {
   const path = resolve(dist, file)
   mkdirSync(dirname(path), { recursive: true })

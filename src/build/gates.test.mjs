@@ -14,7 +14,7 @@ import { PAGE_INPUTS } from './pages.mjs'
 import { PART_SETS, PARTS, scriptFile } from './partSets.mjs'
 import { findFaults } from './sizes.mjs'
 
-/** Two of the parts, in an order of their own. */
+/** A script with two of the parts. */
 const some = bundleTracker('1.2.3', ['ga4', 'dataLayer'])
 
 test('the script is one expression: a function of the configuration', async () => {
@@ -24,16 +24,16 @@ test('the script is one expression: a function of the configuration', async () =
   expect(runInNewContext(`typeof ${code}`)).toBe('function')
 })
 
-test('the script asks for nothing that browsers have got later than its syntax', async () => {
+test('the script uses no function that is newer than its syntax', async () => {
   const { code } = await bundleTracker('1.2.3', PARTS)
 
-  // ES2022 and later: Safari 14 has none of them.
+  // ES2022 and later: Safari 14 does not have them.
   expect(code).not.toMatch(
     /\.(hasOwn|at|findLast|findLastIndex|toSorted|toReversed|with|groupBy|withResolvers|any)\(|structuredClone|randomUUID/,
   )
 })
 
-test('a script holds its own parts and no others', async () => {
+test('a script contains its own parts and no others', async () => {
   const { inputs } = await some
 
   expect(inputs.filter((path) => path.includes('/parts/'))).toEqual([
@@ -42,14 +42,14 @@ test('a script holds its own parts and no others', async () => {
   ])
 })
 
-test('every part in the folder is one of those that a script is built with', () => {
+test('PARTS has every part in the folder', () => {
   const files = readdirSync(new URL('../tracker/parts', import.meta.url))
   const parts = files.filter((file) => /^\w+\.ts$/.test(file)).map((file) => basename(file, '.ts'))
 
   expect(parts.sort()).toEqual([...PARTS].sort())
 })
 
-test('the scripts that are built are those that the gateway asks for', () => {
+test('the build makes exactly the scripts that the gateway serves', () => {
   const onOff = [true, false]
   const asked = new Set()
   for (const pageViews of ['all', 'off'])
@@ -86,14 +86,14 @@ const imports = [
   [GATEWAY_INPUTS, 'src/tracker/outbox.ts', false],
   [GATEWAY_INPUTS, 'e2e/fixtures.ts', false],
 ]
-test.each(imports)('a bundle that may hold %s with %s: %s', (allowed, path, isAllowed) => {
+test.each(imports)('a bundle that may contain %s with %s: %s', (allowed, path, isAllowed) => {
   const build = () => refuseForeign(['src/contract/index.ts', path], allowed, 'x')
 
   if (isAllowed) expect(build).not.toThrow()
   else expect(build).toThrow(path)
 })
 
-test('a file above its budget fails the build, which says by how much', () => {
+test('a file above its budget fails the build, and the message has the excess', () => {
   const sizes = [{ file: 'track.js', brotli: 5510 }]
 
   expect(findFaults(sizes, { 'track.js': 5500 })).toEqual([
@@ -102,7 +102,7 @@ test('a file above its budget fails the build, which says by how much', () => {
   expect(findFaults(sizes, { 'track.js': 5510 })).toEqual([])
 })
 
-test('a budget of a file that is not built is no budget', () => {
+test('a budget of a file that is not built fails the build', () => {
   expect(findFaults([], { 'track.js': 5500 })).toEqual([
     expect.stringContaining('track.js, which is not built'),
   ])

@@ -11,12 +11,12 @@ export const root = fileURLToPath(new URL('../..', import.meta.url))
 const NATIVE_PACKAGE = 'better-sqlite3'
 
 /**
- * Installs the packages that package-lock.json names, where they are missing or of another version,
- * and makes sure that the native one can be loaded. Takes milliseconds when nothing is to be done.
+ * Installs the packages of package-lock.json if one is missing or has another version, and compiles the native one if
+ * it can not be loaded. Takes milliseconds if nothing is to be done.
  *
- * Imports nothing but Node's own modules, since it runs before there are others.
+ * Imports only modules of Node, because it runs before the packages are installed.
  *
- * @throws Error that says what to install, when npm or the compiler is missing.
+ * @throws Error with what to install, if npm or the compiler is missing.
  */
 export function installPackages() {
   if (isStale()) {
@@ -25,20 +25,20 @@ export function installPackages() {
     npm(['ci', '--include=dev', '--no-audit', '--no-fund'])
   }
   if (canLoadNative()) return
-  // npm can be told to run no install scripts; then the package is there and its binary is not.
-  // The same is seen after a change of the Node version.
+  // If npm is configured to run no install scripts, the package has no binary. After a change of the Node version, the
+  // binary does not fit.
   console.log(`Compiling ${NATIVE_PACKAGE}; this takes about a minute …`)
   npm(['rebuild', NATIVE_PACKAGE, '--ignore-scripts=false'])
   if (!canLoadNative()) throw new Error(compilerHint())
 }
 
-/** True where a package of the lock is not in node_modules, or in another version. */
+/** Whether node_modules lacks a package of the lock, or has it in another version. */
 function isStale() {
   const installed = readLock(join(root, 'node_modules/.package-lock.json'))
   const wanted = readLock(join(root, 'package-lock.json'))
   if (!installed || !wanted) return true
   return Object.entries(wanted).some(
-    // Optional ones are the binaries of other platforms; '' is the project itself.
+    // Optional packages are the binaries of other platforms. '' is the project itself.
     ([path, { version, optional }]) => path && !optional && installed[path]?.version !== version,
   )
 }
@@ -47,7 +47,7 @@ function readLock(path) {
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).packages : undefined
 }
 
-/** In a process of its own: a binary for another Node version can not be unloaded again. */
+/** Tries it in a separate process, because a binary for another Node version can not be unloaded again. */
 function canLoadNative() {
   const require = createRequire(join(root, 'package.json'))
   if (!existsSync(join(root, 'node_modules', NATIVE_PACKAGE))) return false
@@ -56,7 +56,7 @@ function canLoadNative() {
 }
 
 function npm(args) {
-  // Inside `npm start` the npm that runs us is named; it may not be the first one of the PATH.
+  // Inside `npm start`, npm_execpath is the npm that runs. The PATH may have another one.
   const [command, first] = process.env.npm_execpath?.endsWith('.js')
     ? [process.execPath, [process.env.npm_execpath]]
     : ['npm', []]
@@ -64,7 +64,7 @@ function npm(args) {
     cwd: root,
     stdio: 'inherit',
     shell: process.platform === 'win32' && command === 'npm',
-    // JOBS: the compiler of the native package uses every core.
+    // JOBS makes the compiler of the native package use every core.
     env: { JOBS: 'max', ...process.env, ...nodeHeaders() },
   })
   if (error) throw new Error(`npm can not be run (${error.message}). It comes with Node.js.`)
@@ -72,8 +72,8 @@ function npm(args) {
 }
 
 /**
- * Where the C++ headers of this Node are, if they came with it: then they are not downloaded, which
- * needs a network and fails behind many firewalls.
+ * The folder of this Node's C++ headers, if they were installed with it. Otherwise npm downloads them, which fails
+ * behind many firewalls.
  */
 function nodeHeaders() {
   const prefix = dirname(dirname(process.execPath))
@@ -83,8 +83,8 @@ function nodeHeaders() {
 }
 
 /**
- * @param names Names of a program, the best first.
- * @returns The absolute path of the first that the PATH has, or undefined.
+ * @param names Names of a program, the preferred one first.
+ * @returns The absolute path of the first one that the PATH has, or undefined.
  */
 export function findOnPath(names) {
   const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean)
@@ -111,7 +111,7 @@ ${NATIVE_PACKAGE} could not be compiled on this machine. It needs Python 3, make
 ${
   missing.length && process.platform !== 'win32'
     ? `Not found here: ${missing.map(([tool]) => tool).join(', ')}. Install them and start again:`
-    : 'All seem to be here, so the lines above say what went wrong. This is how they are installed:'
+    : 'They seem to be installed, so the lines above have the reason. To install them:'
 }
   Debian, Ubuntu   apt-get install -y python3 make g++
   Fedora, RHEL     dnf install -y python3 make gcc-c++

@@ -4,9 +4,9 @@ import { build } from 'esbuild'
 import { refuseForeign, write } from './bundles.mjs'
 import { root } from './install.mjs'
 
-/** What the script of a page may hold. */
+/** Modules that the script of a page may contain. */
 export const PAGE_INPUTS = /^(public|src\/contract)\/|(^|\/)node_modules\/preact\//
-/** What makes the pages of the demo shop. */
+/** Modules that may generate the pages of the demo shop. */
 const GENERATOR_INPUTS = /^(public\/shop\/|src\/tracker\/snippet\.ts$)/
 
 /** The operators' pages. Each has a script, a style, a page and the icon. */
@@ -21,7 +21,7 @@ export async function buildPages() {
     files.set(`${page}/${page}.js`, await bundle(`${page}/${page}.tsx`, { minify: true }))
     files.set(`${page}/${page}.css`, await bundle(`${page}/${page}.css`, { minify: true }))
   }
-  // Not minified, since shop developers read it.
+  // Not minified, because shop developers read it.
   files.set('shop/shop.js', await bundle('shop/shop.tsx'))
   for (const [path, html] of await generateShop()) files.set(`shop/${path}`, html)
   for (const path of readdirSync(inPublic('shop'), { recursive: true }))
@@ -54,7 +54,7 @@ async function bundle(entry, options = {}) {
   return outputFiles[0].contents
 }
 
-/** The pages of the demo shop, made from its products: HTML by path below the shop. */
+/** Generates the pages of the demo shop from its products. Returns HTML by path below the shop. */
 async function generateShop() {
   const { outputFiles, metafile } = await build({
     entryPoints: ['public/shop/pages/pages.ts'],
@@ -73,7 +73,7 @@ async function generateShop() {
   return PAGES
 }
 
-/** Files of an earlier build would be served and packed as well. */
+/** Removes files of an earlier build, which would be served and packed too. */
 function removeOthers(files) {
   const folder = join(root, 'dist/public')
   for (const path of readdirSync(folder, { recursive: true }))

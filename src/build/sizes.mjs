@@ -5,7 +5,7 @@ import { bundleTracker, exportsOf } from './bundles.mjs'
 import { root } from './install.mjs'
 import { PART_SETS, PARTS, scriptFile } from './partSets.mjs'
 
-/** Bytes of a text by brotli at quality 11, which is how the gateway serves the script. */
+/** Size of a text, bytes, compressed with brotli at quality 11, as the gateway serves the script. */
 export function brotliSize(text) {
   const bytes = Buffer.from(text)
   return brotliCompressSync(bytes, {
@@ -14,10 +14,10 @@ export function brotliSize(text) {
 }
 
 /**
- * Prints the bytes of the browser files in dist, and holds them against their budgets.
+ * Prints the sizes of the browser files in dist, and compares them with their budgets.
  *
  * @param budgets Brotli bytes by name of a file below dist, from package.json.
- * @returns A sentence for each fault; none when all is well.
+ * @returns A sentence for each fault.
  */
 export function checkSizes(budgets) {
   const sizes = [...PART_SETS.map(scriptFile), ...FURTHER].map((file) =>
@@ -38,7 +38,7 @@ export function checkSizes(budgets) {
   return findFaults(sizes, budgets)
 }
 
-/** Loaded by the pages that need them, so they are told without a budget. */
+/** Files that only some pages load. They have no budget. */
 const FURTHER = [
   'inspector.js',
   'presence.js',
@@ -47,10 +47,10 @@ const FURTHER = [
   'public/shop/shop.js',
 ]
 
-/** Every set: what stands in a row and in its column together. */
+/** A table of all sets: each cell has the size of the script with the parts of its row and of its column. */
 function tableOfSets(brotliOf) {
-  const columns = PART_SETS.filter((set) => set.every((part) => BRIDGE.includes(part)))
-  const rows = PART_SETS.filter((set) => !set.some((part) => BRIDGE.includes(part)))
+  const columns = PART_SETS.filter((set) => set.every((part) => COLUMN_PARTS.includes(part)))
+  const rows = PART_SETS.filter((set) => !set.some((part) => COLUMN_PARTS.includes(part)))
   const nameOf = (set) => set.join(' ') || 'core'
   return [
     ['the script with, brotli', ...columns.map(nameOf)],
@@ -63,12 +63,12 @@ function tableOfSets(brotliOf) {
   ]
 }
 
-/** What the dataLayer brings, the two that do not combine freely. */
-const BRIDGE = ['ga4', 'dataLayer']
-/** What a key gets that sets nothing. */
+/** The parts that do not combine freely, because ga4 needs dataLayer. */
+const COLUMN_PARTS = ['ga4', 'dataLayer']
+/** The parts of a key without settings. */
 const DEFAULT_SET = ['pageViews', 'attributes', 'dataLayer']
 
-/** What a part adds to what a key gets anyway. */
+/** The bytes that a part adds to the other parts of the default set. */
 function marginOf(part, brotliOf) {
   const others = PARTS.filter((other) => other !== part && DEFAULT_SET.includes(other))
   return (
@@ -81,7 +81,7 @@ function measure(file, text) {
   return { file, raw: Buffer.byteLength(text), gzip, brotli: brotliSize(text) }
 }
 
-/** A file above its budget, and a budget of a file that is not built any more. */
+/** A sentence for each file above its budget, and for each budget of a file that is not built. */
 export function findFaults(sizes, budgets) {
   return Object.entries(budgets).flatMap(([file, budget]) => {
     const brotli = sizes.find((size) => size.file === file)?.brotli
@@ -94,9 +94,10 @@ export function findFaults(sizes, budgets) {
 }
 
 /**
- * Prints what each feature of the script weighs: how much smaller what a key gets by default is without
- * the inside of that module. The calls of it stay. What only this module uses goes with it (the contract is used by
- * track.ts alone, so it is in both); what two features share is in neither's figure.
+ * Prints the size of each feature of the script: by how many bytes the default script becomes smaller if that module's
+ * code is removed. The calls of the module stay. Code that only this module uses is removed with it: track.ts is the
+ * only user of the contract, so the figure of track.ts includes that of the contract. Code that two features share is
+ * in neither figure.
  */
 export async function printFeatureSizes(version) {
   const whole = await bundleTracker(version, DEFAULT_SET)
@@ -130,7 +131,7 @@ async function sizeWithout(feature, version) {
   return brotliSize((await bundleTracker(version, DEFAULT_SET, [replace])).code)
 }
 
-/** Of a function known to do nothing the minifier would drop the calls, and all that only they reach. */
+/** Exports an unknown value. The minifier would remove the calls of a function that it knows to be empty. */
 function unknownValue(name) {
   return name === 'default' ? 'export default $' : `export const ${name} = $`
 }

@@ -9,7 +9,7 @@ export type Client = {
   readonly events: Events
 }
 
-/** A client of settings that were checked. */
+/** Creates a client from checked settings. */
 export function createClientOf(settings: Settings): Client {
   const operate = createOperate(settings)
   return {

@@ -82,9 +82,9 @@ export function judge(
     .map(({ path, message }) => (path ? `${path}: ${message}` : message))
     // The message of the gateway ends with the first fault.
     .filter((fault) => typeof message !== 'string' || !message.endsWith(fault))
-  const said = typeof message === 'string' ? [`answered ${status}`, piece(message)] : [answered]
+  const summary = typeof message === 'string' ? [`answered ${status}`, piece(message)] : [answered]
   const warning = mayHaveArrived && request.method === 'POST' ? 'it may have been carried out' : ''
-  return fail([...said, piece(faults.join('; ')), warning], {
+  return fail([...summary, piece(faults.join('; ')), warning], {
     status,
     mayHaveArrived,
     issues,

@@ -26,7 +26,7 @@ export type Operate = <O extends Operation, Answer>(
   issues?: readonly Issue[],
 ) => Promise<Answer>
 
-/** A shorter customer ID is not redacted, characters: it is part of many words and numbers, and no secret. */
+/** Characters. A shorter customer ID is not redacted, because it occurs in many words and numbers. It is not a secret. */
 const MIN_ID_CHARACTERS = 4
 
 export function createOperate(settings: Settings): Operate {

@@ -18,7 +18,7 @@ import { type Signal, wait } from './signal.ts'
  * types, since an environment variable may be; `createClient` refuses that.
  */
 export type ClientOptions = {
-  /** The customer's ID, 1 to 256 characters. White space at its ends is cut off, as of the keys. */
+  /** The customer's ID, 1 to 256 characters. White space at its ends is removed, as it is from the keys. */
   readonly customerId: string | undefined
   /** The secret key, 1 to 256 characters. For servers only: never give it to a page. */
   readonly restKey: string | undefined
@@ -245,7 +245,7 @@ function pick(entries: ObjectEntries, options: unknown, at: string, issues: Issu
   return Object.fromEntries(names.map(pickOne))
 }
 
-/** Without a slash at the end; empty if it is no address, or has parts that it must not have. */
+/** Without a slash at the end. Empty if the text is not an address, or has a part that is not allowed. */
 function toAddress(value: string): string {
   try {
     const { protocol, username, password, search, hash, origin, pathname } = new URL(value.trim())
@@ -261,7 +261,7 @@ function toPath(text: string): string {
   return `/${text}`.replace(/^\/+/, '/').replace(/\/+$/, '')
 }
 
-/** False if it would change other parts of an address, or is written in another way there. */
+/** False if it would change other parts of an address, or if the URL parser would write it differently. */
 function isPath(path: string): boolean {
   const base = 'http://host.example'
   return new URL(base + path).href.replace(/\/$/, '') === base + path && !/[?#]/.test(path)

@@ -118,7 +118,7 @@ function whyNotFollowed(
 ): string {
   if (method !== 'GET') return 'a POST is not sent twice'
   if (!next) return 'it has no valid address'
-  // The origin contains the scheme: http is another one than https.
+  // An origin includes the scheme, so a redirect from https to http is not followed.
   if (!isHere) return 'keys do not go to another origin'
   if (next.username || next.password) return 'it contains a user'
   return redirects < MAX_REDIRECTS ? '' : `there were more than ${MAX_REDIRECTS} redirects`

@@ -7,10 +7,13 @@ export const BACKOFF_CAP_MS = 10_000
 /** The most that a `Retry-After` adds to the backoff, ms. */
 export const MAX_RETRY_AFTER_MS = 60_000
 
-/** Statuses that a later request may not get again (docs/decisions.md, "Retries"). */
+/** Statuses after which a retry may succeed (docs/decisions.md, "Retries"). */
 const WORTH_A_RETRY = new Set([408, 425, 429, 500, 502, 503, 504])
 
-/** Carried out twice, these make two campaigns or events. The others read, or have an id that is stored once. */
+/**
+ * Operations that make two campaigns or events if they are carried out twice. The others only read, or send an id that
+ * the gateway stores once.
+ */
 const NOT_IDEMPOTENT = ['create', 'sendCustomApi']
 
 /** Whether a failed request is worth a retry: for some operations only if it can not have been carried out. */

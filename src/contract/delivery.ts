@@ -4,8 +4,8 @@ import type { Issue } from './errors.ts'
 export const MAX_EVENT_BYTES = 131_072
 
 /**
- * The most bytes that a page has under way in keepalive requests. The Fetch standard lets the keepalive bodies of
- * a document share 64 KiB and rejects the rest (https://fetch.spec.whatwg.org/#http-network-or-cache-fetch); this
+ * The most bytes in the open keepalive requests of a page. The Fetch standard allows 64 KiB for all keepalive bodies
+ * of a document and rejects the rest (https://fetch.spec.whatwg.org/#http-network-or-cache-fetch). This limit
  * leaves some of that to the shop's own requests.
  */
 export const MAX_KEEPALIVE_BYTES = 60_000

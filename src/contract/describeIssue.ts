@@ -20,8 +20,8 @@ const RULES: { readonly [name: string]: string } = {
 }
 
 /**
- * Rules whose value is not shown: HTML is long, and in the place of a tracking key or of an object somebody may
- * have put a secret.
+ * Rules whose value is not shown: HTML is long, and the value of a tracking key or of an object may be a secret that
+ * was put into the wrong field.
  */
 const HIDDEN = /^(object$|a tracking key |HTML )/
 

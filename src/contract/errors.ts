@@ -1,6 +1,6 @@
 /*
- * The five errors of the API. They can be told apart by `instanceof` or, between two copies of the package, by their
- * literal `name`. No error contains a REST key: not in its message, its stack or its JSON.
+ * The five errors of the API. `instanceof` distinguishes them, and so does their literal `name`, which also works
+ * between two copies of the package. No error contains a REST key: not in its message, its stack or its JSON.
  */
 
 /** One fault of a payload. */

@@ -6,23 +6,23 @@ import {
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A request as the server got it. */
+/** A request as the server received it. */
 export type Received = {
   readonly method: string
-  /** Path and query, as they came. */
+  /** Path and query, as they were sent. */
   readonly target: string
   readonly headers: IncomingHttpHeaders
   readonly body: string
 }
 
 /**
- * Answers a request; does with it whatever a broken server would.
+ * Answers a request, or fails as a broken server would.
  *
- * @param count How many requests have come, this one included.
+ * @param count Number of requests so far, this one included.
  */
 export type Respond = (response: ServerResponse, received: Received, count: number) => void
 
-/** An API server on a port of its own that answers as it is told, and remembers what it was asked. */
+/** An API server on a free port. It answers each request with `respond`, and records the requests. */
 export async function startApi(respond: Respond) {
   const received: Received[] = []
   let sockets = 0
@@ -55,7 +55,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
   try {
     for await (const chunk of request) chunks.push(chunk)
   } catch {
-    // Whoever sent it went away.
+    // The client has closed the connection.
   }
   return Buffer.concat(chunks).toString()
 }

@@ -13,12 +13,12 @@ declare module 'vitest' {
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Version that the bundles of the tests report. */
+/** The version that these bundles report. */
 const VERSION = '1.2.3'
 
 /**
- * Bundles the gateway's command and workers once for all test files. They have to be files, since Node 20
- * runs no TypeScript in a thread or a process. The folder is below dist, so that Node finds the packages.
+ * Bundles the gateway's command and workers once for all test files. Threads and processes need files of JavaScript,
+ * because Node 20 does not run TypeScript. The folder is below dist, so that Node finds the packages.
  */
 export default async function setup(project: TestProject) {
   mkdirSync(join(root, 'dist'), { recursive: true })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { runCommandLine } from '../gateway/cli.ts'
 import { printedText } from '../gateway/lib/printable.ts'
 
-/** What a command left: its exit code and what it printed. */
+/** The result of a command: its exit code and what it printed. */
 export type CommandResult = {
   readonly status: number | null
   readonly stdout: string
@@ -12,7 +12,7 @@ export type CommandResult = {
 
 type Env = Readonly<Record<string, string>>
 
-/** Runs a command line in this process, which takes milliseconds. `start` needs runProcess. */
+/** Runs a command line in this process, which takes milliseconds. For `start`, use runProcess. */
 export function runCommand(args: readonly string[], env: Env): CommandResult {
   const outcome = runCommandLine(args, env)
   if (outcome.start) throw new Error(`${args.join(' ')} starts a gateway`)
@@ -23,7 +23,7 @@ export function runCommand(args: readonly string[], env: Env): CommandResult {
 /**
  * Runs a command line as a process, until it ends.
  *
- * @param folder Of `layOutGateway`.
+ * @param folder The folder that `layOutGateway` has returned.
  */
 export function runProcess(folder: string, args: readonly string[], env: Env): CommandResult {
   const { status, stdout, stderr } = spawnSync(

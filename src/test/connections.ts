@@ -10,7 +10,7 @@ import { afterEach, expect, vi } from 'vitest'
 import { type ConnectionLimits, createConnections } from '../gateway/http/connections.ts'
 import { Incoming } from '../gateway/http/incoming.ts'
 
-/** What is ended after each test. */
+// They are closed after each test.
 const running: Server[] = []
 const sockets = new Set<Socket>()
 afterEach(async () => {
@@ -23,9 +23,9 @@ afterEach(async () => {
 })
 
 /**
- * A server that answers its paths, unless the test has a listener of its own.
+ * A server that answers each request with its path, unless the test gives another listener.
  *
- * @returns `requests` are all that node has parsed, whether or not they came to the listener.
+ * @returns `requests`: all requests that Node has parsed, also those that the listener did not get.
  */
 export async function startServer(
   limits: Partial<ConnectionLimits> = {},
@@ -50,7 +50,7 @@ export async function startServer(
   return { port, closed, requests, count: () => open.size }
 }
 
-/** A connection of a peer that closes nothing by itself. */
+/** A connection of a peer that never closes it by itself. */
 export function open(port: number) {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   sockets.add(socket)
@@ -70,11 +70,11 @@ export function open(port: number) {
 
 export const HOST = 'Host: a\r\n'
 export const get = (path: string) => `GET ${path} HTTP/1.1\r\n${HOST}\r\n`
-/** Waits for something, however busy the machine is. */
+/** Waits until a condition is true, for at most 20 s: a busy machine needs time. */
 export const until = (check: () => unknown) =>
   vi.waitFor(() => expect(check()).toBeTruthy(), { timeout: 20_000, interval: 10 })
 export const statusesOf = (said: string) => said.match(/(?<=HTTP\/1\.1 )\d+/g)
 export const bodyOf = (said: string) => JSON.parse(said.slice(said.lastIndexOf('\r\n\r\n') + 4))
 
-/** More than the buffers of both kernels hold. */
+/** More bytes than the socket buffers of both sides hold. */
 export const LARGE = Buffer.alloc(32 * 2 ** 20, 'x')

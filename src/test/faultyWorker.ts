@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 /**
- * What the faulty thread does when a text of these reaches it, in a payload or a customer: it ends by an error,
- * by itself, without memory, or it hangs for two seconds and goes on.
+ * Texts that cause a fault when they reach the worker in a payload or a customer: it throws, exits, runs out of memory,
+ * or hangs for two seconds and continues.
  */
 export const FAULT = {
   throws: 'FAULT-throws',
@@ -13,7 +13,10 @@ export const FAULT = {
   hangs: 'FAULT-hangs',
 } as const
 
-/** Beside a database, with this behind its name: its thread does not start, or ends as soon as it has. */
+/**
+ * If a file with the name of the database and this suffix exists, its worker does not start, or ends as soon as it has
+ * started.
+ */
 export const BROKEN = { start: '.does-not-start', run: '.ends-at-once' } as const
 
 const SOURCE = `
@@ -35,9 +38,9 @@ if (existsSync(workerData + '${BROKEN.run}')) throw new Error('It ends at once')
 `
 
 /**
- * Writes a worker that has these faults and otherwise is the real one.
+ * Writes a worker with these faults, which otherwise works like the real one.
  *
- * @param folder Of `layOutGateway()`.
+ * @param folder The folder that `layOutGateway` has returned.
  */
 export function writeFaultyWorker(folder: string): URL {
   const file = join(folder, 'dist/faulty-worker.js')
@@ -45,7 +48,7 @@ export function writeFaultyWorker(folder: string): URL {
   return pathToFileURL(file)
 }
 
-/** Replaces the worker that the command starts with the same faulty one, in a folder of `layOutGateway()`. */
+/** Puts the faulty worker in place of the one that the command starts, in a folder of `layOutGateway()`. */
 export function putFaultyWorker(folder: string): void {
   const dist = join(folder, 'dist')
   const file = join(dist, 'sqlite-worker.js')

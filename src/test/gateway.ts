@@ -9,12 +9,12 @@ import { PART_SETS, scriptFile } from '../build/partSets.mjs'
 import type { LogRecord } from '../gateway/collect/eventLog.ts'
 import { type Gateway, type GatewayOptions, startGateway } from '../gateway/index.ts'
 
-/** A folder that only this test has. */
+/** Makes an empty folder for one test. */
 export const makeFolder = (): string => mkdtempSync(join(tmpdir(), 'shoptrail-'))
 
 /**
- * Lays the product out in a folder of its own: `dist` with the bundles of buildGateway.ts and stand-ins for the
- * scripts, `dist/public` with stand-ins for the pages. Delete the folder after.
+ * Makes a folder that is laid out like an installed gateway: `dist` has the bundles of buildGateway.ts and stand-ins
+ * for the scripts, `dist/public` has stand-ins for the pages. The caller deletes the folder.
  *
  * @returns The folder's absolute path.
  */
@@ -30,7 +30,7 @@ export function layOutGateway(): string {
 
 const WORKER = 'sqlite-worker.js'
 
-/** Stand-ins for the scripts: real code, of which the gateway knows only that it is an expression. */
+/** Stand-ins for the scripts: valid expressions, which is all that the gateway expects of a script. */
 function writeScript(folder: string): void {
   mkdirSync(join(folder, 'track'), { recursive: true })
   for (const set of PART_SETS)
@@ -56,7 +56,7 @@ function writePages(folder: string): void {
 /** A bundle of the log's worker, for tests that open a log in this process. */
 export const workerFile = (): URL => pathToFileURL(join(inject('gatewayBundles'), WORKER))
 
-/** Everything a gateway in this process needs; `start` may be called again over the same data. */
+/** Prepares a folder for gateways in this process. `start` may be called several times; the data stays. */
 export async function prepareGateway() {
   const folder = layOutGateway()
   const running = new Set<Gateway>()
@@ -86,13 +86,13 @@ export type GatewayProcess = {
   readonly url: string
   /** What it has printed so far. */
   readonly said: () => string
-  /** Sends a signal; resolves with the exit code when it has ended. */
+  /** Sends a signal. Resolves with the exit code when the process has ended. */
   end(signal: NodeJS.Signals): Promise<number | null>
 }
 
 /**
- * @param folder Of `layOutGateway`.
- * @param env Beside PORT 0 and DATA_DIR, a folder in `folder`.
+ * @param folder The folder that `layOutGateway` has returned.
+ * @param env Further variables. Default: PORT is 0, and DATA_DIR is a folder in `folder`.
  */
 export async function startProcess(
   folder: string,

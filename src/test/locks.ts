@@ -1,11 +1,11 @@
 type Callback = (lock: { readonly name: string } | null) => unknown
 
 /**
- * The part of the Web Locks API that the script uses, for the tabs of one origin in one process: a lock
- * is held until its callback's promise settles, and `ifAvailable` answers null to everybody else. As in
- * a browser, the callback runs in a later task than the request.
+ * The part of the Web Locks API that the script uses, for the tabs of one origin in one process. A lock is held until
+ * its callback's promise settles. While it is held, other requests with `ifAvailable` get null. As in a browser, the
+ * callback is not called during the request.
  *
- * @returns `openTab`, whose `close` gives back what that tab held; and whether a lock is held.
+ * @returns `openTab` opens a tab, whose `close` releases its locks. `isHeld` returns whether a lock is held.
  */
 export function createLocks() {
   const held = new Map<string, object>()

@@ -12,10 +12,10 @@ import { createMemoryStorage } from './storage.ts'
 
 type More = { readonly afterMs?: number; readonly verdicts?: readonly Verdict[] }
 
-/** One request as it was asked for; `answer` ends it. */
+/** A request that the script has made. `answer` ends it. */
 export type Request = {
   readonly key: string
-  /** The address it goes to. */
+  /** The gateway's address. */
   readonly base: string
   readonly names: readonly string[]
   readonly keepalive: boolean
@@ -23,10 +23,10 @@ export type Request = {
   answer(status?: number, more?: More): Promise<void>
 }
 
-/** A question, by what it asks about. */
+/** A question: `names` are the entries that it is about. */
 export type Question = Omit<Request, 'keepalive'>
 
-/** What a gateway says of each event under a status: final where it judges the event itself. */
+/** The verdicts in a gateway's answer with this status. None if the status is not about a single event. */
 export const verdictsOf = (entries: readonly Entry[], status: number): Verdict[] => {
   if (status >= 200 && status < 300) return entries.map(({ name }) => ({ id: idOf(name), status }))
   const isFinal = [400, 413, 422].includes(status) && entries.length < 2
@@ -37,13 +37,13 @@ export type Setting = {
   readonly storage?: Storage
   readonly locks?: Locks | undefined
   readonly keys?: readonly Partial<Config>[]
-  /** The status every request gets at once. Default: they wait for `answer`. */
+  /** Answers every request at once, with this status. Default: requests wait for `answer`. */
   readonly always?: number | ((entries: readonly Entry[], config: Config) => Answer)
-  /** Questions wait for `answer`. Default: a gateway that has what was taken from this page answers at once. */
+  /** Questions wait for `answer`. Default: they are answered at once, by the events that this page has delivered. */
   readonly holdsQuestions?: boolean
 }
 
-/** A page: a real outbox over storage, a real turn, and a network that the test plays. */
+/** A page with a real outbox over storage and a real tab lock. The test answers the requests. */
 export function openPage({
   storage = createMemoryStorage(),
   locks,
@@ -61,19 +61,19 @@ export function openPage({
   keys.forEach(addKey)
   const requests: Request[] = []
   const questions: Question[] = []
-  const taken = new Set<string>()
+  const delivered = new Set<string>()
   const send: Send = (config, entries, keepalive, asks) =>
     new Promise((resolve) => {
       const { key, base } = config
       const names = entries.map(({ name }) => name)
       const end = (answer: Answer) => {
-        for (const { id, status } of answer[2]) if (status < 300) taken.add(id)
+        for (const { id, status } of answer[2]) if (status < 300) delivered.add(id)
         resolve(answer)
       }
       const answer = async (status = 200, { afterMs = 0, verdicts }: More = {}) => {
         const known = names
           .filter(() => status >= 200 && status < 300)
-          .map((name) => ({ id: idOf(name), status: taken.has(idOf(name)) ? 200 : 404 }))
+          .map((name) => ({ id: idOf(name), status: delivered.has(idOf(name)) ? 200 : 404 }))
         end([status, afterMs, verdicts ?? (asks ? known : verdictsOf(entries, status))])
         await vi.advanceTimersByTimeAsync(0)
       }
@@ -94,7 +94,7 @@ export function openPage({
   notices.on('held', (notice) => held.push(notice))
   const flush = createFlush(outbox, send, configs, notices, createTabLock(locks, store))
 
-  /** Accepts an event as the page does: kept, then told to flush. */
+  /** Accepts an event as the page does: adds it to the outbox, and calls `flush.fresh`. */
   const track = (bytes = 300, key = 'DEMOSHOP') => {
     const id = uuid7(Date.now())
     const name = key === 'DEMOSHOP' ? id : `${id}.${key}`
@@ -105,7 +105,7 @@ export function openPage({
   return { storage, outbox, flush, requests, questions, heard, held, track, addKey }
 }
 
-/** Fake time passes, and the current task ends. */
+/** Advances the fake time, and runs what is due. */
 export const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
 
 /** A storage in which an earlier page has left events. */

@@ -11,7 +11,7 @@ const page = {
 
 const line = { ...page, product_id: 42, quantity: 1, variation: { id: '42-1', sku: 'TEE-S' } }
 
-/** A complete, valid payload of each operation, optional fields too; validated it stays as it is. */
+/** A valid payload of each operation, with all optional fields. Validation does not change it. */
 export const completePayloads = {
   list: {
     filters: 'scheduled',

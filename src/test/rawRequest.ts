@@ -1,21 +1,21 @@
 import { connect, type Socket } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 
-/** An answer as it came over a socket. */
+/** An answer as it was read from a socket. */
 export type RawAnswer = {
   readonly status: number
   readonly headers: ReadonlyMap<string, string>
   readonly text: string
-  /** Whether `100 Continue` came before it. */
+  /** Whether `100 Continue` was received before it. */
   readonly continued: boolean
 }
 
-/** A connection on which requests are written byte by byte, as a client of somebody else's writes them. */
+/** A connection for requests that Node's own client would not send as they are. */
 export type RawConnection = {
   readonly socket: Socket
   /**
-   * Sends a head, and its body: with `Expect: 100-continue` in the head only after `100 Continue`, and not
-   * at all where the answer comes first. Resolves with the answer; rejects where the connection ends in it.
+   * Sends a head and a body. If the head has `Expect: 100-continue`, the body is sent only after `100 Continue`, and
+   * not at all if another answer is received first. Rejects if the connection ends before the answer is complete.
    */
   request(head: string, body?: Buffer | string): Promise<RawAnswer>
 }
@@ -27,16 +27,16 @@ export async function openConnection(port: number): Promise<RawConnection> {
   const chunks: Buffer[] = []
   let isOver = false
   let wake = () => {}
-  const told = () => wake()
+  const notify = () => wake()
   socket.on('data', (chunk: Buffer) => {
     chunks.push(chunk)
-    told()
+    notify()
   })
   socket.on('close', () => {
     isOver = true
-    told()
+    notify()
   })
-  socket.on('error', told)
+  socket.on('error', notify)
 
   const more = (): Promise<void> => {
     if (isOver) throw new Error('The connection ended')

@@ -5,7 +5,7 @@ import type { ReadableStream } from 'node:stream/web'
 import { createBodyBudget, createReserve } from '../gateway/http/bodyBudget.ts'
 import { createReadBody, type ReadBody } from '../gateway/http/readBody.ts'
 
-/** Reads the body of a request that came over no socket, as the server does that of one which did. */
+/** Reads the body of a `Request` as the server reads that of a request from a socket. */
 export function readBodyOf(request: Request): ReadBody {
   const body = request.body ? Readable.fromWeb(request.body as ReadableStream) : Readable.from([])
   const headers = Object.fromEntries(request.headers)

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import fc from 'fast-check'
 
-/** The spellings in which keys are found in an answer. */
+/** The spellings of a key that an answer may contain. */
 export const SPELLINGS: Readonly<Record<string, (key: string) => string>> = {
   plain: (key) => key,
   'percent-encoded': encodeURIComponent,
@@ -13,7 +13,7 @@ export const SPELLINGS: Readonly<Record<string, (key: string) => string>> = {
   'as JSON': (key) => JSON.stringify(key).slice(1, -1),
 }
 
-/** Keys as they are, and as nobody should have them: everything that some spelling changes. */
+/** Usual keys, and keys with all characters that a spelling changes. */
 export const anyKey = fc
   .oneof(
     fc.string({ unit: fc.constantFrom(...'abcXYZ0189-_.~'), minLength: 6, maxLength: 20 }),
@@ -26,7 +26,7 @@ export const anyKey = fc
   .map((key) => key.trim())
   .filter((key) => [...key].length >= 6 && !'***'.includes(key))
 
-/** All that can be read of an error. */
+/** Every text that can be read from an error. */
 export const textOf = (error: unknown) =>
   inspect(error, { depth: 12, showHidden: true, getters: true }) +
   JSON.stringify(error, Object.getOwnPropertyNames(Object(error))) +

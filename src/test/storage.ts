@@ -1,8 +1,8 @@
 /**
- * A Storage as browsers have it: names are its own keys, calls stand on the prototype. Two pages of one
- * origin share one.
+ * A Storage like that of browsers: `Object.keys` lists the stored names and no methods. Two pages of one origin share
+ * one.
  *
- * @param maxCharacters Of names and values together; above it `setItem` throws. Default no bound.
+ * @param maxCharacters The most characters of names and values together. Above it `setItem` throws. Default: no limit.
  */
 export function createMemoryStorage(maxCharacters = Number.POSITIVE_INFINITY): Storage {
   const values = new Map<string, string>()

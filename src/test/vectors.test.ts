@@ -14,7 +14,7 @@ test.each([
   expect(decode(given)).toStrictEqual(expected)
 })
 
-test('a prototype key stays a key of the value itself', () => {
+test('a key __proto__ becomes an own property', () => {
   const decoded = decode(JSON.parse('{"__proto__":{"did":"x"}}'))
   expect(Object.keys(decoded as object)).toEqual(['__proto__'])
 })

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** One row of a fixture: what goes in, what must come out. */
+/** One row of a fixture. */
 export type Vector<Input, Expected> = {
   readonly id: string
   readonly kind: string
@@ -8,7 +8,7 @@ export type Vector<Input, Expected> = {
   readonly expected: Expected
 }
 
-/** The values that `{"$js": "…"}` may name: those JSON can not hold. */
+/** The values that `{"$js": "…"}` may name, because JSON can not contain them. */
 const BEYOND_JSON = new Map<unknown, unknown>([
   ['NaN', Number.NaN],
   ['Infinity', Number.POSITIVE_INFINITY],
@@ -27,9 +27,9 @@ export function readVectors<Input, Expected>(file: URL): readonly Vector<Input, 
 }
 
 /**
- * Replaces the tokens in a value, at any depth: `{"$repeat": ["x", 3]}` is `xxx`, `{"$concat": […]}`
- * joins its parts, `{"$js": "NaN"}` is a value that JSON can not hold. Nothing is evaluated; a token
- * that is none of these throws. A key such as `__proto__` stays the value's own.
+ * Replaces the tokens in a value, at any depth: `{"$repeat": ["x", 3]}` is `xxx`, `{"$concat": […]}` joins its
+ * elements, `{"$js": "NaN"}` is a value that JSON can not contain. No code is evaluated. An unknown token throws. A key
+ * such as `__proto__` becomes an own property.
  */
 export function decode(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(decode)

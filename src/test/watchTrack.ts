@@ -12,14 +12,14 @@ import { createTrack } from '../tracker/track.ts'
 
 export type Payload = { readonly [name: string]: unknown }
 
-/** What the script fills in by itself, which a test of what reports events does not ask for. */
+/** Fields that the script fills in. Tests of reporters leave them out. */
 const FILLED_IN = ['did', 'url', 'http_user_agent', 'source', 'remote_addr']
 
 /**
- * The script of a page up to its outbox, for tests of what reports events: everything is real, but
- * storage keeps nothing and no request is ever answered.
+ * The script of a page up to its outbox, for tests of reporters. All its modules are real, but storage fails and no
+ * request is answered.
  *
- * @param settings Of the page's keys. Default one key without any.
+ * @param settings The configuration of each key on the page. Default: one key without settings.
  */
 export function watchTrack(...settings: Partial<Config>[]) {
   const configs = new Map<string, Config>()
@@ -46,24 +46,24 @@ export function watchTrack(...settings: Partial<Config>[]) {
     createIsDuplicate(reports),
   )
   const state: Parameters<Part> = [track, configs, notices, new Map(), reports, uuid7]
-  const follow = dataLayer(...state)
+  const startDataLayer = dataLayer(...state)
   return {
     state,
     track,
-    /** Starts the bridge for every key, after the other parts have started. */
+    /** Starts the dataLayer part for every key. To be called when the other parts have started. */
     follow() {
-      for (const config of configs.values()) follow?.(config)
+      for (const config of configs.values()) startDataLayer?.(config)
     },
-    /** What was accepted, in order, without what the script fills in. */
+    /** The payloads of accepted events, in order, without the fields that the script fills in. */
     events: (): Payload[] =>
       outbox.own().map(({ body }) => {
         const payload = JSON.parse(body)
         for (const name of FILLED_IN) delete payload[name]
         return payload
       }),
-    /** Addresses of the accepted events, in order. */
+    /** URLs of the accepted events, in order. */
     urls: (): string[] => outbox.own().map(({ body }) => JSON.parse(body).url),
-    /** What was dropped, in order: the listeners are told in a task of their own. */
+    /** Notices of dropped events, in order. Listeners are called in a later microtask. */
     async dropped() {
       await Promise.resolve()
       await Promise.resolve()

@@ -2,7 +2,7 @@ import { DUPLICATE_WINDOW_MS } from '../contract/settings.ts'
 import type { Config } from './config.ts'
 import { now } from './lib/now.ts'
 
-/** What reported an event: a call of the shop's code, or one of the script's readers. */
+/** The source of a report: a call of the shop's code, or one of the script's readers. */
 export type Reporter =
   | 'call'
   | 'attribute'

@@ -55,8 +55,8 @@ export type Flush = {
   /** Starts sending, or continues after `online` or a return from the back/forward cache. */
   resume(): unknown
   /**
-   * To be called when the page is left or hidden. Ignores the backoff: sends what was not sent yet, and once more what
-   * failed a while ago. Events tracked while the page unloads are sent at once.
+   * To be called when the page is left or hidden. Ignores the backoff: sends the events that were not sent yet, and
+   * once more those that failed a while ago. Events tracked while the page unloads are sent at once.
    */
   leave(): void
   /** Sends everything now, and ignores the backoff. */
@@ -93,7 +93,7 @@ export function createFlush(
   /** Microtasks until the current task counts as over, 0 if no event waits for that. */
   let quiet = 0
   /** The last request for the tab lock. */
-  let turn: Promise<boolean> | undefined
+  let locked: Promise<boolean> | undefined
 
   const isWaiting = () => timer && (failures || notBefore > performance.now())
 
@@ -199,8 +199,8 @@ export function createFlush(
   }
 
   /**
-   * What is to be sent again: events of failed requests, and those of other pages whose requests are over. What failed
-   * last comes last, so that an event that always fails does not block the others.
+   * The events to send again: those of failed requests, and those of other pages whose requests are over. The event
+   * that failed last comes last, so that an event that always fails does not block the others.
    */
   const leftovers = () =>
     outbox
@@ -219,13 +219,13 @@ export function createFlush(
     while (!isWaiting() && (await deliver(leftovers(), false)));
   }
 
-  /** Sends fresh events first, and what is to be sent again when no request is open. */
+  /** Sends fresh events first. Sends events again only when no request is open. */
   const next = async () => {
     if (isWaiting()) return
     pump()
     if (requests.size || !leftovers()[0]) return
-    turn = withTabLock(drain)
-    if (!(await turn) && !isWaiting()) wait(HAND_OFF_MS * (1 + Math.random()))
+    locked = withTabLock(drain)
+    if (!(await locked) && !isWaiting()) wait(HAND_OFF_MS * (1 + Math.random()))
   }
 
   const fresh = async () => {
@@ -258,7 +258,7 @@ export function createFlush(
       const { delivered, dropped } = settled
       const work = async () => {
         while (quiet || requests.size) await Promise.all(requests)
-        await turn
+        await locked
       }
       await new Promise<void>((resolve) => {
         setTimeout(resolve, MAX_FLUSH_MS)

@@ -8,7 +8,7 @@ const PREFIX = 'track.e.'
  * there is room for the shop's own data.
  */
 const MAX_STORED_CHARACTERS = 262_144
-/** The most that an event needs in storage besides its payload: its id, the key twice, the time. */
+/** The most characters that an event needs in storage besides its payload: its id, the key twice, the time. */
 const ENTRY_CHARACTERS = 110
 /** The most events that one page keeps. Those that do not fit into storage are in memory. */
 const MAX_OWN_EVENTS = 5000

@@ -3,8 +3,8 @@
  * has loaded. A stub records each call (the helper's name, its arguments, the URL, the time and a UUID of version 7)
  * and returns a promise, which resolves when the script has replayed the call.
  *
- * A stub replaces an element with the id `track`, which is not an own property of window, but no own property: not
- * the script, another stub or a variable of the page.
+ * An element with the id `track` is not an own property of window, so a stub replaces it. A stub replaces no own
+ * property: the script, another stub or a variable of the page.
  *
  * The last argument is the global name of the helpers: `track`, or the key's setting `global`.
  */
@@ -17,7 +17,7 @@ const keep =
 
 /*
  * The same in ES5, for templates and for tools that accept nothing newer, such as tag managers. There is a space
- * after each brace, and no brace in a regular expression, because template languages would take them for their own.
+ * after each brace, and no brace in a regular expression, because template languages would interpret them.
  */
 const recordEs5 =
   ' w.hasOwnProperty(n)&&w[n]||(w[n]=new Proxy({ q:q },{ get:function(t,p){ return p=="then"?0:t[p]||function(){ var a=[].slice.call(arguments);return new Promise(function(s){ var m=+new Date;q.push([p,a,location.href,m,m.toString(16).padStart(12,0).replace(/......../,"$&-")+"-7"+(q.length+4096).toString(16).slice(1)+"-8000-"+Math.random().toString(16).slice(2,14).padEnd(12,0),s]) }) } } }))'

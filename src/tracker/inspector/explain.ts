@@ -43,7 +43,7 @@ const BY_CODE: { readonly [code: string]: readonly [why: string, fix: string] } 
     "Check in the network panel whether a proxy blocks it, and allow the gateway's address in the page's policy (script-src).",
   ],
   push: [
-    'There is no event of that name behind the prefix.',
+    'There is no event of that name after the prefix.',
     `Push one of these: ${PUSHES.join(', ')}.`,
   ],
   order: [
@@ -77,7 +77,7 @@ const BY_CODE: { readonly [code: string]: readonly [why: string, fix: string] } 
   'ga4-too-many': ['Only the first 20 items of one push are sent.', 'Push fewer items at a time.'],
   'ga4-search-term': ['The search has no term that is text.', 'Push `search_term` with the event.'],
   'ga4-user-data': [
-    'user_data holds no plain e-mail address. Hashed ones (sha256_…) can not be turned back.',
+    'user_data holds no plain e-mail address. Hashed ones (sha256_…) can not be decoded.',
     'Push `email` in plain text, or report set_email in another way.',
   ],
   'ga4-purchase': [
@@ -131,7 +131,7 @@ function fixOf({ status, key, reason }: Explained): string | undefined {
   if (status === 0)
     return "No answer came. Check in the network panel whether a content blocker or the page's own policy (connect-src) blocks the request."
   if (/^3/.test(`${status}`))
-    return "The address in the script's tag answers with a redirect, which a browser does not follow when it delivers. Events go to the gateway's own address where its PUBLIC_URL is set. Write the new address into the tag."
+    return "The address in the script's tag answers with a redirect, which the script does not follow when it sends events. If the gateway's PUBLIC_URL is set, events are sent there. Write the new address into the tag."
   if (status === 403)
     return `Allow this address: npx shoptrail customer set ID --origin ${location.origin}, with one more --origin for each that is allowed already: set replaces all of them.`
   if (status === 401 || status === 404)

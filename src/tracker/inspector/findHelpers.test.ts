@@ -43,10 +43,10 @@ test.each([
 })
 
 test.each([shopsOwn, null, 'text', { version: '1' }, { on() {}, version: () => '1' }])(
-  'the page has put something over the helpers: %s',
+  'the page has overwritten the helpers: %s',
   async (track) => {
     const { found, said } = await find({ track })
     expect(found).toBeUndefined()
-    expect(said).toContain('put something of its own over the helpers')
+    expect(said).toContain('overwritten the helpers')
   },
 )

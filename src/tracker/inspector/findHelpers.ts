@@ -34,7 +34,7 @@ export async function findHelpers(
   const chosen = wanted ? undefined : at((await readSettings(page, get))?.global)
   if (!chosen)
     say(
-      'track: the page has put something of its own over the helpers. Attributes, page views and delivery go on, but what is not sent can not be told\n  fix: Give the helpers another name: data-global="…" on the script\'s tag.',
+      'track: the page has overwritten the helpers. Attributes, page views and delivery work, but debug mode can not list what is not sent\n  fix: Give the helpers another name: data-global="…" on the script\'s tag.',
     )
   return chosen
 }

@@ -6,7 +6,7 @@ import { startConsole } from './startConsole.ts'
 import { watchGa4 } from './watchGa4.ts'
 import { watchTrackedElements } from './watchTrackedElements.ts'
 
-// A script of its own, loaded in debug mode: it lists in the console what was seen on the page and not sent.
+// A separate script, loaded in debug mode: it lists in the console what was seen on the page and not sent.
 const say = (text: string) => console.warn(text)
 const local = createStore(() => localStorage)
 if (readSwitch('track.ignore', local)) say(explain({ reason: 'ignored' }))

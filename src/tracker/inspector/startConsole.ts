@@ -13,8 +13,8 @@ const MAX_REMEMBERED = 500
  *
  * @param on `track.on`.
  * @param out The console: `info` for the first line, then `warn` with a text and the notice, which can be unfolded there.
- * @param watch Starts to watch for what the script emits no notice of. Default: does nothing.
- * @returns Stops printing. What `watch` has started goes on.
+ * @param watch Starts to watch for mistakes that the script emits no notice of. Default: does nothing.
+ * @returns Stops printing. Does not stop `watch`.
  */
 export function startConsole(
   on: TrackApi['on'],
@@ -27,7 +27,7 @@ export function startConsole(
   let elements = 0
   let lines = 0
 
-  /** The same for the same element, and for pushes of the same content. */
+  /** A name that is equal for the same element, and for pushes of the same content. */
   const nameOf = (where: unknown) => {
     if (!isElement(where)) return toText(where)
     const number = numbers.get(where) ?? ++elements

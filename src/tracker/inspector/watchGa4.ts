@@ -29,7 +29,7 @@ export function watchGa4(
       ownGa4 === undefined ? await readSettings(page, get) : { ga4: ownGa4 !== 'false' }
     if (config && !config.ga4)
       say(
-        `track: a GA4 push was seen (${name}); ga4 is off for this key\n  why: GA4 and Universal Analytics pushes are read where the key's setting ga4 says so.\n  fix: npx shoptrail customer set ID --config '{"ga4":true}', unless the shop reports its events in another way.`,
+        `track: a GA4 push was seen (${name}); ga4 is off for this key\n  why: GA4 and Universal Analytics pushes are read only if the key's setting ga4 is on.\n  fix: npx shoptrail customer set ID --config '{"ga4":true}', unless the shop reports its events in another way.`,
       )
   }
   const timer = setInterval(look, LOOK_MS)

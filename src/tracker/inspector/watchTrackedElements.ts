@@ -5,8 +5,8 @@ import { watchPresence } from './watchPresence.ts'
 
 /**
  * Warns of what the attributes part does not report: an action at a disabled control (`disabled`), a submit that the page
- * prevents (`prevented`), and `load` or `visible` elements whose script can not be loaded (`presence`). Nothing if the
- * first key has attributes off.
+ * prevents (`prevented`), and `load` or `visible` elements whose script can not be loaded (`presence`). Does nothing if
+ * the first key has attributes off.
  *
  * @param warn Called a little after it happened.
  * @param get `fetch`, for the key's settings. Used at most once, and only if there is something to report.

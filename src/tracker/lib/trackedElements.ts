@@ -12,7 +12,7 @@ export const PRESENT = '[data-track-on=load],[data-track-on=visible]'
 const FIELD = 'select,textarea,input:not([type=submit],[type=button],[type=image])'
 /** Controls that the visitor can not use. */
 export const DISABLED = ':disabled:not(fieldset),[aria-disabled=true]'
-/** Form fields that are never read: passwords, card numbers, and choices that are not made. */
+/** Form fields that are never read: passwords, card numbers, and unchecked choices. */
 export const UNREAD =
   '[type=password],[autocomplete*=cc-],[type=radio]:not(:checked),[type=checkbox]:not(:checked)'
 

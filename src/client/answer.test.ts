@@ -99,10 +99,10 @@ test('the error of a 422 has the issues that are well-formed', async () => {
 test.each([
   ['null', 'null'],
   ['a list', '["x"]'],
-  ['a message that is no text', '{"message":{"toString":1},"issues":{"length":3}}'],
+  ['a message that is not text', '{"message":{"toString":1},"issues":{"length":3}}'],
   ['a hundred thousand brackets', '['.repeat(30_000) + ']'.repeat(30_000)],
   ['nothing', ''],
-  ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x00, 0x80])],
+  ['bytes that are not text', Buffer.from([0xff, 0xfe, 0x00, 0x80])],
 ])('422 with %s is an ApiException', async (_what, body) => {
   const { error } = await settle(answer(422, body))
   expect(error).toMatchObject({ name: 'ApiException', status: 422, issues: [] })
@@ -123,7 +123,7 @@ test('a message is short, on one line, and has no control characters', async () 
   }
 })
 
-test('of a huge error only 64 KiB are read, and its connection is closed', async () => {
+test('only 64 KiB of an error are read, and its connection is closed', async () => {
   let closed: Promise<unknown> | undefined
   const api = await startApi((response) => {
     closed = once(response, 'close')
@@ -174,7 +174,7 @@ test('a fetch without streams is enough', async () => {
   expect(await settle(json(200, []), { fetch })).toMatchObject({ value: { ok: true } })
 })
 
-test('every body is read or cancelled, so that 500 calls need at most three sockets', async () => {
+test('every body is read or cancelled, so 500 calls need at most three sockets', async () => {
   const filler = 'x'.repeat(20_000)
   const api = await startApi((response, received, count) => {
     const isAgain = received.target.startsWith('/again')

@@ -10,11 +10,11 @@ const GOOD = {
   baseUrl: 'https://gateway.example',
 }
 
-/** What a call with these options came to, and how often it has asked. */
+/** The result of a call with these options, and the number of its requests. */
 async function listWith(options: unknown) {
-  let asked = 0
+  let requests = 0
   const fetch = async () => {
-    asked += 1
+    requests += 1
     return new Response('{"id":"1"}')
   }
   const { campaigns } = createClient({ ...GOOD, fetch })
@@ -22,7 +22,7 @@ async function listWith(options: unknown) {
     (value) => ({ value, error: undefined }),
     (error: unknown) => ({ value: undefined, error }),
   )
-  return { ...settled, asked }
+  return { ...settled, requests }
 }
 
 const THROWN = 'thrown-with-rest-Key-9f31'
@@ -64,12 +64,12 @@ test.each([
     [''],
   ],
 ])('options of a call may not be or have %s', async (_what, options, paths) => {
-  const { error, asked } = await listWith(options)
+  const { error, requests } = await listWith(options)
   expect(error).toBeInstanceOf(ValidationException)
   const { issues } = error as ValidationException
   expect(issues.map(({ path }) => path).sort()).toEqual([...paths].sort())
   expect(inspect(error)).not.toContain(THROWN)
-  expect(asked).toBe(0)
+  expect(requests).toBe(0)
 })
 
 test('the message has the names of the options and the number of a limit', async () => {
@@ -87,5 +87,5 @@ test.each([
   ['absent ones', { signal: null, timeoutMs: undefined }],
   ['frozen', Object.freeze({ signal, retries: 0 })],
 ])('options of a call may be %s', async (_what, options) => {
-  expect(await listWith(options)).toMatchObject({ value: { id: '1' }, asked: 1 })
+  expect(await listWith(options)).toMatchObject({ value: { id: '1' }, requests: 1 })
 })

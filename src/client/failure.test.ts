@@ -22,7 +22,7 @@ const THROWN: Readonly<Record<string, (url: string) => unknown>> = {
   'a map': (url) => Object.assign(new Error('failed'), { seen: new Map([['url', url]]) }),
   'a function': (url) =>
     Object.assign(new Error('failed'), { retry: Object.assign(() => {}, { url }) }),
-  'the stack alone': (url) => Object.assign(new Error('failed'), { stack: `Error: ${url}` }),
+  'only the stack': (url) => Object.assign(new Error('failed'), { stack: `Error: ${url}` }),
   'the name': (url) => Object.assign(new Error('failed'), { name: url }),
   'the code': (url) => Object.assign(new Error(url), { code: url, syscall: url }),
   'a text': (url) => url,
@@ -37,7 +37,7 @@ const THROWN: Readonly<Record<string, (url: string) => unknown>> = {
         throw new Error(url)
       },
     }),
-  'what can not be read': (url) =>
+  'an error with a private field': (url) =>
     new Proxy(new Error(url), {
       get: () => {
         throw new Error(url)
@@ -206,7 +206,7 @@ describe('no key is in an error', () => {
     }
   })
 
-  test('when an invisible character is in it', async () => {
+  test('when the key in the answer contains an invisible character', async () => {
     const keys = { customerId: 'CUSTOMER-7', restKey: 'rest-Key-9f31' }
     const body = JSON.stringify({ message: 'no rest\u200b-Key-9f31' })
     const fetch = async () => new Response(body, { status: 401 })
@@ -226,9 +226,9 @@ describe('no key is in an error', () => {
   test('when a key is in the wrong field', async () => {
     const restKey = 'rest-Key-9f31'
     const keys = { customerId: 'CUSTOMER-7', restKey, trackingKey: 'ABC123' }
-    let asked = 0
+    let requests = 0
     const fetch = async () => {
-      asked += 1
+      requests += 1
       return new Response('[]')
     }
     const { campaigns, events } = createClient({ ...keys, baseUrl: 'https://a.example', fetch })
@@ -242,7 +242,7 @@ describe('no key is in an error', () => {
       expect(error).toMatchObject({ name: 'ValidationException' })
       expect(textOf(error)).not.toContain(restKey)
     }
-    expect(asked).toBe(0)
+    expect(requests).toBe(0)
   })
 
   test('when a key is in the wrong field of a long text, not even a part of it', async () => {
@@ -267,7 +267,7 @@ describe('no key is in an error', () => {
         }
   })
 
-  test('a short value that is no key is shown', async () => {
+  test('a short value that is not a key is shown', async () => {
     const keys = { customerId: 'CUSTOMER-7', restKey: 'rest-Key-9f31' }
     const { events } = createClient({ ...keys, baseUrl: 'https://a.example' })
     const email = `${'x'.repeat(76)}`

@@ -16,7 +16,7 @@ const REST = 'k=rest%2BKey%2F9f31&u=CUSTOMER%207'
 const TRACKING = 'k=ABC%3F23&api_key=rest%2BKey%2F9f31'
 const NOW = 1_800_000_000_000
 
-/** Every operation by its name in the specification, as a function of the payload. */
+/** Every operation by its name, as a function of the payload. */
 const callsOf = ({ campaigns, events }: Client) => ({
   ...events,
   ...campaigns,
@@ -121,7 +121,7 @@ test('a payload is not changed, and an empty event name is invalid', async () =>
 
 test('sendCustom needs an event name', async () => {
   const { event: _, ...payload } = completePayloads.sendCustom
-  // @ts-expect-error its caller says the name
+  // @ts-expect-error the event name is required
   const { error } = await withApi(({ events }) => events.sendCustom(payload))
   expect(error).toMatchObject({ name: 'ValidationException', issues: [{ path: 'event' }] })
 })
@@ -138,8 +138,8 @@ const throwing = new Proxy(
   },
 )
 const anEvent = { event: 7 }
-/** The values that are valid for an operation. */
-const SENSE: Readonly<Record<string, readonly unknown[]>> = {
+/** The values of `nonsense` that are valid for an operation. */
+const VALID: Readonly<Record<string, readonly unknown[]>> = {
   list: [undefined, anEvent],
   getLatestCampaign: [undefined, null, 7],
   getEmailReport: ['x'],
@@ -150,7 +150,7 @@ test.each(operations.filter((operation) => operation !== 'serveJavascript'))(
   '%s rejects an invalid payload without a request',
   async (operation) => {
     for (const payload of nonsense) {
-      if (SENSE[operation]?.includes(payload)) continue
+      if (VALID[operation]?.includes(payload)) continue
       const { error, received } = await withApi((client) => {
         const { campaigns, events } = client
         const call = { ...events, ...campaigns }[operation]

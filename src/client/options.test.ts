@@ -17,7 +17,7 @@ function faultsOf(options: unknown): ValidationException {
     expect(error).toBeInstanceOf(ValidationException)
     return error as ValidationException
   }
-  return expect.fail('It was taken')
+  return expect.fail('The options were accepted')
 }
 
 const bad: readonly [path: string, value: unknown][] = [
@@ -226,13 +226,13 @@ test.each([
   ['HTTPS://GATEWAY.example/shop/', '/shop/api/v1/'],
   ['https://gateway.example/été', '/%C3%A9t%C3%A9/api/v1/'],
 ])('baseUrl %j', async (baseUrl, path) => {
-  const asked: string[] = []
+  const requests: string[] = []
   const fetch = async (url: string) => {
-    asked.push(url)
+    requests.push(url)
     return new Response('[]')
   }
   await createClient({ ...GOOD, baseUrl, fetch }).campaigns.list()
-  expect(asked[0]?.startsWith(`https://gateway.example${path}campaigns/list?`)).toBe(true)
+  expect(requests[0]?.startsWith(`https://gateway.example${path}campaigns/list?`)).toBe(true)
 })
 
 test.each([
@@ -241,13 +241,13 @@ test.each([
   ['', '/campaigns/list'],
   ['/', '/campaigns/list'],
 ])('apiPath %j', async (apiPath, path) => {
-  const asked: string[] = []
+  const requests: string[] = []
   const fetch = async (url: string) => {
-    asked.push(new URL(url).pathname)
+    requests.push(new URL(url).pathname)
     return new Response('[]')
   }
   await createClient({ ...GOOD, apiPath, fetch }).campaigns.list()
-  expect(asked).toEqual([path])
+  expect(requests).toEqual([path])
 })
 
 test('keys are trimmed, and inspecting the client shows none of them', async () => {

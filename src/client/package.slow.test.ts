@@ -8,7 +8,7 @@ import { makeFolder } from '../test/gateway.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** A project that uses the package, as `npm pack` makes it of the last build. */
+/** A project in which the package is installed, as `npm pack` makes it from the last build. */
 let folder: string
 let files: readonly string[]
 
@@ -37,7 +37,7 @@ function run(command: string, args: readonly string[], cwd: string): string {
   return stdout
 }
 
-/** Runs a script in the project, in a Node of its own. */
+/** Runs a script in the project, in another process. Resolves with its output and its exit code. */
 function runScript(name: string, script: string): Promise<string> {
   writeFileSync(join(folder, name), script)
   const child = spawn(process.execPath, [name], {
@@ -45,11 +45,11 @@ function runScript(name: string, script: string): Promise<string> {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   return new Promise((resolve) => {
-    let said = ''
+    let output = ''
     child.stdout.on('data', (chunk) => {
-      said += chunk
+      output += chunk
     })
-    child.on('close', (status) => resolve(`${said.trim()} (${status})`))
+    child.on('close', (status) => resolve(`${output.trim()} (${status})`))
   })
 }
 
@@ -98,17 +98,17 @@ const scripts: readonly [name: string, script: string][] = [
      main()`,
   ],
 ]
-test.each(scripts)('%s uses it, without any other package', async (name, script) => {
+test.each(scripts)('%s uses the client, without any other package', async (name, script) => {
   const api = await startApi(json(200, { data: [], page: 1, limit: 20, total: 7 }))
-  const said = await runScript(name, script.replace('URL_OF_API', JSON.stringify(api.url)))
+  const output = await runScript(name, script.replace('URL_OF_API', JSON.stringify(api.url)))
   await api.close()
-  expect(said).toBe('7 true function (0)')
+  expect(output).toBe('7 true function (0)')
 })
 
 const hangs: readonly [name: string, respond: Respond][] = [
   ['does not answer', () => {}],
   [
-    'stops within its answer',
+    'stops in the middle of its answer',
     (response) => {
       response.writeHead(200)
       response.write('{')
@@ -117,19 +117,19 @@ const hangs: readonly [name: string, respond: Respond][] = [
 ]
 test.each(hangs)('a process ends by itself after a gateway that %s', async (_name, respond) => {
   const api = await startApi(respond)
-  const said = await runScript(
+  const output = await runScript(
     'hang.mjs',
     `import { createClient } from 'shoptrail/client'
      const client = createClient({ customerId: 'c', restKey: 'rest-key', baseUrl: '${api.url}' })
      const error = await client.campaigns.list({}, { timeoutMs: 1000, retries: 0 }).catch((e) => e)
      console.log(error.name, error.status)`,
   )
-  expect(said).toBe('ApiException 0 (0)')
+  expect(output).toBe('ApiException 0 (0)')
   expect(api.received).toHaveLength(1)
   await api.close()
 })
 
-/** Code of a consumer. Its lines that must not compile fail if the types were `any`. */
+/** Code of a consumer. If a type were `any`, a line with `@ts-expect-error` would compile, which is an error. */
 const CONSUMER = `
 export async function consume(restKey: string | undefined): Promise<string> {
   const client = createClient({ customerId: 'c', restKey, baseUrl: 'https://gateway.example' })
@@ -154,10 +154,10 @@ export async function consume(restKey: string | undefined): Promise<string> {
 const RUNTIME = `
 export const controller = new AbortController()
 export const settings: ClientOptions = { customerId: 'c', restKey: 'r', baseUrl: 'u', fetch, now: Date.now }
-// @ts-expect-error a number is no clock
+// @ts-expect-error a number is not a clock
 export const dull: ClientOptions = { ...settings, now: 4 }
 export const call = (client: Client) => client.campaigns.list({}, { signal: controller.signal })
-// @ts-expect-error a text is no signal
+// @ts-expect-error a text is not a signal
 export const wrong = (client: Client) => client.campaigns.list({}, { signal: 'x' })
 `
 const IMPORT = `import { ApiException, createClient, ValidationException } from 'shoptrail/client'\n`
@@ -176,14 +176,14 @@ const consumers: readonly [file: string, source: string, options: object][] = [
   ['nodenext.cts', IMPORT + ALL, NODE],
   ['required.cts', REQUIRE + ALL, NODE],
   ['bundler.ts', IMPORT + ALL, BROWSER],
-  // Without the types of Node and of browsers, which valibot's own types need.
+  // Without the types of Node and of browsers. skipLibCheck, because valibot's types need them.
   ['bare.mts', IMPORT + CONSUMER, { ...NODENEXT, skipLibCheck: true }],
 ]
 test.each(consumers)('%s has its types', (file, source, options) => {
   const project = join(folder, 'types')
   rmSync(project, { recursive: true, force: true })
   mkdirSync(join(project, 'node_modules'), { recursive: true })
-  // An install would bring these: the types of the contract use valibot's.
+  // An install would add these packages. The types of the contract use those of valibot.
   for (const name of ['valibot', '@types', 'undici-types'])
     symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name), 'junction')
   symlinkSync(

@@ -30,7 +30,7 @@ test('a key that begins like another is replaced as a whole', () => {
   expect(createRedact(['secret', 'secret-long'])('a secret-long secret')).toBe('a *** ***')
 })
 
-test('of a cut text the end, which may be the beginning of a key, is removed', () => {
+test('the end of a cut text is removed, because it may be the beginning of a key', () => {
   const key = 'rest+Key/9f31'
   for (const spell of Object.values(SPELLINGS)) {
     const spelled = spell(key)

@@ -141,15 +141,15 @@ const answers: readonly [what: string, base: string, answer: () => Response, wor
   ],
 ]
 test.each(answers)('a GET does not follow a redirect %s', async (_what, base, answer, words) => {
-  let asked = 0
+  let requests = 0
   const fetch = async () => {
-    asked += 1
+    requests += 1
     return answer()
   }
   const error = await errorOf(read(connect(base, { fetch })))
   expect(error.name).toBe('ApiException')
   expect(error.message).toContain(words)
-  expect(asked).toBe(1)
+  expect(requests).toBe(1)
 })
 
 test('a redirect without an address is an ordinary answer', async () => {

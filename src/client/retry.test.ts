@@ -63,10 +63,10 @@ const retryAfters: readonly [header: string | null, wait: number][] = [
   ['Mon, 99 Foo 2027', 0],
   [new Date(NOW - 5_000).toUTCString(), 0],
 ]
-test.each(retryAfters)('Retry-After %s is a wait of %d ms and the backoff', (header, asked) => {
-  expect(waitBefore(1, header, NOW, 0)).toBe(asked)
-  expect(waitBefore(1, header, NOW, 0.5)).toBe(asked + 250)
-  expect(waitBefore(2, header, NOW, 1)).toBe(asked + 1_000)
+test.each(retryAfters)('Retry-After %s is a wait of %d ms and the backoff', (header, ms) => {
+  expect(waitBefore(1, header, NOW, 0)).toBe(ms)
+  expect(waitBefore(1, header, NOW, 0.5)).toBe(ms + 250)
+  expect(waitBefore(2, header, NOW, 1)).toBe(ms + 1_000)
 })
 
 test('the backoff doubles, up to ten seconds, times a random number', () => {
@@ -153,7 +153,7 @@ const neverMade: readonly [what: string, error: unknown][] = [
   ['an unreachable net', Object.assign(refused('ENETUNREACH'), { syscall: 'connect' })],
   ['a bad certificate', new TypeError('fetch failed', { cause: refused('CERT_HAS_EXPIRED') })],
   [
-    'words of Deno',
+    'a message of Deno',
     new TypeError('fetch failed', {
       cause: new Error('error sending request for url (…): client error (Connect): dns error'),
     }),
@@ -255,11 +255,11 @@ test('a timeout does not repeat a create that may have been carried out', async 
 })
 
 test('the timeout ends a call also if the fetch ignores its signal', async () => {
-  const deaf = [
+  const fetches = [
     () => new Promise<never>(() => {}),
     async () => new Response(new ReadableStream({ pull: () => new Promise(() => {}) })),
   ]
-  for (const fetch of deaf) {
+  for (const fetch of fetches) {
     const client = createClient({ ...KEYS, baseUrl: 'https://gateway.example', fetch })
     const error = await failureOf(client.campaigns.list({}, { timeoutMs: 20, retries: 0 }))
     expect(error.cause).toMatchObject({ name: 'TimeoutError' })
@@ -290,7 +290,7 @@ test('an error whose body hangs has its status', async () => {
     },
     ({ campaigns }) => campaigns.list({}, { signal: controller.signal }),
     {
-      // Ended once the head is there, however long that takes.
+      // The abort comes when the head has been received.
       fetch: async (url, init) => {
         const response = await fetch(url, init)
         setImmediate(() => controller.abort())
@@ -301,7 +301,7 @@ test('an error whose body hangs has its status', async () => {
   expect(error).toMatchObject({ name: 'UnauthorizedException', status: 401 })
 })
 
-test('an abort ends a request that was sent', async () => {
+test('an abort ends an open request', async () => {
   const controller = new AbortController()
   let closed: Promise<unknown> | undefined
   const api = await startApi((response) => {

@@ -19,7 +19,7 @@ test('many listeners share one, each is removed by itself, and all are called on
   expect(listenersOf(signal)).toBe(0)
 })
 
-test('after the last one there is no listener, and a later one is called', () => {
+test('when the last listener is removed, the signal has none, and a listener added later is called', () => {
   const { signal, abort } = withAbort()
   onAbort(signal, () => {})()
   expect(listenersOf(signal)).toBe(0)
@@ -104,7 +104,7 @@ const answer = (status: number, text: () => Promise<string>, location = ''): Fet
   text,
 })
 
-/** Calls what is given after so many turns of the queue of microtasks. */
+/** Calls a function after this number of microtasks. */
 function afterTurns(turns: number, callback: () => void): void {
   if (turns === 0) callback()
   else queueMicrotask(() => afterTurns(turns - 1, callback))
@@ -114,16 +114,16 @@ test.each(Array.from({ length: 24 }, (_, turns) => turns))(
   'an abort %i microtasks after a 503 does not wait for Retry-After',
   async (turns) => {
     const { signal, abort } = withAbort()
-    let asked = 0
+    let requests = 0
     const { campaigns } = connect(async () => {
-      asked += 1
+      requests += 1
       afterTurns(turns, abort)
       return answer(503, async () => '{}')
     })
     const error = await campaigns.list({}, { signal }).catch((error: unknown) => error)
     expect(error).toBeInstanceOf(ApiException)
     expect((error as Error).message).toContain('aborted by the caller')
-    expect(asked).toBe(1)
+    expect(requests).toBe(1)
   },
 )
 
@@ -132,7 +132,7 @@ test.each(Array.from({ length: 24 }, (_, turns) => turns))(
   async (turns) => {
     const { signal, abort } = withAbort()
     const { campaigns } = connect(async () => {
-      if (signal.aborted) expect.fail('It asked after the abort')
+      if (signal.aborted) expect.fail('There was a request after the abort')
       afterTurns(turns, abort)
       return answer(302, async () => '', '/api/v1/elsewhere')
     })

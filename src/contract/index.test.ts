@@ -267,7 +267,7 @@ test('findOperation: only own fields count', () => {
 })
 
 test.each(notObjects)(
-  'findOperation: %s is taken for a page event, which validate refuses',
+  'findOperation: %s counts as a page event, which validate refuses',
   (payload) => {
     expect(findOperation(payload)).toBe('viewHomepage')
   },

@@ -130,7 +130,7 @@ test.each<[Operation, unknown, string]>([
   expect(!checked.ok && checked.error.message).toBe(message)
 })
 
-test.each(operations)('%s: no issue shows a secret in the place of a payload', (operation) => {
+test.each(operations)('%s: no issue shows a secret that was given as the payload', (operation) => {
   const values = [SECRET, [SECRET], { [SECRET]: SECRET }, { restKey: SECRET }]
   for (const payload of values) {
     const checked = validate(operation, payload)

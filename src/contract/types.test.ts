@@ -45,7 +45,7 @@ const page = {
 }
 const line = { ...page, product_id: 1, quantity: 1, variation: { id: '1', sku: 's' } }
 
-/** These do nothing at run time; the compiler checks their arguments. */
+/** These functions do nothing at run time. The compiler checks their arguments. */
 const input = <O extends TrackingOperation>(_payload: EventInput<O>) => {}
 const clean = <O extends Operation>(_payload: Payload<O>) => {}
 
@@ -91,7 +91,7 @@ test('viewHomepage, initiateCheckout', () => {
   input<'viewHomepage'>({ ...page, source: null })
   // @ts-expect-error did is missing
   input<'viewHomepage'>({ event: 'e', url: 'u', http_user_agent: 'A', remote_addr: '::1' })
-  // @ts-expect-error a server knows the address
+  // @ts-expect-error the full form needs the address
   input<'initiateCheckout'>({ did: 'd', event: 'e', url: 'u', http_user_agent: 'A' })
   // @ts-expect-error source is text
   input<'viewHomepage'>({ ...page, source: 7 })
@@ -143,7 +143,7 @@ test('sendCustom, sendCustomApi', () => {
   input<'sendCustom'>(page)
   // @ts-expect-error event is missing
   clean<'sendCustomApi'>({ email: 'a@b.example' })
-  // @ts-expect-error it carries no tracking fields
+  // @ts-expect-error it has no tracking fields
   clean<'sendCustomApi'>({ email: 'a@b.example', event: 'e', did: 'd' })
 })
 

@@ -87,9 +87,9 @@ export function openPage({
       else if (always !== undefined) void answer(always)
     })
   const notices = createNotices()
-  const heard: (Notice & { kind: string })[] = []
+  const settled: (Notice & { kind: string })[] = []
   for (const kind of ['delivered', 'dropped'] as const)
-    notices.on(kind, (notice) => heard.push({ kind, ...notice }))
+    notices.on(kind, (notice) => settled.push({ kind, ...notice }))
   const held: Notice[] = []
   notices.on('held', (notice) => held.push(notice))
   const flush = createFlush(outbox, send, configs, notices, createTabLock(locks, store))
@@ -102,7 +102,7 @@ export function openPage({
     flush.fresh()
     return name
   }
-  return { storage, outbox, flush, requests, questions, heard, held, track, addKey }
+  return { storage, outbox, flush, requests, questions, settled, held, track, addKey }
 }
 
 /** Advances the fake time, and runs what is due. */

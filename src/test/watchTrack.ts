@@ -46,13 +46,13 @@ export function watchTrack(...settings: Partial<Config>[]) {
     createIsDuplicate(reports),
   )
   const state: Parameters<Part> = [track, configs, notices, new Map(), reports, uuid7]
-  const startDataLayer = dataLayer(...state)
+  const startFor = dataLayer(...state)
   return {
     state,
     track,
     /** Starts the dataLayer part for every key. To be called when the other parts have started. */
-    follow() {
-      for (const config of configs.values()) startDataLayer?.(config)
+    startDataLayer() {
+      for (const config of configs.values()) startFor?.(config)
     },
     /** The payloads of accepted events, in order, without the fields that the script fills in. */
     events: (): Payload[] =>

@@ -26,13 +26,13 @@ import { createOutbox } from './outbox.ts'
 import { createTrack } from './track.ts'
 
 /*
- * What the page answers `ok` to is never refused by the gateway: the page's track and the gateway's collect,
- * whatever the helper, the event name, the fields and the key's configuration.
+ * The gateway accepts every event that the page's `track` accepts, with any helper, event name, fields and
+ * configuration of the key.
  */
 
 const ORIGIN = 'https://shop.example'
 
-/** Keys with their configurations: none, a prefix, names of their own, both. */
+/** Keys with their settings: none, a prefix, own event names, both. */
 const EVENTS = { search: 'basket', addToCart: 'own', sendCustom: 'quiz' }
 const CONFIGS: Readonly<Record<string, KeySettings>> = {
   NOTHING1: {},
@@ -48,7 +48,7 @@ const CONFIGS: Readonly<Record<string, KeySettings>> = {
 const folder = makeFolder()
 const customers = createSqliteCustomers(join(folder, 'customers.db'))
 const metrics = createMetrics(() => 0)
-/** Takes everything: what is asked here is what comes so far. */
+/** Stores nothing. The test checks only whether an event gets as far as the log. */
 const log = {
   append: async (events: readonly object[]) => events.map(() => 'stored'),
 } as unknown as EventLog
@@ -86,7 +86,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true })
 })
 
-/** What a page with this tag makes of a call: the body of its request, where it says ok. */
+/** The body of the request that a page with this tag makes for a call. Undefined if `track` refuses the call. */
 function callPage(
   key: string,
   dataset: object,
@@ -111,7 +111,7 @@ function callPage(
   return track(operation, given).ok ? outbox.own()[0]?.body : undefined
 }
 
-async function askGateway(key: string, body: string) {
+async function sendToGateway(key: string, body: string) {
   const request = new Request(`https://gw.example/t/r?k=${key}`, {
     method: 'POST',
     headers: { origin: ORIGIN, 'user-agent': 'Agent/1' },
@@ -195,7 +195,7 @@ test('the gateway accepts every event that the page accepts', async () => {
         const body = callPage(key, dataset, operation, given)
         if (!body) return
         sent++
-        expect(await askGateway(key, body)).toMatchObject({ status: 200 })
+        expect(await sendToGateway(key, body)).toMatchObject({ status: 200 })
       },
     ),
     { numRuns: 1000 },
@@ -203,7 +203,7 @@ test('the gateway accepts every event that the page accepts', async () => {
   expect(sent).toBeGreaterThan(100)
 })
 
-test.each(operations)('%s under its own name, or one that no operation has', async (operation) => {
+test.each(operations)('%s with its usual name and with an unknown one', async (operation) => {
   for (const event of [undefined, 'own', 'own_name'])
     expect(
       callPage('NOTHING1', {}, operation, { ...payloadOf(operation), ...(event && { event }) }),

@@ -104,8 +104,8 @@ test('attributes override the served settings, but not the key', () => {
 test.each([
   ['false', false],
   ['true', 'true'],
-])('a switch with the value %j', (said, expected) => {
-  addTag('https://gw.example/t/j/DEMOSHOP', { batch: said, anyOk: said })
+])('a switch with the value %j', (value, expected) => {
+  addTag('https://gw.example/t/j/DEMOSHOP', { batch: value, anyOk: value })
   expect(readConfig(served, document)).toMatchObject({ batch: expected, anyOk: expected })
 })
 

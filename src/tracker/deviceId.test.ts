@@ -7,7 +7,7 @@ const UUID4 = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/
 const KEPT = '11111111-2222-4333-8444-555555555555'
 const nowhere = createStore(() => null as never)
 
-/** A document's cookie: what is set is added by its name, attributes are only looked at. */
+/** A document's cookie: a cookie that is set is added by its name. `written` has the texts with their attributes. */
 function createPage(cookies = '') {
   const kept = new Map(
     cookies.split('; ').flatMap((text) => (text ? [text.split('=')] : []) as never),

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { watchTrack } from '../test/watchTrack.ts'
 import { attributes } from './parts/attributes.ts'
 
-/** The first block of a page in a language. */
+/** The first code block of a docs page in a language. */
 function blockOf(page: string, language: string): string {
   const text = readFileSync(`${import.meta.dirname}/../../${page}`, 'utf8')
   return new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'ms').exec(text)?.[1] ?? ''
@@ -13,8 +13,8 @@ function blockOf(page: string, language: string): string {
 const line = { product_id: 12, quantity: 1, variation: { id: '12-1', sku: 'MUG-BLUE' } }
 
 test('the pushes of the dataLayer page are read', () => {
-  const { follow, events } = watchTrack({})
-  follow()
+  const { startDataLayer, events } = watchTrack({})
+  startDataLayer()
   new Function('dataLayer', blockOf('docs/dataLayer.md', 'js'))(
     (window as unknown as { dataLayer: unknown }).dataLayer,
   )
@@ -24,10 +24,10 @@ test('the pushes of the dataLayer page are read', () => {
   ])
 })
 
-test('the elements of the attributes page report what it says', async () => {
+test('the elements of the attributes page are reported', async () => {
   const { state, events } = watchTrack({})
   const [track, , ...rest] = state
-  // Without a gateway, from which the part would load the reader of `load`: it reads these when the page is left.
+  // Without a key, the part can not load the script for `load` elements. It reports them when the page is left.
   attributes(track, new Map(), ...rest)
   document.body.innerHTML = blockOf('docs/attributes.md', 'html')
   const find = (selector: string) => document.querySelector(selector) as HTMLElement

@@ -11,13 +11,13 @@ const sum = (requests: readonly Request[]) => requests.flatMap(({ names }) => na
 // Fresh events.
 
 test('the events of a task are sent in one request before the next task, with keepalive', async () => {
-  const { track, requests, outbox, heard } = openPage()
+  const { track, requests, outbox, settled } = openPage()
   let isNextTask = false
   setImmediate(() => {
     isNextTask = true
   })
   const names = Array.from({ length: 100 }, () => track())
-  // A caller awaits each of them, and whatever a helper awaits.
+  // Calls with some awaits between them.
   for (let n = 0; n < 10; n++) {
     await (async () => await Promise.resolve())()
     names.push(track())
@@ -27,7 +27,7 @@ test('the events of a task are sent in one request before the next task, with ke
   expect(requests).toMatchObject([{ names, keepalive: true, key: 'DEMOSHOP' }])
   await requests[0]?.answer()
   expect(outbox.all()).toEqual([])
-  expect(heard.filter(({ kind }) => kind === 'delivered')).toHaveLength(110)
+  expect(settled.filter(({ kind }) => kind === 'delivered')).toHaveLength(110)
 })
 
 test('at most two requests are open; events of later tasks are sent together', async () => {
@@ -61,7 +61,7 @@ test('a burst above the keepalive quota is sent in as few requests as possible',
   const { track, requests } = openPage()
   const names = Array.from({ length: 40 }, () => track(5000))
   await pass(0)
-  // 11 of 5,100 bytes are below 60,000; what is above waits for their answer.
+  // 11 events of 5,100 bytes are below 60,000. The others wait for the answer.
   for (let i = 0; i < 4; i++) {
     expect(requests).toHaveLength(i + 1)
     await requests[i]?.answer()
@@ -82,7 +82,7 @@ test('sizes are bytes of UTF-8', async () => {
     })
   flush.fresh()
   await pass(0)
-  // 15,000 bytes each, of 5,000 characters.
+  // Each event has 5,000 characters of 3 bytes.
   expect(requests.filter(({ keepalive }) => keepalive).map(({ names }) => names.length)).toEqual([
     3,
   ])
@@ -164,7 +164,7 @@ test('ten minutes of downtime: at most 17 requests, then the event arrives', asy
   status = 200
   await pass(120_000)
   expect(page.outbox.all()).toEqual([])
-  expect(page.heard).toMatchObject([{ kind: 'delivered', id: name }])
+  expect(page.settled).toMatchObject([{ kind: 'delivered', id: name }])
 })
 
 test('ten minutes of downtime with new events: at most two requests for each wait', async () => {
@@ -223,8 +223,11 @@ test('a burst of new events does not shorten Retry-After', async () => {
 
 test.each<[string, (page: ReturnType<typeof openPage>) => unknown]>([
   ['another request succeeds', ({ requests }) => requests[1]?.answer()],
-  ['another request fails without asking', ({ requests }) => requests[1]?.answer(503)],
-  ['another asks for less', ({ requests }) => requests[1]?.answer(503, { afterMs: 3000 })],
+  ['another request fails without a Retry-After', ({ requests }) => requests[1]?.answer(503)],
+  [
+    'another request fails with a shorter Retry-After',
+    ({ requests }) => requests[1]?.answer(503, { afterMs: 3000 }),
+  ],
   ['the browser is online again', ({ flush }) => flush.resume()],
   ['the page flushes', ({ flush }) => flush.all()],
 ])('Retry-After is not shortened: %s', async (_, happens) => {
@@ -286,7 +289,7 @@ test('online, or a return to the page, ends the backoff', async () => {
 })
 
 test.each([400, 413, 422])('%d is final and does not block other events', async (status) => {
-  const { track, requests, outbox, heard } = openPage()
+  const { track, requests, outbox, settled } = openPage()
   const bad = track()
   await pass(0)
   const good = track()
@@ -294,7 +297,7 @@ test.each([400, 413, 422])('%d is final and does not block other events', async 
   await requests[0]?.answer(status)
   await requests[1]?.answer()
   expect(outbox.all()).toEqual([])
-  expect(heard).toMatchObject([
+  expect(settled).toMatchObject([
     { kind: 'dropped', id: bad, key: 'DEMOSHOP', reason: 'refused', status, message: 'why' },
     { kind: 'delivered', id: good },
   ])
@@ -305,44 +308,44 @@ test.each([400, 413, 422])('%d is final and does not block other events', async 
 })
 
 test.each([401, 403, 404])('%d is not final: the event is held, with a notice', async (status) => {
-  const { track, requests, outbox, heard, held } = openPage()
+  const { track, requests, outbox, settled, held } = openPage()
   const name = track()
   await pass(0)
   await requests[0]?.answer(status)
   expect(outbox.all()).toHaveLength(1)
-  expect([heard, held]).toEqual([[], [{ id: name, key: 'DEMOSHOP', status }]])
+  expect([settled, held]).toEqual([[], [{ id: name, key: 'DEMOSHOP', status }]])
   await pass(2000)
   await requests[1]?.answer(status)
   await pass(4000)
   await requests[2]?.answer()
   expect(outbox.all()).toEqual([])
-  expect(heard).toMatchObject([{ kind: 'delivered', id: name }])
+  expect(settled).toMatchObject([{ kind: 'delivered', id: name }])
 })
 
 test.each([401, 403, 404])('every event of a batch answered %d is held', async (status) => {
   const { storage, names } = await leaveBehind(3)
-  const { flush, requests, heard, held } = openPage({ storage })
+  const { flush, requests, settled, held } = openPage({ storage })
   flush.resume()
   await pass(0)
   await requests[0]?.answer(status)
-  expect([heard, held.map(({ id }) => id)]).toEqual([[], names])
+  expect([settled, held.map(({ id }) => id)]).toEqual([[], names])
   await pass(2000)
   expect(requests[1]?.names).toEqual(names)
 })
 
 test('an event that is held for weeks is dropped when it is too old', async () => {
-  const { track, requests, outbox, heard } = openPage({ always: 404 })
+  const { track, requests, outbox, settled } = openPage({ always: 404 })
   const name = track()
   await pass(29 * 86_400_000)
   expect(outbox.all()).toHaveLength(1)
   expect(requests.length).toBeGreaterThan(100)
   await pass(2 * 86_400_000)
-  expect(heard).toMatchObject([{ kind: 'dropped', id: name, reason: 'too_old' }])
+  expect(settled).toMatchObject([{ kind: 'dropped', id: name, reason: 'too_old' }])
   expect(outbox.all()).toEqual([])
 })
 
 test('a held event does not block others', async () => {
-  // As a proxy answers that takes no such body.
+  // A proxy refuses large bodies.
   const held = (entries: readonly Entry[]) => entries.some(({ body }) => body.length > 5000)
   const page = openPage({
     keys: [{ batch: false }],
@@ -384,13 +387,13 @@ test('a held key does not block others', async () => {
   await pass(10_000)
   isDown = false
   await pass(120_000)
-  expect(page.heard).toMatchObject([{ kind: 'delivered', id: name }])
+  expect(page.settled).toMatchObject([{ kind: 'delivered', id: name }])
   expect(page.outbox.all()).toMatchObject([{ key: 'UNKNOWN1' }])
 })
 
 test('if a part of a batch has verdicts, only the rest is sent again', async () => {
   const { storage, names } = await leaveBehind(3)
-  const { flush, requests, heard, outbox } = openPage({ storage })
+  const { flush, requests, settled, outbox } = openPage({ storage })
   flush.resume()
   await pass(0)
   const [a, b, c] = names as [string, string, string]
@@ -404,7 +407,7 @@ test('if a part of a batch has verdicts, only the rest is sent again', async () 
   await pass(2000)
   expect(requests[1]?.names).toEqual([b])
   await requests[1]?.answer()
-  expect(heard).toMatchObject([
+  expect(settled).toMatchObject([
     { kind: 'delivered', id: a },
     { kind: 'dropped', id: c, reason: 'refused' },
     { kind: 'delivered', id: b },
@@ -428,9 +431,9 @@ test.each([413, 400, 422])(
     page.flush.resume()
     await pass(120_000)
     expect(page.outbox.all()).toEqual([])
-    const dropped = page.heard.filter(({ kind }) => kind === 'dropped').map(({ id }) => id)
+    const dropped = page.settled.filter(({ kind }) => kind === 'dropped').map(({ id }) => id)
     expect(dropped).toEqual(status === 413 ? [] : [poison])
-    // After it the page still sends with keepalive, and when it is left.
+    // Later events are still sent with keepalive.
     page.track()
     await pass(0)
     expect(page.requests.at(-1)).toMatchObject({ keepalive: true })

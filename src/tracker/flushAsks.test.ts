@@ -4,12 +4,12 @@ import { leaveBehind, openPage, pass, verdictsOf } from '../test/page.ts'
 beforeEach(() => void vi.useFakeTimers({ now: 1_800_000_000_000 }))
 afterEach(() => void vi.useRealTimers())
 
-// What the gateway may have already it is asked about, before anything is sent a second time.
+// If the gateway may already have an event, the script asks before it sends the event again.
 
 test.each([0, 200, 500, 502, 503])(
   'after a request answered %d without a verdict the gateway is asked; stored events are not sent again',
   async (status) => {
-    const { track, requests, questions, outbox, heard } = openPage({ holdsQuestions: true })
+    const { track, requests, questions, outbox, settled } = openPage({ holdsQuestions: true })
     const name = track()
     await pass(0)
     await requests[0]?.answer(status, { verdicts: [] })
@@ -18,7 +18,7 @@ test.each([0, 200, 500, 502, 503])(
     await questions[0]?.answer(200, { verdicts: [{ id: name, status: 200 }] })
     expect(requests).toHaveLength(1)
     expect(outbox.all()).toEqual([])
-    expect(heard).toMatchObject([{ kind: 'delivered', id: name }])
+    expect(settled).toMatchObject([{ kind: 'delivered', id: name }])
     expect(vi.getTimerCount()).toBe(0)
   },
 )
@@ -26,7 +26,7 @@ test.each([0, 200, 500, 502, 503])(
 test('only events that are not stored are sent again, and at once', async () => {
   const { storage, names } = await leaveBehind(3)
   const [a, b, c] = names as [string, string, string]
-  const { flush, requests, questions, heard } = openPage({ storage, holdsQuestions: true })
+  const { flush, requests, questions, settled } = openPage({ storage, holdsQuestions: true })
   flush.resume()
   await pass(0)
   expect(questions[0]?.names).toEqual(names)
@@ -39,7 +39,7 @@ test('only events that are not stored are sent again, and at once', async () => 
   })
   expect(requests.map(({ names }) => names)).toEqual([[a, c]])
   await requests[0]?.answer()
-  expect(heard.map(({ kind, id }) => [kind, id])).toEqual([
+  expect(settled.map(({ kind, id }) => [kind, id])).toEqual([
     ['delivered', b],
     ['delivered', a],
     ['delivered', c],
@@ -47,7 +47,7 @@ test('only events that are not stored are sent again, and at once', async () => 
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('without a body: after 200 all events are stored, after 207 all are sent', async () => {
+test('the answer to a question has no body: after 200 all events are stored, after 207 all are sent', async () => {
   for (const [status, count] of [
     [200, 0],
     [207, 2],
@@ -127,7 +127,7 @@ test('each key has its own question', async () => {
 })
 
 test.each([{ anyOk: true }, { batch: false }, { anyOk: 'true' }])(
-  'a service that has no questions is sent everything again, %j',
+  'a service that answers no questions gets every event again, %j',
   async (more) => {
     const { storage, names } = await leaveBehind(2)
     const { flush, requests, questions, track } = openPage({ storage, keys: [more], always: 503 })

@@ -10,12 +10,12 @@ const sum = (requests: readonly Request[]) => requests.flatMap(({ names }) => na
 
 // Leaving the page.
 
-test('leaving the page sends what was not sent yet, if it fits', async () => {
+test('when the page is left, events that were not sent yet are sent, if they fit', async () => {
   const { track, flush, requests } = openPage()
   const names = Array.from({ length: 500 }, () => track())
   flush.leave()
   expect(requests.every(({ keepalive }) => keepalive)).toBe(true)
-  // 400 bytes each: 60,000 are 150.
+  // 150 events of 400 bytes are 60,000 bytes.
   expect(sum(requests)).toEqual(names.slice(0, 150))
 })
 
@@ -67,7 +67,7 @@ test('an event that has just failed is not sent again when the page is left', as
   expect(requests).toHaveLength(1)
 })
 
-test('an event that does not fit is left to the next page', async () => {
+test('the next page sends an event that did not fit', async () => {
   const storage = createMemoryStorage()
   const { track, flush, requests } = openPage({ storage })
   flush.leave()
@@ -99,7 +99,7 @@ test('a page that is only hidden sends events together again from its next task 
   expect(requests.map(({ names }) => names.length)).toEqual([5])
 })
 
-test('hidden while the gateway is down: an event that has just failed is not sent', async () => {
+test('the page is hidden while the gateway is down: an event that has just failed is not sent again', async () => {
   const { track, flush, requests } = openPage({ always: 503 })
   track()
   await pass(0)
@@ -110,7 +110,7 @@ test('hidden while the gateway is down: an event that has just failed is not sen
   expect(new Set(requests.map(({ names }) => names.join())).size).toBe(2)
 })
 
-// What other pages left.
+// Events of other pages.
 
 test('events of an earlier page are sent together, in order, without keepalive', async () => {
   const { storage, names } = await leaveBehind(100)
@@ -170,16 +170,16 @@ test.each([
   [6.9, { maxAgeDays: 7 }, true],
   [7.1, { maxAgeDays: 7 }, false],
   [7.1, { maxAgeDays: '7' as never }, false],
-  // No age but a clock that was decades behind and was set right.
+  // The clock was decades behind when the event happened, and was corrected since.
   [20_000, {}, true],
 ])('an event of %d days under %j', async (days, more, isSent) => {
   const { storage, names } = await leaveBehind(1, { ageMs: days * 86_400_000 })
-  const { flush, requests, heard, outbox } = openPage({ storage, keys: [more], always: 200 })
+  const { flush, requests, settled, outbox } = openPage({ storage, keys: [more], always: 200 })
   flush.resume()
   await pass(0)
   expect(requests).toHaveLength(isSent ? 1 : 0)
   expect(outbox.all()).toEqual([])
-  expect(heard).toMatchObject([
+  expect(settled).toMatchObject([
     isSent ? { kind: 'delivered' } : { kind: 'dropped', id: names[0], reason: 'too_old' },
   ])
 })
@@ -213,7 +213,7 @@ test.each(['locks', 'a lease'])(
     b.flush.resume()
     await pass(3000)
     expect([a.requests.length, b.requests.length]).toEqual([1, 0])
-    // It is given up: neither lost nor left to a third page.
+    // The event without a verdict is sent again by one of the two pages.
     await a.requests[0]?.answer(200, { verdicts: [{ id: names[0] as string, status: 200 }] })
     await pass(10_000)
     expect(sum([...a.requests.slice(1), ...b.requests])).toContain(names[1])

@@ -11,15 +11,16 @@ import type { Notice } from './notices.ts'
 import type { Outcome } from './track.ts'
 
 /*
- * For the compiler first: what a shop's TypeScript may give is what the contract's page form takes, with
- * what the script fills in left out. `tsc -b` checks this file.
+ * `tsc -b` checks this file: the types of the helpers accept the payloads that the contract's page form accepts. Fields
+ * that the script fills in are optional.
  */
 
 type PageForm = ReturnType<typeof createEventSchemas<typeof optionalText>>
 type Given<O extends TrackingOperation> = NonNullable<Parameters<TrackApi[O]>[0]>
-/** What the contract's page form takes, the fields that are filled in being optional. */
+/** The fields that the script fills in. */
 type Filled = 'did' | 'event' | 'url' | 'http_user_agent' | 'remote_addr' | 'source'
 type Names = 'firstname' | 'lastname' | 'phone'
+/** The payload in the contract's page form, without the fields that the script fills in. */
 type Taken<O extends TrackingOperation> = Omit<InferInput<PageForm[O]>, Filled>
 
 test('every helper takes the fields of its operation, and no others', () => {
@@ -37,9 +38,9 @@ test('the typed fields of a helper are valid', () => {
   >()
   expectTypeOf<Given<Lines>['quantity']>().toEqualTypeOf<Taken<Lines>['quantity']>()
   expectTypeOf<Given<Lines>['variation']>().toEqualTypeOf<Taken<Lines>['variation']>()
-  // Wider by text that may be no digits, which the contract tells at run time.
+  // The helper's type also allows text without digits. The contract checks that at run time.
   expectTypeOf<Taken<Lines>['product_id']>().toExtend<Given<Lines>['product_id']>()
-  // Wider by the number, which the helper makes text.
+  // The helper also takes a number, which it converts to text.
   expectTypeOf<Given<'viewProduct'>['product_id']>().toEqualTypeOf<string | number>()
 })
 
@@ -49,7 +50,7 @@ test('types of outcomes, notices and reasons are those of the script', () => {
   expectTypeOf<NonNullable<Notice['reason']>>().toEqualTypeOf<TrackDropReason>()
 })
 
-/** For the compiler alone: never called. */
+/** Only for the compiler. Never called. */
 void function mustNotCompile(track: TrackApi) {
   track.viewHomepage()
   track.initiateCheckout({ source: null })
@@ -78,11 +79,11 @@ void function mustNotCompile(track: TrackApi) {
   track.sendCustom({ event: 'quiz', email_address: 'a@b.example' })
   // @ts-expect-error there is no such kind
   track.on('sent', () => {})
-  // @ts-expect-error the device id is changed by reset alone
+  // @ts-expect-error only reset changes the device id
   track.did = 'x'
 }
 
-test('main.ts publishes what is typed', async () => {
+test('the helpers that main.ts publishes are those in global.d.ts', async () => {
   const config: Config = { key: 'DEMOSHOP', base: 'http://127.0.0.1:1', pageViews: 'off' }
   vi.stubGlobal('__version__', '1.2.3')
   const { fetch } = globalThis
@@ -90,7 +91,7 @@ test('main.ts publishes what is typed', async () => {
   main(config, {})
   vi.stubGlobal('fetch', fetch)
   const { track } = window
-  // One line a member: a new one does not compile until it stands here.
+  // A member that is not in this list is a compile error.
   const typed = {
     viewHomepage: 'function',
     setEmail: 'function',
@@ -110,8 +111,7 @@ test('main.ts publishes what is typed', async () => {
     debug: 'function',
   } satisfies { [K in keyof TrackApi]: string }
   const published = Object.entries(track).map(([name, value]) => [name, typeof value])
-  // What a second copy of the script tells the first is not the shop's.
-  expect(Object.fromEntries(published.filter(([name]) => name !== 'join'))).toEqual(typed)
+  expect(Object.fromEntries(published)).toEqual(typed)
   expect(Object.keys(EVENT_NAMES).every((operation) => operation in typed)).toBe(true)
   expect(track.version).toBe('1.2.3')
 })

@@ -5,8 +5,8 @@ const settled = () => new Promise((resolve) => setTimeout(resolve))
 
 test('a listener gets only its kind, in order, until it is removed', async () => {
   const { emit, on } = createNotices()
-  const heard: Notice[] = []
-  const undo = on('accepted', (notice) => heard.push(notice))
+  const received: Notice[] = []
+  const undo = on('accepted', (notice) => received.push(notice))
   emit('accepted', { id: '1' })
   emit('dropped', { id: '2' })
   emit('accepted', { id: '3' })
@@ -14,7 +14,7 @@ test('a listener gets only its kind, in order, until it is removed', async () =>
   undo()
   emit('accepted', { id: '4' })
   await settled()
-  expect(heard).toEqual([{ id: '1' }, { id: '3' }])
+  expect(received).toEqual([{ id: '1' }, { id: '3' }])
 })
 
 test('a listener is called in a later microtask', async () => {

@@ -5,7 +5,7 @@ import { createOutbox, type Entry, idOf, type Outbox } from './outbox.ts'
 
 const nowhere = createStore(() => null as never)
 
-/** An event of the page; later ones sort behind earlier ones. */
+/** An event of the page. A higher number sorts later. */
 const entry = (number: number, more: Partial<Entry> = {}): Entry => ({
   name: `01890000-0000-7000-8000-${`${number}`.padStart(12, '0')}`,
   at: 1_700_000_000_000 + number,
@@ -16,7 +16,7 @@ const entry = (number: number, more: Partial<Entry> = {}): Entry => ({
 
 const open = (storage: Storage) => createOutbox(createStore(() => storage))
 
-/** What is taken out of storage of a stub's calls. */
+/** Takes the calls of stubs out of storage. */
 const callsOf = (outbox: Outbox) => {
   const calls: string[] = []
   outbox.all(calls)

@@ -6,19 +6,19 @@ const state = [{}, {}, {}, {}, {}, () => ''] as unknown as Parameters<Part>
 const config = (key: string): Config => ({ key, base: 'https://gw.example' })
 
 test('each part starts once, and is called for every key', () => {
-  const heard: string[] = []
+  const calls: string[] = []
   const part = (name: string) => () => {
-    heard.push(`${name} starts`)
-    return ({ key }: Config) => void heard.push(`${name} ${key}`)
+    calls.push(`${name} starts`)
+    return ({ key }: Config) => void calls.push(`${name} ${key}`)
   }
   const startParts = createParts(...state)
   startParts({ a: part('a') }, config('AAAAAA'))
   startParts({ a: part('again'), b: part('b') }, config('BBBBBB'))
-  expect(heard).toEqual(['a starts', 'a AAAAAA', 'b starts', 'a BBBBBB', 'b BBBBBB'])
+  expect(calls).toEqual(['a starts', 'a AAAAAA', 'b starts', 'a BBBBBB', 'b BBBBBB'])
 })
 
 test('a part that fails to start does not affect the others', () => {
-  const heard: string[] = []
+  const calls: string[] = []
   const startParts = createParts(...state)
   startParts(
     {
@@ -31,9 +31,9 @@ test('a part that fails to start does not affect the others', () => {
       good:
         () =>
         ({ key }) =>
-          void heard.push(key),
+          void calls.push(key),
     },
     config('AAAAAA'),
   )
-  expect(heard).toEqual(['AAAAAA'])
+  expect(calls).toEqual(['AAAAAA'])
 })

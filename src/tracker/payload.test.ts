@@ -92,7 +92,7 @@ test.each([
   [0, '0'],
   ['00042', '00042'],
   [' x ', ' x '],
-  // A number that does not name a product is left to the contract, which refuses it.
+  // A number that is not a product id stays as it is, and the contract refuses it.
   [Number.NaN, Number.NaN],
   [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY],
   [2 ** 53, 2 ** 53],

@@ -115,7 +115,7 @@ describe.each([
   })
 })
 
-/* Types of these two are not installed. */
+// These two packages have no types.
 const require = createRequire(import.meta.url)
 const nunjucks: { renderString(text: string, values: object): string } = require('nunjucks')
 const Smarty: new (text: string) => { fetch(values: object): string } = require('jsmart')
@@ -125,7 +125,7 @@ test.each([snippet.STUB_ES5, snippet.KEEPING_STUB_ES5])(
   (stub) => {
     const html = `<script>${stub}</script>`
     expect(new Liquid().parseAndRenderSync(html)).toBe(html)
-    // Twig's delimiters are the same as those of Jinja, which this is a port of.
+    // nunjucks is a port of Jinja, which has the same delimiters as Twig.
     expect(nunjucks.renderString(html, {})).toBe(html)
     expect(new Smarty(html).fetch({})).toBe(html)
     expect(parse(stub, { ecmaVersion: 5 }).body).toHaveLength(1)

@@ -12,7 +12,7 @@ import { createNotices, type Notice } from './notices.ts'
 import { createOutbox } from './outbox.ts'
 import { createTrack, type Track } from './track.ts'
 
-/** A page with real parts up to the outbox; what would leave is only counted. */
+/** A page with real modules up to the outbox. Nothing is sent: `flush.fresh` only counts its calls. */
 function openPage(keys: readonly Partial<Config>[] = [{}], fresh: () => void = () => {}) {
   const storage = createMemoryStorage()
   const store = createStore(() => storage)
@@ -23,20 +23,20 @@ function openPage(keys: readonly Partial<Config>[] = [{}], fresh: () => void = (
   }
   const outbox = createOutbox(store)
   const notices = createNotices()
-  const heard: (Notice & { kind: string })[] = []
+  const emitted: (Notice & { kind: string })[] = []
   for (const kind of ['accepted', 'dropped'] as const)
-    notices.on(kind, (notice) => heard.push({ kind, ...notice }))
+    notices.on(kind, (notice) => emitted.push({ kind, ...notice }))
   const flush = { busy: 0, fresh: vi.fn(fresh) } as Partial<Flush> as Flush
   const deviceId = createDeviceId(store, { cookie: '' })
   const track = createTrack(configs, deviceId, outbox, flush, notices, createIsDuplicate(new Map()))
-  return { storage, outbox, flush, heard, track, deviceId, configs }
+  return { storage, outbox, flush, emitted, track, deviceId, configs }
 }
 
-const told = () => new Promise((resolve) => setTimeout(resolve))
+const nextTask = () => new Promise((resolve) => setTimeout(resolve))
 const line = { product_id: 7, quantity: 1, variation: { id: '7-1', sku: 'A7' } }
 const bodies = ({ outbox }: ReturnType<typeof openPage>) =>
   outbox.own().map(({ body }) => JSON.parse(body))
-/** The faults' paths, or the drop reason. */
+/** The paths of the issues, or the drop reason, or `ok`. */
 const faults = (outcome: ReturnType<Track>) => {
   if (outcome.ok) return 'ok'
   const { error } = outcome
@@ -80,8 +80,8 @@ test('an accepted event is in the outbox under its id, and sent, with a notice',
     },
   ])
   expect(page.flush.fresh).toHaveBeenCalledOnce()
-  await told()
-  expect(page.heard).toMatchObject([
+  await nextTask()
+  expect(page.emitted).toMatchObject([
     { kind: 'accepted', id: outcome.ok && outcome.id, operation: 'addToCart', key: 'DEMOSHOP' },
   ])
 })
@@ -96,8 +96,8 @@ test('options: where, when and under which id', async () => {
   })
   expect(page.outbox.own()).toMatchObject([{ name: id, at: 5 }])
   expect(bodies(page)).toMatchObject([{ url: 'https://shop.example/then?token=***' }])
-  await told()
-  expect(page.heard).toMatchObject([{ where: 'w' }])
+  await nextTask()
+  expect(page.emitted).toMatchObject([{ where: 'w' }])
 })
 
 test('an invalid event has every issue, and is not kept or sent', async () => {
@@ -107,8 +107,8 @@ test('an invalid event has every issue, and is not kept or sent', async () => {
   expect(outcome).toMatchObject({ error: { name: 'ValidationException' } })
   expect(page.outbox.all()).toEqual([])
   expect(page.flush.fresh).not.toHaveBeenCalled()
-  await told()
-  expect(page.heard).toMatchObject([
+  await nextTask()
+  expect(page.emitted).toMatchObject([
     { kind: 'dropped', reason: 'invalid', operation: 'addToCart', error: { issues: [{}, {}, {}] } },
   ])
 })
@@ -120,8 +120,8 @@ test.each(['addtocart', 'constructor', 'toString', '__proto__', ''])(
     const where = document.createElement('button')
     expect(page.track(operation as 'search', { search_term: 'mug' }, { where }).ok).toBe(false)
     expect(page.outbox.all()).toEqual([])
-    await told()
-    expect(page.heard).toMatchObject([{ kind: 'dropped', reason: 'invalid', operation, where }])
+    await nextTask()
+    expect(page.emitted).toMatchObject([{ kind: 'dropped', reason: 'invalid', operation, where }])
   },
 )
 
@@ -133,7 +133,7 @@ test('sendCustom has no default name', () => {
 
 test('the largest valid event fits into a request', () => {
   const page = openPage([{ remoteAddr: '\x01'.repeat(2048), source: '\x01'.repeat(2048) }])
-  // Characters that take the most bytes in JSON: six.
+  // Control characters have the most bytes in JSON: six each.
   const odd = (characters: number) => '\x01'.repeat(characters)
   const outcome = page.track('setEmail', {
     did: odd(127).concat('x'),
@@ -177,8 +177,8 @@ test('two keys, one drops it: ok if any accepts, and a notice of the drop', asyn
     const page = openPage(keys)
     expect(faults(page.track('viewHomepage', {}))).toBe('ok')
     expect(page.outbox.own()).toHaveLength(1)
-    await told()
-    expect(page.heard.map(({ kind }) => kind).sort()).toEqual(['accepted', 'dropped'])
+    await nextTask()
+    expect(page.emitted.map(({ kind }) => kind).sort()).toEqual(['accepted', 'dropped'])
   }
 })
 
@@ -205,8 +205,8 @@ test('a full outbox drops the event, with a notice', async () => {
   for (let i = 0; i < 5000; i++)
     page.outbox.add({ name: `${i}`, at: i, key: 'DEMOSHOP', body: '{}' })
   expect(page.track('viewHomepage', {})).toEqual({ ok: false, error: 'outbox_full' })
-  await told()
-  expect(page.heard).toMatchObject([{ kind: 'dropped', reason: 'outbox_full' }])
+  await nextTask()
+  expect(page.emitted).toMatchObject([{ kind: 'dropped', reason: 'outbox_full' }])
 })
 
 test('a page that tracks inside its own fetch or storage causes no loop', () => {
@@ -217,7 +217,7 @@ test('a page that tracks inside its own fetch or storage causes no loop', () => 
   expect(faults(page.track('search', { search_term: 'outer' }))).toBe('ok')
   expect(outcomes).toEqual([['']])
   expect(page.outbox.own()).toHaveLength(1)
-  // And it is over afterwards.
+  // Later calls are accepted again.
   expect(faults(page.track('viewHomepage', {}))).toBe('ok')
 })
 

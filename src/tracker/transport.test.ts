@@ -7,8 +7,9 @@ import { type Answer, createSend } from './transport.ts'
 
 type Seen = { method: string; url: URL; headers: IncomingHttpHeaders; body: string }
 
-/** What the server answers next, and what it has seen. */
+/** Answers the next requests. */
 let reply: (answer: ServerResponse, seen: Seen) => unknown
+/** The requests that the server has received. */
 let seen: Seen[] = []
 let base = ''
 
@@ -56,7 +57,7 @@ const answer =
       .writeHead(status, { 'content-type': 'application/json', ...headers })
       .end(typeof body === 'string' ? body : JSON.stringify(body))
 
-/** What became of each event: `taken`, `refused`, `unknown`. */
+/** The fate of each event by its verdict: `taken`, `refused`, or `unknown` without one. */
 const fates = ([, , verdicts]: Answer, entries = [A]) =>
   entries.map(({ name }) => {
     const verdict = verdicts.find(({ id }) => id === idOf(name))
@@ -76,7 +77,7 @@ test('one event: its payload is the body, the rest is in the query', async () =>
   expect(url.searchParams.get('id')).toBe(A.name)
   expect(url.searchParams.get('at')).toBe(`${A.at}`)
   expect(Number(url.searchParams.get('sent'))).toBeGreaterThanOrEqual(before)
-  // No preflight: of this type a browser sends at once, and no header is one it would ask about.
+  // Such a request needs no preflight.
   expect(headers['content-type']).toBe('text/plain;charset=UTF-8')
   expect(Object.keys(headers).filter((name) => /^x-|authorization|cookie/.test(name))).toEqual([])
 })
@@ -146,7 +147,7 @@ test('a question about one event is a batch too', async () => {
 const html = { 'content-type': 'text/html' }
 test.each<[string, ReturnType<typeof answer>, number[]]>([
   ['200: all are stored', answer(200, {}), [200, 200]],
-  ['207: not all are', answer(207, {}), [207, 207]],
+  ['207: not all are stored', answer(207, {}), [207, 207]],
   ['200 HTML, a captive portal', answer(200, '<html>', html), []],
   ['207 HTML', answer(207, '<html>', html), []],
   ['403', answer(403, {}), []],
@@ -161,7 +162,7 @@ test.each<[string, ReturnType<typeof answer>, number[]]>([
   }
   const got = await ask(createSend(reading))
   expect(got[2].map(({ status }) => status)).toEqual(expected)
-  // Of an event itself that says nothing: it is asked about.
+  // If the request was not a question, the status is no verdict on an event.
   const sent = await createSend(reading)(
     { key: 'DEMOSHOP', base, batch: true },
     [A, B],
@@ -220,7 +221,7 @@ test.each<[string, (response: ServerResponse) => unknown, string, number]>([
     (status): [string, (response: ServerResponse) => unknown, string, number][] => [
       [`${status} that names the id`, answer(status, { id: A.name, ...why }), 'refused', status],
       [`${status} that names another`, answer(status, { id: B.name, ...why }), 'unknown', status],
-      // As proxies, firewalls and API gateways answer.
+      // Answers of proxies, firewalls and API gateways.
       [`${status} without an id`, answer(status, why), 'unknown', status],
       [
         `${status} HTML`,
@@ -231,7 +232,7 @@ test.each<[string, (response: ServerResponse) => unknown, string, number]>([
       [`${status} empty`, answer(status, ''), 'unknown', status],
     ],
   ),
-  // Of these nobody knows that they judge the event.
+  // These statuses may have another reason than the event.
   ...[401, 403, 404, 405, 408, 409, 410, 415, 425, 429, 451, 500, 502, 503, 504].map(
     (status): [string, (response: ServerResponse) => unknown, string, number] => [
       `${status} that names the id`,
@@ -300,7 +301,7 @@ test.each<[string, number, unknown, string[]]>([
     { id: A.name, ...why },
     ['unknown', 'unknown', 'unknown'],
   ]),
-  // The batch is wrong: its events may be right.
+  // The status is about the batch. Its events may be valid.
   ['400', 400, why, ['unknown', 'unknown', 'unknown']],
   ['413', 413, why, ['unknown', 'unknown', 'unknown']],
   ['422', 422, why, ['unknown', 'unknown', 'unknown']],

@@ -10,7 +10,7 @@ import type { TrackDropReason } from '../global.d.ts'
 import { schemas } from '../schemas.ts'
 import { explain } from './explain.ts'
 
-test('a text has what, where, why, what was seen and the fix', () => {
+test('a text has the event, its place, the reason, what was seen and the fix', () => {
   const where = { event: 'add_to_cart', ecommerce: { items: [{ item_id: 'SKU_1' }] } }
   const message = 'item 0: item_id "SKU_1"'
   expect(
@@ -34,13 +34,13 @@ test('every issue of a payload', () => {
     { path: '', message: 'Unreadable' },
   ])
   const payload = { quantity: 0, variation: null }
-  const said = explain({ operation: 'addToCart', reason: 'invalid', error, payload })
-  expect(said).toContain('quantity: Expected a whole number from 1, received 0')
-  expect(said).toContain('variation: Expected an object, received null')
-  expect(said).toContain(
+  const text = explain({ operation: 'addToCart', reason: 'invalid', error, payload })
+  expect(text).toContain('quantity: Expected a whole number from 1, received 0')
+  expect(text).toContain('variation: Expected an object, received null')
+  expect(text).toContain(
     'sku: Expected text of 1 to 2048 characters, not blank (a string), received u',
   )
-  expect(said).toContain('payload: Unreadable')
+  expect(text).toContain('payload: Unreadable')
 })
 
 test("the gateway's message", () => {
@@ -48,7 +48,7 @@ test("the gateway's message", () => {
   expect(explain(notice)).toContain('422 No url')
 })
 
-test('an event that was sent, but not all of it', () => {
+test('an event of which a part was sent', () => {
   expect(explain({ operation: 'add_to_cart', code: 'ga4-variant' })).toContain('was sent, but')
 })
 
@@ -73,9 +73,9 @@ test.each<[string, unknown, string]>([
   ['a big integer', 1n, 'at: '],
   ['null', null, 'at: null'],
 ])('an element or push that is %s', (_kind, where, expected) => {
-  const said = explain({ code: 'order', where })
-  expect(said).toContain(expected)
-  expect(said.length).toBeLessThan(700)
+  const text = explain({ code: 'order', where })
+  expect(text).toContain(expected)
+  expect(text.length).toBeLessThan(700)
 })
 
 /** Words in quotes on lines where a part emits a notice. More than the codes, so that no code is missed. */
@@ -83,7 +83,7 @@ const quoted = (source: string) =>
   [...source.matchAll(/(?:\b(?:drop|refuse|note|notify)\(|\bcode(?::| =)).*/g)].flatMap(([line]) =>
     [...line.matchAll(/'([\w-]+)'/g)].map(([, word = '']) => word),
   )
-/** Those of them that are not codes. */
+/** Words in quotes that are not codes. */
 const OTHERS = ['dropped', 'invalid', 'viewProduct', 'user_data', 'purchase', 'item_id']
 
 /** Codes of the inspector itself. */
@@ -113,8 +113,8 @@ test.each([
   ['helper', '', 'viewHomepage, setEmail, viewProduct'],
   ['push', 'add_to_basket', 'Did you mean add_to_cart?'],
   ['push', 'whatever', 'view_category'],
-])('for an unknown name (%s %s) the known ones are listed', (code, operation, said) => {
-  expect(explain({ code, operation, reason: 'invalid' })).toContain(said)
+])('for an unknown name (%s %s) the known ones are listed', (code, operation, text) => {
+  expect(explain({ code, operation, reason: 'invalid' })).toContain(text)
 })
 
 test.each([
@@ -133,11 +133,11 @@ test.each([
   [3, ', not blank (a string), received 3'],
   [undefined, ', not blank (a string), received undefined'],
   [' ', ', not blank, received " "'],
-])('for text, the message says that a string is expected, given %s', (search_term, said) => {
+])('for text, the message says that a string is expected, given %s', (search_term, text) => {
   const checked = check(schemas.search, { search_term })
   const error = checked.ok ? undefined : checked.error
   expect(explain({ reason: 'invalid', error, payload: { search_term } })).toContain(
-    `search_term: Expected text of 1 to 2048 characters${said}`,
+    `search_term: Expected text of 1 to 2048 characters${text}`,
   )
 })
 
@@ -171,10 +171,10 @@ test.each([
   [413, 'proxy'],
   [503, 'Nothing to do, unless it goes on'],
 ])('events held after %i', (status, remedy) => {
-  const said = explain({ reason: 'held', status, key: 'ABC123' })
-  expect(said).toMatch(/^track: events wait \(held\)\n {2}why: .+ sent again/)
-  expect(said).toContain(remedy)
-  if (status) expect(said).toContain(`seen: ${status}\n`)
+  const text = explain({ reason: 'held', status, key: 'ABC123' })
+  expect(text).toMatch(/^track: events wait \(held\)\n {2}why: .+ sent again/)
+  expect(text).toContain(remedy)
+  if (status) expect(text).toContain(`seen: ${status}\n`)
 })
 
 test('an unknown code is shown as it is', () => {

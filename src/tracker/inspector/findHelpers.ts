@@ -9,12 +9,12 @@ const isHelpers = (there: unknown): there is TrackApi =>
  * The helpers of the script on this page: the global variable that the tag or the key's settings name, else `track` or
  * `shoptrail`. Undefined if the page has overwritten it.
  *
- * @param say Receives a text if the page has a `track` of its own.
+ * @param print Receives a text if the page has a `track` of its own.
  * @param get `fetch`, for the key's settings. Used only if the helpers are not found otherwise.
  */
 export async function findHelpers(
   page: Window,
-  say: (text: string) => void,
+  print: (text: string) => void,
   get: typeof fetch = fetch,
 ): Promise<TrackApi | undefined> {
   const at = (name = 'track') => {
@@ -26,14 +26,14 @@ export async function findHelpers(
   if (there) return there
   const other = at('shoptrail')
   if (other) {
-    say(
+    print(
       `track: the page has a \`${wanted ?? 'track'}\` of its own, which stays as it is: the helpers are at \`shoptrail\`\n  fix: Call \`shoptrail.addToCart(…)\`, or give them another name: data-global="…" on the script's tag.`,
     )
     return other
   }
   const chosen = wanted ? undefined : at((await readSettings(page, get))?.global)
   if (!chosen)
-    say(
+    print(
       'track: the page has overwritten the helpers. Attributes, page views and delivery work, but debug mode can not list what is not sent\n  fix: Give the helpers another name: data-global="…" on the script\'s tag.',
     )
   return chosen

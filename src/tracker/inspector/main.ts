@@ -7,12 +7,12 @@ import { watchGa4 } from './watchGa4.ts'
 import { watchTrackedElements } from './watchTrackedElements.ts'
 
 // A separate script, loaded in debug mode: it lists in the console what was seen on the page and not sent.
-const say = (text: string) => console.warn(text)
+const print = (text: string) => console.warn(text)
 const local = createStore(() => localStorage)
-if (readSwitch('track.ignore', local)) say(explain({ reason: 'ignored' }))
+if (readSwitch('track.ignore', local)) print(explain({ reason: 'ignored' }))
 else {
-  findHelpers(window, say).then((helpers) => {
+  findHelpers(window, print).then((helpers) => {
     if (helpers) startConsole(helpers.on, console, (warn) => watchTrackedElements(window, warn))
   })
-  watchGa4(window, say)
+  watchGa4(window, print)
 }

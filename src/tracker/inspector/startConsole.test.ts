@@ -5,10 +5,10 @@ import { ValidationException } from '../../contract/index.ts'
 import { createNotices, type Notice } from '../notices.ts'
 import { startConsole } from './startConsole.ts'
 
-/** Listeners are told in a task of their own. */
-const told = () => new Promise((done) => setTimeout(done))
+/** Listeners are called before the next task. */
+const nextTask = () => new Promise((done) => setTimeout(done))
 
-async function say(...dropped: Notice[]) {
+async function printOf(...dropped: Notice[]) {
   const notices = createNotices()
   const printed: string[] = []
   const infos: string[] = []
@@ -17,20 +17,20 @@ async function say(...dropped: Notice[]) {
     info: (text: string) => void infos.push(text),
   })
   for (const notice of dropped) notices.emit('dropped', notice)
-  await told()
+  await nextTask()
   const first = printed.map((text) => text.split('\n')[0])
   return { notices, printed, infos, first, stop }
 }
 
 test('the first line says that earlier notices are not listed', async () => {
-  const { infos } = await say()
+  const { infos } = await printOf()
   expect(infos).toEqual([expect.stringMatching(/debug mode.+came before/)])
 })
 
 test('once for each code, event name and content of a push', async () => {
   const one = { operation: 'add_to_cart', code: 'ga4-item-id', reason: 'invalid' } as const
   const where = () => ({ event: 'add_to_cart' })
-  const { first } = await say(
+  const { first } = await printOf(
     { ...one, where: where() },
     { ...one, where: where() },
     { ...one, operation: 'view_item' },
@@ -44,7 +44,7 @@ test('once for each code, event name and content of a push', async () => {
 test('again for another element', async () => {
   const [a, b] = [document.createElement('button'), document.createElement('button')]
   const at = (where: Element): Notice => ({ operation: 'search', reason: 'invalid', where })
-  const { printed } = await say(at(a), at(b), at(a), at(b))
+  const { printed } = await printOf(at(a), at(b), at(a), at(b))
   expect(printed).toHaveLength(2)
 })
 
@@ -54,35 +54,35 @@ test('once for each set of issues of a payload', async () => {
     reason: 'invalid',
     error: new ValidationException([{ path, message: 'wrong' }]),
   })
-  const { printed } = await say(fault('search_term'), fault('url'), fault('url'))
+  const { printed } = await printOf(fault('search_term'), fault('url'), fault('url'))
   expect(printed).toHaveLength(2)
 })
 
 test('stops after 50 messages, and says so', async () => {
   const many = Array.from({ length: 200 }, (_, id) => ({ code: 'order', where: { id } }))
-  const { printed } = await say(...many)
+  const { printed } = await printOf(...many)
   expect(printed).toHaveLength(51)
   expect(printed.at(-1)).toContain('and more')
 })
 
 test('an event that is refused later is shown', async () => {
-  const { notices, printed } = await say()
+  const { notices, printed } = await printOf()
   const event = { id: 'one', operation: 'search', payload: { search_term: 'mug' } }
   notices.emit('accepted', event)
   const refused = { reason: 'refused', status: 422, message: 'No url' } as const
   notices.emit('dropped', { id: 'one', ...refused })
   notices.emit('dropped', { id: 'unknown', ...refused })
-  await told()
+  await nextTask()
   expect(printed[0]).toMatch(/^track: search was not sent \(refused\)\n {2}event: .+"mug"/)
   expect(printed[1]).toMatch(/^track: an earlier event was not sent/)
 })
 
 test('a form field that is not found is reported, also if the event was sent', async () => {
-  const { notices, printed } = await say()
+  const { notices, printed } = await printOf()
   const where = document.createElement('button')
   where.dataset.trackQuantityFrom = '#qyt'
   notices.emit('accepted', { id: 'one', operation: 'addToCart', where })
-  await told()
+  await nextTask()
   expect(printed[0]).toMatch(/^track: addToCart was sent, but not all of it \(from\)/)
   expect(printed[0]).toContain('seen: data-track-quantity-from="#qyt"')
 })
@@ -90,7 +90,7 @@ test('a form field that is not found is reported, also if the event was sent', a
 test('for an unknown helper, the message is about the helper, not about an invalid event', async () => {
   const where = document.createElement('button')
   const error = new ValidationException([{ path: '', message: 'Unreadable' }])
-  const { printed } = await say({ operation: 'addtocart', reason: 'invalid', error, where })
+  const { printed } = await printOf({ operation: 'addtocart', reason: 'invalid', error, where })
   expect(printed[0]).toMatch(/^track: addtocart was not sent \(helper\)/)
   expect(printed[0]).toContain('Did you mean addToCart?')
   expect(printed[0]).not.toContain('Unreadable')
@@ -108,14 +108,14 @@ test('notices of its own watch are printed too, once', async () => {
 })
 
 test('that events are held is printed once for each status', async () => {
-  const { notices, printed } = await say()
+  const { notices, printed } = await printOf()
   for (const [id, status] of [
     ['one', 403],
     ['two', 403],
     ['one', 503],
   ] as const)
     notices.emit('held', { id, status, key: 'ABC123' })
-  await told()
+  await nextTask()
   expect(printed).toEqual([
     expect.stringMatching(/^track: events wait \(held\)[\s\S]+403[\s\S]+--origin/),
     expect.stringMatching(/^track: events wait \(held\)[\s\S]+503/),
@@ -123,10 +123,10 @@ test('that events are held is printed once for each status', async () => {
 })
 
 test('stops', async () => {
-  const { notices, printed, stop } = await say()
+  const { notices, printed, stop } = await printOf()
   stop()
   notices.emit('dropped', { code: 'order' })
   notices.emit('held', { status: 403 })
-  await told()
+  await nextTask()
   expect(printed).toEqual([])
 })

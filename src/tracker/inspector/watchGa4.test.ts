@@ -9,24 +9,24 @@ afterEach(() => {
   document.head.innerHTML = ''
 })
 
-/** What gtag pushes is this object. */
+/** gtag pushes its `arguments` object. */
 const gtag = new Function('return arguments') as (...all: unknown[]) => unknown
 
-/** What is said of a page whose key has these settings. */
-async function say(push: unknown, ga4: unknown, attributes = '') {
+/** Watches a page whose key has this setting. Returns the printed texts and the number of requests. */
+async function watch(push: unknown, ga4: unknown, attributes = '') {
   document.head.innerHTML = `<script type="text/plain" src="https://gateway.example/t/j/ABC123"${attributes}></script>`
   page.dataLayer = [{ event: 'gtm.js' }, 'text', null, push]
-  const said: string[] = []
-  let asked = 0
+  const printed: string[] = []
+  let requests = 0
   const get = async () => {
-    asked++
+    requests++
     return Response.json({ config: { ga4 } })
   }
-  const stop = watchGa4(window, (text) => said.push(text), get)
+  const stop = watchGa4(window, (text) => printed.push(text), get)
   for (let i = 0; i < 20; i++) await Promise.resolve()
   await new Promise((resolve) => setTimeout(resolve))
   stop()
-  return { said, asked }
+  return { printed, requests }
 }
 
 test.each([
@@ -34,14 +34,14 @@ test.each([
   ['view_item', gtag('event', 'view_item', { items: [] })],
   ['add', { ecommerce: { add: { products: [] } } }],
 ])('%s is seen while ga4 is off', async (name, push) => {
-  const { said } = await say(push, false)
-  expect(said).toEqual([expect.stringContaining(`a GA4 push was seen (${name})`)])
+  const { printed } = await watch(push, false)
+  expect(printed).toEqual([expect.stringContaining(`a GA4 push was seen (${name})`)])
 })
 
-test('nothing is reported if the key reads GA4, or the tag says so', async () => {
+test('nothing is reported if ga4 is on by the settings or by the tag', async () => {
   const push = { event: 'add_to_cart', ecommerce: { items: [] } }
-  expect((await say(push, true)).said).toEqual([])
-  expect((await say(push, false, ' data-ga4="true"')).said).toEqual([])
+  expect((await watch(push, true)).printed).toEqual([])
+  expect((await watch(push, false, ' data-ga4="true"')).printed).toEqual([])
 })
 
 test.each([
@@ -50,18 +50,18 @@ test.each([
   ['a setting', gtag('config', 'G-1')],
   ['a list', ['event', 'view_item']],
 ])('%s is not reported, and the settings are not requested', async (_what, push) => {
-  expect(await say(push, false)).toEqual({ said: [], asked: 0 })
+  expect(await watch(push, false)).toEqual({ printed: [], requests: 0 })
 })
 
 test('nothing is reported without a tag, or if the settings can not be fetched', async () => {
   page.dataLayer = [{ event: 'add_to_cart', ecommerce: {} }]
-  const said: string[] = []
+  const printed: string[] = []
   const fail = async () => {
     throw new TypeError('Failed to fetch')
   }
-  watchGa4(window, (text) => said.push(text), fail)()
+  watchGa4(window, (text) => printed.push(text), fail)()
   document.head.innerHTML = '<script type="text/plain" src="/t/j/ABC123"></script>'
-  watchGa4(window, (text) => said.push(text), fail)()
+  watchGa4(window, (text) => printed.push(text), fail)()
   await new Promise((resolve) => setTimeout(resolve))
-  expect(said).toEqual([])
+  expect(printed).toEqual([])
 })

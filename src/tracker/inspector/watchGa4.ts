@@ -10,13 +10,13 @@ const NAMES =
 /**
  * Reports once that the page pushes GA4 or Universal Analytics events while the first key does not read them.
  *
- * @param say Receives the text.
+ * @param print Receives the text.
  * @param get `fetch`, for the key's settings. Used only if there is such a push.
  * @returns Stops watching.
  */
 export function watchGa4(
   page: Window,
-  say: (text: string) => void,
+  print: (text: string) => void,
   get: typeof fetch = fetch,
 ): () => void {
   const { ga4: ownGa4, dataLayerName: ownName } = tagOf(page)?.dataset ?? {}
@@ -28,7 +28,7 @@ export function watchGa4(
     const config =
       ownGa4 === undefined ? await readSettings(page, get) : { ga4: ownGa4 !== 'false' }
     if (config && !config.ga4)
-      say(
+      print(
         `track: a GA4 push was seen (${name}); ga4 is off for this key\n  why: GA4 and Universal Analytics pushes are read only if the key's setting ga4 is on.\n  fix: npx shoptrail customer set ID --config '{"ga4":true}', unless the shop reports its events in another way.`,
       )
   }

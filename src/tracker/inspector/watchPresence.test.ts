@@ -4,10 +4,10 @@ import { beforeEach, expect, test, vi } from 'vitest'
 import { watchPresence } from './watchPresence.ts'
 
 const loaded = vi.fn()
-const told = vi.fn()
+const onBlocked = vi.fn()
 beforeEach(() => {
   loaded.mockReset().mockResolvedValue({})
-  told.mockReset()
+  onBlocked.mockReset()
   document.head.innerHTML = TAG
   document.body.innerHTML = ''
 })
@@ -16,7 +16,7 @@ const MARK = '<i data-track="viewProduct" data-track-on="load"></i>'
 const task = () => new Promise((done) => setTimeout(done))
 
 test('the script is loaded once, when the page has an element for it', async () => {
-  watchPresence(window, told, loaded)
+  watchPresence(window, onBlocked, loaded)
   document.body.innerHTML = '<b data-track="viewProduct" data-track-on="click"></b>'
   await task()
   expect(loaded).not.toHaveBeenCalled()
@@ -25,20 +25,20 @@ test('the script is loaded once, when the page has an element for it', async () 
   document.body.innerHTML = MARK
   await task()
   expect(loaded).toHaveBeenCalledTimes(1)
-  expect(told).not.toHaveBeenCalled()
+  expect(onBlocked).not.toHaveBeenCalled()
 })
 
 test('if it can not be loaded, the element is reported', async () => {
   loaded.mockRejectedValue(new TypeError('Failed to fetch dynamically imported module'))
   document.body.innerHTML = MARK
-  watchPresence(window, told, loaded)
-  await vi.waitFor(() => expect(told).toHaveBeenCalledWith(document.querySelector('i')))
+  watchPresence(window, onBlocked, loaded)
+  await vi.waitFor(() => expect(onBlocked).toHaveBeenCalledWith(document.querySelector('i')))
 })
 
 test('nothing is loaded without a tag', async () => {
   document.head.innerHTML = ''
   document.body.innerHTML = MARK
-  watchPresence(window, told, loaded)
+  watchPresence(window, onBlocked, loaded)
   await task()
   expect(loaded).not.toHaveBeenCalled()
 })

@@ -7,21 +7,21 @@ import { watchTrackedElements } from './watchTrackedElements.ts'
 const TAG = (attributes = '') =>
   `<script type="text/plain" src="https://gateway.example/t/j/ABC123"${attributes}></script>`
 let attributes: unknown
-let asked = 0
-let told: Notice[] = []
+let requests = 0
+let warned: Notice[] = []
 
-// Its listeners are for the life of the page.
+// Started once, because its listeners can not be removed.
 document.head.innerHTML = TAG()
 watchTrackedElements(
   window,
-  (notice) => told.push(notice),
+  (notice) => warned.push(notice),
   async () => {
-    asked++
+    requests++
     return Response.json({ config: { attributes } })
   },
 )
 beforeEach(() => {
-  told = []
+  warned = []
 })
 
 const show = (html: string) => {
@@ -34,7 +34,7 @@ const click = (selector: string) =>
     ?.dispatchEvent(new MouseEvent('click', { bubbles: true, composed: true }))
 const later = () => new Promise((done) => setTimeout(done, 1))
 
-/** Submits the form, which the page prevents unless told otherwise. */
+/** Submits a form. By default the page prevents the submit. */
 const submit = (form: HTMLElement, isPrevented = true) => {
   form.addEventListener('submit', (event) => isPrevented && event.preventDefault())
   form.dispatchEvent(new SubmitEvent('submit', { bubbles: true, cancelable: true }))
@@ -46,7 +46,7 @@ test('the settings are not requested until there is something to report', async 
   submit(show('<form data-track="search"></form>'), false)
   submit(show('<form data-track="search" data-track-prevented="count"></form>'))
   await later()
-  expect([told, asked]).toEqual([[], 0])
+  expect([warned, requests]).toEqual([[], 0])
 })
 
 test.each([
@@ -57,17 +57,19 @@ test.each([
   const where = show(html)
   click('i')
   await later()
-  expect(told).toEqual([
+  expect(warned).toEqual([
     { code: 'disabled', operation: 'initiateCheckout', reason: 'invalid', where },
   ])
-  expect(asked).toBe(1)
+  expect(requests).toBe(1)
 })
 
 test('a submit that the page prevents, in a shadow root too', async () => {
   const form = show('<form data-track="search"></form>')
   submit(form)
   await later()
-  expect(told).toEqual([{ code: 'prevented', operation: 'search', reason: 'invalid', where: form }])
+  expect(warned).toEqual([
+    { code: 'prevented', operation: 'search', reason: 'invalid', where: form },
+  ])
 
   document.body.innerHTML = '<x-news></x-news>'
   const root = document.querySelector('x-news')?.attachShadow({ mode: 'open' }) as ShadowRoot
@@ -76,7 +78,7 @@ test('a submit that the page prevents, in a shadow root too', async () => {
   input.dispatchEvent(new FocusEvent('focusin', { bubbles: true, composed: true }))
   submit(root.querySelector('form') as HTMLElement)
   await later()
-  expect(told.map(({ operation }) => operation)).toEqual(['search', 'setEmail'])
+  expect(warned.map(({ operation }) => operation)).toEqual(['search', 'setEmail'])
 })
 
 test.each([
@@ -85,14 +87,14 @@ test.each([
 ])('nothing is reported if attributes are off by %s', async (_by, setting, more) => {
   attributes = setting
   document.head.innerHTML = TAG(more)
-  const said: Notice[] = []
+  const notices: Notice[] = []
   watchTrackedElements(
     window,
-    (notice) => said.push(notice),
+    (notice) => notices.push(notice),
     async () => Response.json({ config: { attributes } }),
   )
   show('<button disabled data-track="initiateCheckout"><i>Pay</i></button>')
   click('i')
   await later()
-  expect(said).toEqual([])
+  expect(notices).toEqual([])
 })

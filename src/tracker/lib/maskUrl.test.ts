@@ -6,7 +6,7 @@ const maskUrl = (url: string, more: readonly string[] = []) => mask(url, namesTo
 const shop = 'https://shop.example'
 
 test.each([
-  // By name: short words must be the whole name, distinctive ones may be part of it.
+  // By the name: short words must be the whole name, distinctive ones may be part of it.
   ['a word', '/?token=abc&x=1', '/?token=***&x=1'],
   ['in any case', '/?Access_Token=abc', '/?Access_Token=***'],
   ['in brackets', '/?user[email]=abc', '/?user[email]=***'],
@@ -44,7 +44,7 @@ test.each([
   ['an equals sign in the value', '/?token=a=b==&x=1', '/?token=***&x=1'],
   ['a question mark in the value', '/?token=a?b&x=1', '/?token=***&x=1'],
   ['an empty value', '/?token=&x=1', '/?token=***&x=1'],
-  // By value.
+  // By the value.
   ['an @', '/?x=a@b.example', '/?x=***'],
   ['an encoded @', '/?x=a%40b.example', '/?x=***'],
   ['an @ encoded twice', '/?x=a%2540b.example', '/?x=***'],
@@ -108,7 +108,7 @@ test('masking twice changes nothing', () => {
   expect(maskUrl(once)).toBe(once)
 })
 
-// A pattern that backtracks over its input would not finish these.
+// A pattern with exponential backtracking would not finish.
 test.each([
   '?',
   '&',

@@ -11,7 +11,7 @@ afterEach(() => {
   Date.now = originalNow
 })
 
-/** Whole ms that lie within a minute of the timeline's clock. */
+/** Expects whole ms, at most a minute from the clock of `performance`. */
 const expectNow = () => {
   const answer = now()
   expect(Number.isSafeInteger(answer)).toBe(true)

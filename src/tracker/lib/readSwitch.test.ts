@@ -6,7 +6,7 @@ import { createStore } from './storage.ts'
 
 afterEach(() => history.replaceState({}, '', '/'))
 
-/** Pages of a visit, one after the other: whether the switch is on, on each. */
+/** Visits pages one after the other. Returns for each whether the switch is on. */
 function visit(searches: readonly string[], storage = createMemoryStorage()) {
   const store = createStore(() => storage)
   return searches.map((search) => {

@@ -10,7 +10,7 @@ const nowhere = createStore(() => null as never)
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-/** A run that lasts until it is told to end. */
+/** A function for the tab lock, which runs until `end` is called. */
 function openRun() {
   let end = () => {}
   const ended = new Promise<void>((resolve) => {
@@ -83,15 +83,15 @@ test('without locks and without storage the function is run', async () => {
 })
 
 test.each([
-  ['held, a ms to go', () => Date.now() + 1, false],
+  ['held, 1 ms before it expires', () => Date.now() + 1, false],
   ['held, just taken', () => Date.now() + 40_000, false],
   ['expired', () => Date.now(), true],
   ['long expired', () => 0, true],
-  ['of a clock that was far ahead', () => Date.now() + 40_001, true],
-  ['of a clock years ahead', () => Date.now() + 1e12, true],
+  ['of a clock that is 1 ms too far ahead', () => Date.now() + 40_001, true],
+  ['of a clock that is years ahead', () => Date.now() + 1e12, true],
   ['nonsense', () => 'soon', true],
   ['empty', () => '', true],
-  ['no number', () => 'NaN', true],
+  ['that is not a number', () => 'NaN', true],
   ['without end', () => 'Infinity', true],
 ])('a lease %s', async (_, until, isFree) => {
   const storage = createMemoryStorage()
@@ -115,7 +115,7 @@ test('the lease of a crashed tab expires', async () => {
 })
 
 test.each(['locks', 'a lease'])(
-  'under %s a turn that never comes back is waited for less than 15 s, asked for every 4 to 8 s',
+  'with %s, a page that asks every 4 to 8 s waits less than 15 s for a lock that is never released',
   async (kind) => {
     const { openTab } = createLocks()
     const storage = createMemoryStorage()
@@ -132,7 +132,7 @@ test.each(['locks', 'a lease'])(
     const lease = store.get(NAME)
     expect(await withTabLock(run)).toBe(true)
     expect(run).toHaveBeenCalledOnce()
-    // The other page's lease stays, and the next wait is a whole one again.
+    // The other page's lease stays, and the next wait is as long as the first.
     expect(store.get(NAME)).toBe(lease)
     expect(await withTabLock(run)).toBe(false)
   },

@@ -44,7 +44,7 @@ test('version 7 sorts by call: within a ms, over time, and while the clock steps
   const ids = moments.map(uuid7)
   expect([...ids].sort()).toEqual(ids)
   expect(timeOf(ids[0] as string)).toBe(start)
-  // Back on time as soon as the clock has caught up.
+  // When the clock has caught up, ids have its time again.
   expect(timeOf(ids[7] as string)).toBe(start + 9)
 })
 

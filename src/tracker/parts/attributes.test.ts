@@ -19,7 +19,7 @@ let seen: Seen[] = []
 let outcome: Outcome = { ok: true, id: '' }
 const configs = new Map<string, Config>()
 
-/** As it is now, with a prototype, and without what is undefined. */
+/** A copy with a prototype, without fields that are undefined. */
 const copy = (value: unknown): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(value as object)
@@ -32,7 +32,7 @@ const track: Track = (operation, payload, options) => {
   return outcome
 }
 
-/** A gateway whose /t/p.js calls `begin` of the test: what stands behind the comment is the path. */
+/** The address of a gateway whose script calls `begin` of the test. The path `/t/p.js` ends in the comment. */
 const baseOf = (name: string) =>
   `data:text/javascript,export const start = (...given) => globalThis.begin('${name}', ...given)//`
 const begun = vi.fn()
@@ -67,7 +67,7 @@ const append = (html: string) => document.body.insertAdjacentHTML('beforeend', h
 const $ = (selector: string) => document.querySelector(selector) as HTMLElement
 const ops = () => seen.map(({ op }) => op)
 const task = () => new Promise((done) => setTimeout(done))
-/** Changes the page, and waits until every part that looks for elements has looked again. */
+/** Changes the page, and waits for the next search for elements. */
 const expectLook = async (change: () => void) => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const looks = vi.spyOn(document, 'createTreeWalker')
@@ -81,7 +81,7 @@ const LOOK_MS = 300
 const LINE = 'data-track="addToCart" data-track-product-id="7"'
 
 test.each(vectors.filter(({ kind, input }) => kind.startsWith('attribute is') && input.html))(
-  '$id: says a number as it was written, for the contract to refuse',
+  '$id: a number is passed on as it is written',
   ({ input }) => {
     show(input.html as string)
     $('#c').click()
@@ -138,7 +138,7 @@ test.each([
     '<input type=radio name=v value=a><input type=radio name=v value=b checked>',
     'b',
   ],
-  ['a hidden field that was asked for', '<input type=hidden name=v value=h>', 'h'],
+  ['a hidden field that the selector names', '<input type=hidden name=v value=h>', 'h'],
   ['never a password', '<input type=password name=v value=s3cret>', undefined],
   ['never a card number', '<input autocomplete="cc-number" name=v value=4111>', undefined],
   [
@@ -154,7 +154,7 @@ test.each([
   expect(seen[0]?.payload.variation).toEqual({ ...(id && { id }), sku: 'S' })
 })
 
-/** A field as the browser sees it: `hidden` is hidden, the others are not. */
+/** A form field. `checkVisibility` is true unless it is hidden. */
 const field = (name: string, value: string, hidden = '') =>
   `<input name="${name}" ${hidden} value="${value}">`
 const showFields = (...fields: string[]) => {
@@ -169,7 +169,7 @@ test.each([
   ['a filled decoy is in front', [field('q', 'spam', 'hidden'), field('s', 'mug')]],
   ['decoys are around', [field('q', 'a', 'hidden'), field('q', 'mug'), field('q', '', 'hidden')]],
   ['none is visible', [field('q', '', 'hidden'), field('s', 'mug', 'hidden')]],
-  ['several are filled: of the first', [field('q', 'mug'), field('s', 'cup')]],
+  ['several are filled: the first counts', [field('q', 'mug'), field('s', 'cup')]],
 ])(
   'of several form fields a visible one is read, then one with a value: %s',
   async (_what, fields) => {
@@ -209,7 +209,7 @@ test('with an invalid selector the value is missing', () => {
 
 test.each([
   ['the button', `<button disabled ${LINE}><i>Add</i></button>`],
-  ['said in words', `<a aria-disabled="true" ${LINE}><i>Add</i></a>`],
+  ['aria-disabled', `<a aria-disabled="true" ${LINE}><i>Add</i></a>`],
   ['around the element', `<button disabled><i ${LINE}>Add</i></button>`],
 ])('a disabled control is not reported: %s', (_where, html) => {
   show(html)
@@ -416,7 +416,7 @@ test('a submit inside a shadow root is reported after a click or focus in it', a
   expect(ops()).toEqual(['setEmail', 'setEmail'])
 })
 
-/** The part of a page of its own, whose events nobody counts. */
+/** Starts the part once more, for another page. Its events are not recorded. */
 const startOther = (name: string, base = baseOf(name)) =>
   startPart(() => outcome, new Map([['K', { key: 'K', base }]]))
 const LOAD = '<i data-track="viewHomepage" data-track-on="load"></i>'

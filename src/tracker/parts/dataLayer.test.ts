@@ -16,10 +16,10 @@ beforeEach(() => {
 
 const layer = () => page[name] as Layer
 
-/** A page whose bridge has run. */
+/** A page on which the part has started. */
 function open(config: Partial<Config> = {}) {
   const watched = watchTrack({ dataLayerName: name, ...config })
-  watched.follow()
+  watched.startDataLayer()
   return watched
 }
 
@@ -58,7 +58,7 @@ describe.each(fixtures)('storefront: $id', ({ objects, pushes, expect: expected 
     ['after every push', pushes.length],
     ['before every push', 0],
     ['in the middle', Math.ceil(pushes.length / 2)],
-    ['where the platform has it', pushes.filter(({ t }) => t < 0).length],
+    ['at its place in the page', pushes.filter(({ t }) => t < 0).length],
   ])('script %s', async (_when, early) => {
     page[name] = []
     layer().push(...pushes.slice(0, early).map(toPush))
@@ -80,7 +80,7 @@ test('makes the array if there is none', () => {
 })
 
 test('is called dataLayer by default', () => {
-  watchTrack().follow()
+  watchTrack().startDataLayer()
   expect(page.dataLayer).toBeInstanceOf(Array)
   delete page.dataLayer
 })
@@ -186,7 +186,7 @@ test.each([
   ['a null reset', { ecommerce: null }],
   ['a bare name', { event: 'search', search_term: 'x' }],
   ['one underscore', { event: '__sm_view_homepage' }],
-  ['an event that is no text', { event: { toString: (): string => '__sm__search' } }],
+  ['an event name that is not text', { event: { toString: (): string => '__sm__search' } }],
   ['an order without a name', { saveOrderInfo: { event: '__sm__order' } }],
   ['a list', ['event', '__sm__search', { search_term: 'x' }]],
 ])('ignores %s without a notice', async (_kind, push) => {
@@ -197,7 +197,7 @@ test.each([
 })
 
 test.each(['something', 'constructor', 'addtocart', ''])(
-  'tells a name behind the prefix that there is none of: %s',
+  'an unknown name after the prefix causes a notice: %s',
   async (operation) => {
     const { events, dropped } = open()
     const push = { event: `__sm__${operation}` }
@@ -267,8 +267,8 @@ describe('the same object', () => {
   })
 })
 
-describe('an array in place of the array', () => {
-  test('is followed at once, with what is in it', () => {
+describe('another array', () => {
+  test('is read at once, with its content', () => {
     const { events } = open()
     page[name] = [view(1)]
     layer().push(view(2))
@@ -283,7 +283,7 @@ describe('an array in place of the array', () => {
     expect(events()).toEqual([viewed('1'), viewed('2')])
   })
 
-  test('the old one put back is not read twice', () => {
+  test('the first array assigned again is not read twice', () => {
     const { events } = open()
     const old = layer()
     page[name] = []
@@ -292,7 +292,7 @@ describe('an array in place of the array', () => {
     expect(events()).toEqual([viewed()])
   })
 
-  test('the same one assigned to itself changes nothing', () => {
+  test('the array assigned to itself changes nothing', () => {
     const { events } = open()
     page[name] = page[name] || []
     layer().push(view())
@@ -306,7 +306,7 @@ describe('an array in place of the array', () => {
     expect(events()).toEqual([viewed()])
   })
 
-  test('of a variable that can have no accessor is found at a click', () => {
+  test('in a variable that can have no accessor is found at a click', () => {
     Object.defineProperty(page, name, { value: [], writable: true, enumerable: true })
     const { events } = open()
     layer().push(view(1))
@@ -344,7 +344,7 @@ describe('fields', () => {
     ['quantity as digits', { quantity: ' 2 ' }],
     ['qty', { quantity: undefined, qty: '2' }],
     ['variation as numbers', { variation: { id: 57, sku: 'TEE' } }],
-    ['fields that nobody asked for', { url: '/relative', did: 5, price: 3, source: {} }],
+    ['fields of other operations', { url: '/relative', did: 5, price: 3, source: {} }],
   ])('a line with %s', (_kind, fields) => {
     const { events } = open()
     layer().push({ ...line, ...fields })
@@ -475,7 +475,7 @@ describe('set_phone', () => {
   })
 
   test.each([{ phone: '' }, {}, { phone: null }])(
-    'without a number is told: %o',
+    'without a number: a notice (%o)',
     async (fields) => {
       const { events, dropped } = open()
       layer().push(email(), { event: '__sm__set_phone', ...fields })
@@ -508,13 +508,13 @@ describe('settings', () => {
   })
 
   test('only keys with dataLayer on get events, and the array is wrapped once', () => {
-    const { events, follow } = watchTrack(
+    const { events, startDataLayer } = watchTrack(
       { key: 'AAAAAA', dataLayer: false, eventPrefix: 'a_' },
       { key: 'BBBBBB', dataLayerName: name, eventPrefix: 'b_' },
       { key: 'CCCCCC', eventPrefix: 'c_' },
     )
     page[name] = [view(1)]
-    follow()
+    startDataLayer()
     layer().push(view(2))
     expect(events().map(({ event, product_id }) => `${event} ${product_id}`)).toEqual([
       'b_view_product 1',
@@ -525,9 +525,9 @@ describe('settings', () => {
   })
 
   test('a reader that joins later reads what is there; the others do not read it again', () => {
-    const { state, events, follow } = watchTrack({ dataLayerName: name })
+    const { state, events, startDataLayer } = watchTrack({ dataLayerName: name })
     page[name] = [view(1)]
-    follow()
+    startDataLayer()
     const read: unknown[] = []
     const reader = (push: object) => {
       read.push(push)
@@ -535,7 +535,7 @@ describe('settings', () => {
     }
     const [, , , readers] = state
     readers.set(reader, new WeakMap())
-    follow()
+    startDataLayer()
     layer().push(view(2))
     expect(read).toEqual([view(1), view(2)])
     expect(events()).toHaveLength(2)

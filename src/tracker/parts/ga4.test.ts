@@ -17,18 +17,18 @@ afterEach(() => sessionStorage.clear())
 const push = (...pushes: unknown[]) => page[name]?.push(...pushes)
 const gtag = (...given: unknown[]) => {
   const call = () => {
-    // biome's and the language's own list would be an array, which gtag's is not.
+    // Rest parameters are an array. gtag pushes an `arguments` object.
     return Reflect.apply(argumentsOf, undefined, given)
   }
   push(call())
 }
 const argumentsOf = new Function('return arguments') as (...given: unknown[]) => unknown
 
-/** A page with the reader on. */
+/** A page with the setting ga4. */
 function open(options: Ga4Settings | boolean | string = true, config: Partial<Config> = {}) {
   const watched = watchTrack({ dataLayerName: name, ga4: options, ...config })
   ga4(...watched.state)
-  watched.follow()
+  watched.startDataLayer()
   return {
     ...watched,
     codes: async () => (await watched.dropped()).map(({ code, reason }) => code ?? reason),
@@ -46,28 +46,28 @@ const add = (...items: object[]) => ({ event: 'add_to_cart', ecommerce: { items 
 
 type Row = { push?: object; gtag?: unknown[]; expect: object[]; warn?: string[] }
 const rows: Row[] = JSON.parse(readFileSync(`${import.meta.dirname}/../fixtures/ga4.json`, 'utf8'))
-/** Where the reader says that it passed something over, although the vectors name no warning. */
-const isQuiet = ({ push: pushed }: Row) => !JSON.stringify(pushed ?? '').includes('purchase')
+/** A purchase causes a notice that the vectors do not list. */
+const hasAllNotices = ({ push: pushed }: Row) => !JSON.stringify(pushed ?? '').includes('purchase')
 
 describe.each(rows)('vector $push $gtag', (row) => {
-  const say = () => (row.gtag ? gtag(...row.gtag) : push(row.push))
+  const pushRow = () => (row.gtag ? gtag(...row.gtag) : push(row.push))
 
   test('pushed', async () => {
     const { events, codes } = open()
-    say()
+    pushRow()
     expect(events()).toEqual(row.expect)
-    if (isQuiet(row)) expect(await codes()).toEqual(row.warn ?? [])
+    if (hasAllNotices(row)) expect(await codes()).toEqual(row.warn ?? [])
   })
 
   test('pushed before the script', () => {
     page[name] = []
-    say()
+    pushRow()
     expect(open().events()).toEqual(row.expect)
   })
 
   test('the same object again is not counted again', () => {
     const { events } = open()
-    say()
+    pushRow()
     push(page[name]?.[0])
     expect(events()).toEqual(row.expect)
   })
@@ -75,7 +75,7 @@ describe.each(rows)('vector $push $gtag', (row) => {
   test('with the reader off', () => {
     const { events } = open(false)
     page[name] ??= []
-    say()
+    pushRow()
     expect(events()).toEqual([])
   })
 })
@@ -132,7 +132,7 @@ test('nothing inherited counts, and an old toJSON of arrays does no harm', () =>
   }
 })
 
-test('a changed object is new; one that a tag manager has marked is not', () => {
+test('a changed object is another event; one that a tag manager has marked is not', () => {
   const { events } = open()
   const object = add({ ...item })
   push(object)
@@ -159,7 +159,7 @@ describe('one click in two dialects', () => {
     expect(events()).toHaveLength(1)
   })
 
-  test('two clicks are two', () => {
+  test('two clicks are two events', () => {
     const { events } = open()
     push(add({ ...item }), { ...plugin }, add({ ...item }), { ...plugin })
     expect(events()).toHaveLength(2)
@@ -176,7 +176,7 @@ describe('one click in two dialects', () => {
     expect(Object.keys(sessionStorage)).toEqual([])
   })
 
-  test('no address of a person is kept for it', () => {
+  test('no e-mail address is stored for the next page', () => {
     const { track } = open()
     track('setEmail', { email_address: 'ana@shop.example' })
     window.dispatchEvent(new Event('pagehide'))
@@ -184,7 +184,7 @@ describe('one click in two dialects', () => {
   })
 
   test.each(['{', 'null', '5', '[1]', '[["a"]]', '[["a",[null]]]', '[["a",[{}]]]'])(
-    'junk kept for it is passed over: %s',
+    'an invalid stored value is ignored: %s',
     (junk) => {
       sessionStorage.setItem('track.ga4', junk)
       const { events } = open()
@@ -195,7 +195,7 @@ describe('one click in two dialects', () => {
 })
 
 describe('lines', () => {
-  test('the first 20, and a word on the rest', async () => {
+  test('of many items the first 20 are sent, with a notice', async () => {
     const { events, codes } = open()
     push(add(...Array.from({ length: 25 }, (_, index) => ({ ...item, item_id: index + 1 }))))
     expect(events()).toHaveLength(20)
@@ -228,14 +228,14 @@ describe('lines', () => {
     return expect(await codes()).toEqual(['ga4-quantity'])
   })
 
-  test('a bad one does not keep the others', async () => {
+  test('an invalid item does not affect the others', async () => {
     const { events, codes } = open()
     push(add({ item_name: 'A' }, item))
     expect(events()).toEqual([added])
     expect(await codes()).toEqual(['ga4-no-id'])
   })
 
-  test('items beside the event', () => {
+  test('items without ecommerce are read', () => {
     const { events } = open()
     push({ event: 'add_to_cart', items: [item] })
     expect(events()).toEqual([added])
@@ -267,7 +267,7 @@ describe('options', () => {
 
   test.each<[string, Ga4Settings]>([
     ['a table without the id', { productId: { table: { other: 1 } } }],
-    ['a table asked for a name of Object.prototype', { productId: { table: {} } }],
+    ['a table, for an id that is a name of Object.prototype', { productId: { table: {} } }],
     ['a pattern that does not match', { productId: { pattern: '^x' } }],
   ])('%s refuses the line', async (_name, options) => {
     const { events, codes } = open(options)
@@ -276,13 +276,13 @@ describe('options', () => {
     expect(await codes()).toEqual(['ga4-item-id'])
   })
 
-  test('quantities rounded up', () => {
+  test('quantities are rounded up', () => {
     const { events } = open({ quantity: 'up' })
     push(add({ ...item, quantity: 0.5 }), add({ ...item, quantity: '1.2' }))
     expect(events()).toEqual([added, { ...added, quantity: 2 }])
   })
 
-  test('the home page, on load and on page_view, once a path', () => {
+  test('the homepage is reported on load or page_view, once for each path', () => {
     const { events } = open({ homepage: [location.pathname] })
     gtag('event', 'page_view')
     push({ event: 'page_view' })
@@ -308,18 +308,18 @@ describe('options', () => {
   })
 })
 
-test('only for keys that want it, whichever key brings it', () => {
+test('only keys with ga4 on get events, also if another key loads the part', () => {
   const watched = watchTrack(
     { key: 'AAAAAA', dataLayerName: name },
     { key: 'BBBBBB', ga4: true, eventPrefix: 'b_' },
   )
   ga4(...watched.state)
-  watched.follow()
+  watched.startDataLayer()
   push(add(item))
   expect(watched.events()).toEqual([{ ...added, event: 'b_add_to_cart' }])
 })
 
-test('is read where the plugins are not', () => {
+test('works with dataLayer off', () => {
   const { events } = open(true, { dataLayer: false })
   push({ event: '__sm__view_homepage' }, add(item))
   expect(events()).toEqual([added])

@@ -22,7 +22,7 @@ function start(setting: Partial<Config> = {}, more: readonly Config[] = [], land
   vi.spyOn(performance, 'getEntriesByType').mockImplementation((type) =>
     type === 'navigation' ? [entry] : [],
   )
-  // An earlier test's copy goes on listening, and counts into its own list.
+  // The listeners of earlier tests still run. They write into their own lists.
   allOptions = []
   const mine: string[] = []
   views = mine

@@ -21,7 +21,7 @@ const jsonLd = (...nodes: unknown[]) =>
     })
     .join('')
 
-/** A page with this body and the reader on. */
+/** A page with this body and the setting schemaOrg. */
 function open(body: string, config: Partial<Config> = {}) {
   document.body.innerHTML = body
   const watched = watchTrack({ schemaOrg: true, ...config })
@@ -40,7 +40,7 @@ const product = (fields: object) => ({
   ...fields,
 })
 
-describe('which id', () => {
+describe('the id is', () => {
   test.each<[string, unknown, string]>([
     ['productID', product({ productID: '42', sku: 'TEE', url: '/p/mug-7' }), '42'],
     ['a number', product({ productID: 42 }), '42'],
@@ -84,7 +84,7 @@ describe('which id', () => {
     ['a link', micro('<a itemprop="url" href="/p/mug-7">Mug</a>'), 'mug-7'],
     ['itemid', micro('', 'itemid="https://shop.example/p/cup"'), 'cup'],
     [
-      'not that of an item inside',
+      'that of the product, not of an item in it',
       micro(
         '<p itemprop="offers" itemscope><b itemprop="sku">OFFER</b></p><b itemprop="sku">TEE</b>',
       ),

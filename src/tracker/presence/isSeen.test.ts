@@ -17,7 +17,7 @@ test.each([
 ])('%s', (_what, boundingClientRect, intersectionRect, expected) => {
   const sight = { boundingClientRect, intersectionRect, isIntersecting: true }
   expect(isSeen({ ...sight, rootBounds: SCREEN }, size(1, 1))).toBe(expected)
-  // A frame of another origin is not told the size of the screen.
+  // In a frame of another origin the entry has no `rootBounds`.
   expect(isSeen({ ...sight, rootBounds: null }, SCREEN)).toBe(expected)
 })
 

@@ -3,17 +3,17 @@
 import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { start } from './main.ts'
 
-const told: string[] = []
+const reported: string[] = []
 /** An element's payload is its text. */
 const report = ({ dataset }: HTMLElement, { text }: { text?: string }) =>
-  told.push(`${dataset.track} ${text}`)
+  reported.push(`${dataset.track} ${text}`)
 const readPayload = (element: HTMLElement) => ({ text: element.textContent })
 
 beforeAll(() => start(report, readPayload, new Map()))
 let page = 0
 beforeEach(() => {
   history.pushState({}, '', `/${page++}`)
-  told.length = 0
+  reported.length = 0
 })
 afterEach(() => {
   document.body.innerHTML = ''
@@ -31,7 +31,7 @@ test('an element in a shadow root is reported, also in a nested one', async () =
   outer.innerHTML = `${LOAD('outer')}<p></p>`
   const inner = (outer.querySelector('p') as HTMLElement).attachShadow({ mode: 'open' })
   inner.innerHTML = LOAD('inner')
-  await vi.waitFor(() => expect(told).toEqual(['viewHomepage outer', 'viewHomepage inner']))
+  await vi.waitFor(() => expect(reported).toEqual(['viewHomepage outer', 'viewHomepage inner']))
 })
 
 test('an element that is added to a shadow root later is reported, one in a closed root is not', async () => {
@@ -39,9 +39,9 @@ test('an element that is added to a shadow root later is reported, one in a clos
   const root = $('div').attachShadow({ mode: 'open' })
   $('p').attachShadow({ mode: 'closed' }).innerHTML = LOAD('closed')
   root.innerHTML = LOAD('first')
-  await vi.waitFor(() => expect(told).toEqual(['viewHomepage first']))
+  await vi.waitFor(() => expect(reported).toEqual(['viewHomepage first']))
   root.innerHTML = LOAD('second')
-  await vi.waitFor(() => expect(told).toEqual(['viewHomepage first', 'viewHomepage second']))
+  await vi.waitFor(() => expect(reported).toEqual(['viewHomepage first', 'viewHomepage second']))
 })
 
 test('the shadow root of a custom element that is defined later is found', async () => {
@@ -57,7 +57,7 @@ test('the shadow root of a custom element that is defined later is found', async
       }
     },
   )
-  await vi.waitFor(() => expect(told).toEqual(['viewHomepage late']))
+  await vi.waitFor(() => expect(reported).toEqual(['viewHomepage late']))
   looks.mockRestore()
 })
 
@@ -67,7 +67,7 @@ test('a shadow root that is attached later is found at the next change of the pa
   await vi.waitFor(() => expect(looks).toHaveBeenCalled())
   $('div').attachShadow({ mode: 'open' }).innerHTML = LOAD('attached')
   document.body.append('something else')
-  await vi.waitFor(() => expect(told).toEqual(['viewHomepage attached']))
+  await vi.waitFor(() => expect(reported).toEqual(['viewHomepage attached']))
   looks.mockRestore()
 })
 
@@ -75,7 +75,7 @@ test('another copy of the script reports nothing again', async () => {
   const again = vi.fn()
   start(again, readPayload, new Map())
   show(LOAD('once'))
-  await vi.waitFor(() => expect(told).toEqual(['viewHomepage once']))
+  await vi.waitFor(() => expect(reported).toEqual(['viewHomepage once']))
   expect(again).not.toHaveBeenCalled()
 })
 
@@ -86,13 +86,13 @@ test('an element that can not be read does not affect the others', async () => {
       throw new Error('of the page')
     },
   })
-  await vi.waitFor(() => expect(told).toEqual(['viewHomepage good']))
+  await vi.waitFor(() => expect(reported).toEqual(['viewHomepage good']))
 })
 
 test('a page that is restored from the cache reports its elements again', async () => {
   show(LOAD('again'))
-  await vi.waitFor(() => expect(told).toHaveLength(1))
+  await vi.waitFor(() => expect(reported).toHaveLength(1))
   const shown = Object.assign(new Event('pageshow'), { persisted: true })
   window.dispatchEvent(shown)
-  expect(told).toEqual(['viewHomepage again', 'viewHomepage again'])
+  expect(reported).toEqual(['viewHomepage again', 'viewHomepage again'])
 })

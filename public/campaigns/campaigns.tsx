@@ -1,6 +1,6 @@
 /**
- * The campaigns page: a list, a form for a new one, and a campaign with its report. Its address names which of them is
- * shown, so that links, reloads and the back button work.
+ * The campaigns page: a list, a form for a new campaign, and a campaign with its report. The page's address says which
+ * view is shown, so that links, reloads and the back button work.
  */
 import { render } from 'preact'
 import { Frame } from '../operator/frame.tsx'
@@ -23,7 +23,7 @@ const operator = createOperator({
 let watched: Customer | undefined
 let place: Place = LIST
 let notice = ''
-/** Ends what the view that is shown waits for. */
+/** Stops the timers and requests of the current view. */
 let stop = () => {}
 
 const page: CampaignsPage = {
@@ -37,12 +37,12 @@ const page: CampaignsPage = {
     page.go(to)
     show(true)
   },
-  ends(status, customer) {
+  endIfDenied(status, customer) {
     const reason = endOf(status)
     if (reason && watched?.customerId === customer.customerId) operator.showEnd(watched, reason)
     return reason !== undefined
   },
-  tell(customer, text) {
+  notify(customer, text) {
     if (watched?.customerId !== customer.customerId) return
     notice = text
     draw()
@@ -55,7 +55,7 @@ const views = { list: createList(page), new: createForm(page), campaign: createR
 addEventListener('popstate', () => {
   const wanted = new URLSearchParams(location.search).get('customer')
   const isOther = wanted && wanted !== watched?.customerId
-  // A customer that may not be seen: the form to sign in, or the one that the operator finds.
+  // If the operator may not see this customer, `start` shows the sign-in form or another customer.
   const isLost = !watched || !operator.view.isViewShown || (isOther && !operator.choose(wanted))
   if (isLost) operator.start()
   else if (!isOther) show(false)
@@ -83,7 +83,7 @@ function leave() {
   watched = undefined
 }
 
-/** @param moved Whether the operator went there by a click: then the focus goes along. */
+/** @param moved Whether the operator clicked a link: then the focus moves to the new view. */
 function show(moved: boolean) {
   if (!watched) return
   stop()

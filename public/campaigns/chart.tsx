@@ -1,8 +1,8 @@
-/** The drawings of a report fill the width they are given, and have a title and a description. */
+/** The frame of a report's charts: each fills the available width and has a title and a description. */
 import type { ComponentChildren, RefObject } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 
-/** An element and its width, px; 0 until it is known. A hidden element keeps the width it had. */
+/** An element and its width, px; 0 until it is measured. A hidden element keeps its last width. */
 export function useWidth<E extends Element>(): [RefObject<E | null>, number] {
   const element = useRef<E>(null)
   const [width, setWidth] = useState(0)
@@ -20,7 +20,7 @@ export function useWidth<E extends Element>(): [RefObject<E | null>, number] {
   return [element, width]
 }
 
-/** A drawing in its own size, so that its text keeps its size at each width. */
+/** An SVG without scaling, so that its text has the same size at every width. */
 export function Chart({
   id,
   width,
@@ -33,7 +33,7 @@ export function Chart({
   readonly width: number
   readonly height: number
   readonly title: string
-  /** The drawing in words. */
+  /** Describes the drawing for screen readers. */
   readonly text: string
   readonly children: ComponentChildren
 }) {

@@ -1,23 +1,23 @@
-/** The requests of the campaigns page. Every answer is a value. */
+/** The requests of the campaigns page. A failed request is a value, not an exception. */
 import type { CampaignRecord, EmailReport } from '../../src/contract/answers.ts'
 import type { EndReason } from '../operator/operator.ts'
 import type { CampaignHead, ListPlace, NewCampaign } from './model.ts'
 
-/** A list or a report that takes longer is given up. */
+/** Timeout of a list or a report. */
 const READ_TIMEOUT_MS = 15_000
-/** A new campaign may be half a megabyte over a slow line; one that takes longer has no answer. */
+/** Timeout of a new campaign, which may be half a megabyte over a slow line. */
 const CREATE_TIMEOUT_MS = 60_000
 
-/** As many as one answer may hold. */
+/** The most campaigns that the gateway returns in one answer. */
 const MAX_COMPARED = 100
 
 export type Issue = { readonly path: string; readonly message: string }
-/** Body of a refusal. */
+/** Body of an error. */
 type Refusal = { readonly message?: string; readonly issues?: readonly Issue[] }
 
 export type Refused = {
   readonly ok: false
-  /** 0 where there was no answer. */
+  /** 0 if there was no answer. */
   readonly status: number
   readonly body: Refusal | undefined
 }
@@ -50,7 +50,7 @@ export const loadList = (
   limit: number,
 ) => read<List>('list', { customer, search, type, page: `${page}`, limit: `${limit}` })
 
-/** The newest campaigns, to compare one with. */
+/** The newest campaigns, to find those with the same utm values. */
 export const loadNewest = (customer: string) =>
   loadList(customer, { search: '', type: '', page: 1 }, MAX_COMPARED)
 
@@ -72,12 +72,12 @@ export const createCampaign = (customer: string, campaign: NewCampaign) =>
     },
   )
 
-/** Why a customer may not be looked at any more, by the status of an answer; undefined where it may. */
+/** Why the operator may no longer see a customer, by the status of an answer; undefined if they may. */
 export function endOf(status: number): EndReason | undefined {
   if (status === 401) return 'signed_out'
   return status === 403 ? 'refused' : undefined
 }
 
-/** A refusal as a sentence. */
+/** A failed request as a sentence. */
 export const describeRefusal = ({ status, body }: Refused): string =>
   body?.message ?? `That did not work (${status}).`

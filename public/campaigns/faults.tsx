@@ -6,18 +6,18 @@ import type { Fault } from './field.tsx'
 import { FIELDS, type FieldPath, wordsOf } from './fields.ts'
 import { missingOf, type Path, type Values } from './model.ts'
 
-/** What came of a try to create a campaign. */
+/** The errors of the last request to create a campaign. */
 export type Faults = {
   readonly issues: readonly Issue[]
-  /** A sentence where no field is named. */
+  /** An error that names no field, as a sentence; '' for none. */
   readonly otherwise: string
-  /** The values that were tried. */
+  /** The values that were sent. */
   readonly values: Values | undefined
 }
 
 export const NO_FAULTS: Faults = { issues: [], otherwise: '', values: undefined }
 
-/** A moment is one field of the contract and two of the form. */
+/** `scheduling.send_at` is one field of the contract and two values of the form. */
 const fieldOf = (path: Path): FieldPath =>
   path === 'scheduling.date' || path === 'scheduling.time' ? 'scheduling.send_at' : path
 
@@ -30,14 +30,14 @@ export function faultOf({ issues, values }: Faults, path: FieldPath): Fault | un
   }
 }
 
-/** What the form itself knows of a field that the contract refused. */
+/** The form's own, simpler words for the fault of a field; '' for none. */
 function describeValue(path: FieldPath, values: Values): string {
   if (path === 'scheduling.send_at')
     return missingOf(values['scheduling.date'], values['scheduling.time'])
   return values[path].trim() === '' ? 'Still empty.' : ''
 }
 
-/** The faults without those of values that have changed: the next try shows whether they are right. */
+/** The faults without those of changed values, which are checked when the form is sent again. */
 export function forgive(faults: Faults, paths: readonly Path[]): Faults {
   const changed = new Set<string>(paths.map(fieldOf))
   const issues = faults.issues.filter(({ path }) => !changed.has(path))

@@ -4,17 +4,17 @@ import { Sign } from '../operator/signs.tsx'
 import { type Field as FieldOf, wordsOf } from './fields.ts'
 import type { Path, Values } from './model.ts'
 
-/** What is wrong with a field: in the form's words, and in the contract's. */
+/** A fault of a field: in the form's words, and in the contract's. */
 export type Fault = { readonly own: string; readonly message: string }
 
 type Props = {
   readonly field: FieldOf
   readonly values: Values
-  /** A remark on a value that may be right; '' for none. */
+  /** A warning about a valid value; '' for none. */
   readonly note: string
   readonly fault: Fault | undefined
   readonly onChange: (path: Path, value: string) => void
-  /** Buttons beside the label. */
+  /** Buttons next to the label. */
   readonly tools?: ComponentChildren
 }
 
@@ -25,7 +25,7 @@ export function Field({ field, values, note, fault, onChange, tools }: Props) {
   const { label, hint } = wordsOf(field, values.type)
   const id = `f-${path.replace('.', '-')}`
 
-  /** Of the control of a value. */
+  /** Attributes that every control has. */
   const attributes = (name: Path) => ({
     name,
     'aria-describedby': `${hint ? `${id}-hint ` : ''}${id}-note ${id}-wrong`,
@@ -103,7 +103,7 @@ export function Field({ field, values, note, fault, onChange, tools }: Props) {
           {...textual(path)}
         />
       )
-    // Not of the type `email`: the browser would trim and judge, which the contract does.
+    // Not `type="email"`: the browser would trim and validate by its own rules. The contract does both.
     return (
       <input
         id={id}

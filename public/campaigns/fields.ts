@@ -5,12 +5,12 @@ import type { Path } from './model.ts'
 type Words = { readonly label: string; readonly hint?: string }
 
 export type Field = Words & {
-  /** The contract's. A moment is one field of the contract and two values of the form. */
+  /** The path in the contract. `scheduling.send_at` is one field of the contract and two values of the form. */
   readonly path: FieldPath
-  /** Its words on a channel that is not e-mail, where they differ. */
+  /** Label and hint on channels other than e-mail, where they differ. */
   readonly elsewhere?: Partial<Words>
   readonly is: 'text' | 'email' | 'html' | 'choice' | 'moment'
-  /** Of a choice: value, name, sign. */
+  /** For a choice: value, name, icon. */
   readonly options?: readonly (readonly [string, string, SignName?])[]
   readonly placeholder?: string
   readonly wide?: boolean
@@ -69,8 +69,8 @@ export const GROUPS: readonly {
       {
         path: 'subject.preview_text',
         label: 'Preview text',
-        hint: 'What mail programs show beside the subject.',
-        elsewhere: { hint: 'What is shown beside the title.' },
+        hint: 'Mail programs show it next to the subject.',
+        elsewhere: { hint: 'It is shown next to the title.' },
         is: 'text',
         placeholder: 'Six new glazes, forty mugs of each.',
         wide: true,
@@ -91,7 +91,7 @@ export const GROUPS: readonly {
       {
         path: 'sender.reply_to',
         label: 'Replies go to',
-        hint: 'The same, unless you say another.',
+        hint: 'The same address, unless you enter another.',
         elsewhere: { label: 'E-mail address for replies' },
         is: 'email',
         placeholder: 'letters@shop.example',
@@ -115,14 +115,14 @@ export const GROUPS: readonly {
     fields: [
       {
         path: 'audience.audience_type',
-        label: 'Who gets it',
+        label: 'Recipients',
         is: 'choice',
         options: [['all', 'Everybody']],
       },
       {
         path: 'audience.smart_sending',
         label: 'Smart sending',
-        hint: 'Leaves out who had a message just now.',
+        hint: 'Leaves out people who received a message recently.',
         is: 'choice',
         options: [
           ['true', 'On'],
@@ -133,7 +133,7 @@ export const GROUPS: readonly {
   },
   {
     title: 'Sending',
-    hint: 'This gateway sends nothing itself: these are kept with the campaign, for what does.',
+    hint: 'This gateway sends nothing itself. It stores these values for the service that sends.',
     fields: [
       { path: 'scheduling.send_at', label: 'Send at', is: 'moment' },
       {
@@ -147,8 +147,8 @@ export const GROUPS: readonly {
       },
       {
         path: 'scheduling.use_optimal_time',
-        label: 'Each at their best hour',
-        hint: 'Instead of all at the same time.',
+        label: 'Best hour for each recipient',
+        hint: 'Instead of the same time for all.',
         is: 'choice',
         options: [
           ['1', 'On'],
@@ -159,7 +159,7 @@ export const GROUPS: readonly {
   },
   {
     title: 'Tracking',
-    hint: 'Visits whose address carries these three are the campaign’s.',
+    hint: 'Visits whose address contains these three values count for the campaign.',
     fields: [
       {
         path: 'tracking.utm_campaign',
@@ -187,11 +187,15 @@ export const wordsOf = ({ label, hint, elsewhere }: Field, type: string): Words 
   ...(type !== 'email' && elsewhere),
 })
 
-/** A choice in the form’s words. */
+/** The name of an option in the form; the value itself if the form has no such option. */
 export const wordOf = (path: FieldPath, value: string): string =>
   FIELDS.get(path)?.options?.find(([option]) => option === value)?.[1] ?? value
 
-/** A letter to begin with; its link as the value of an attribute. */
+/**
+ * An example letter.
+ *
+ * @param href The link, as an attribute's value with its quotation marks.
+ */
 export const exampleOf = (
   href: string,
 ) => `<div style="max-width: 520px; margin: 0 auto; font-family: Georgia, serif; color: #12262f">

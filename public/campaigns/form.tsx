@@ -1,6 +1,6 @@
 /**
- * The form for a new campaign. It checks nothing: the gateway does, by the contract, and its words are shown at each
- * field. What was typed is kept until the campaign is created.
+ * The form for a new campaign. The gateway checks the values, by the contract, and the form shows its messages at the
+ * fields. A draft is kept until the campaign is created.
  */
 import { createRef, type TargetedEvent } from 'preact'
 import { dropDraft, keepDraft, readDraft } from '../operator/drafts.ts'
@@ -36,7 +36,7 @@ import {
 import type { CampaignsPage } from './page.ts'
 import { shopOf } from './shop.ts'
 
-/** The letter and the notes are drawn after a pause in typing. */
+/** The letter and the notes are updated after a pause in typing. */
 const SHOW_AFTER_MS = 250
 
 export function createForm(page: CampaignsPage) {
@@ -44,13 +44,13 @@ export function createForm(page: CampaignsPage) {
   /** The values that the letter and the notes show. */
   let shown = values
   let faults = NO_FAULTS
-  /** The customer whose values these are. */
+  /** The customer that the values belong to. */
   let customer: Customer | undefined
-  /** The campaigns there are, to find those with the same utm values. */
+  /** The newest campaigns, to find those with the same utm values. */
   let heads: readonly CampaignHead[] = []
   let timer: ReturnType<typeof setTimeout> | undefined
   let isShown = false
-  /** Customers of which a campaign is on its way. */
+  /** Customers for which a campaign is being created. */
   const sending = new Set<string>()
   const form = createRef<HTMLFormElement>()
   const faultBox = createRef<HTMLDivElement>()
@@ -68,7 +68,7 @@ export function createForm(page: CampaignsPage) {
     }
   }
 
-  /** Drops what was typed: the operator has signed out. */
+  /** Clears the form after the operator has signed out. */
   function forget() {
     customer = undefined
     fill(startValues(new Date()))
@@ -82,7 +82,7 @@ export function createForm(page: CampaignsPage) {
     page.draw()
   }
 
-  /** A value has changed. Values that follow it do so until they are changed themselves. */
+  /** Changes a value, and the values that follow it, such as `utm_campaign`, unless the operator has edited those. */
   function change(path: Path, value: string) {
     const before = values
     values = { ...values, [path]: value }
@@ -106,11 +106,11 @@ export function createForm(page: CampaignsPage) {
     if (values[path] === was) values = { ...values, [path]: is }
   }
 
-  /** The campaign's link as it stands in a letter with these values; '' while no customer is watched. */
+  /** The campaign's link as an attribute's value; '' while no customer is watched. */
   const linkIn = (those: Values): string =>
     customer ? attributeOf(linkOf(shopOf(customer).href, toCampaign(those).tracking)) : ''
 
-  /** The campaign's own link in the letter stays its own. */
+  /** Updates the campaign's link in the letter after a value of it has changed. */
   function followLink(was: string) {
     const is = linkIn(values)
     const html = values['content.html']
@@ -132,7 +132,7 @@ export function createForm(page: CampaignsPage) {
     write(exampleOf(linkIn(values)))
   }
 
-  /** Around what is selected, or where the cursor is. */
+  /** Inserts the link around the selection, or at the cursor. */
   function insertLink() {
     const html = findHtml()
     if (!html) return
@@ -171,9 +171,9 @@ export function createForm(page: CampaignsPage) {
       dropDraft(customerId)
       if (isOurs) customer = undefined
     }
-    if (page.ends(answer.status, sender)) return
-    // An operator who has gone elsewhere meanwhile stays there.
-    if (!isAwaited) return page.tell(sender, describeOutcome(answer, campaign.subject.name))
+    if (page.endIfDenied(answer.status, sender)) return
+    // The operator has opened another view meanwhile: show the outcome there.
+    if (!isAwaited) return page.notify(sender, describeOutcome(answer, campaign.subject.name))
     page.setState(answer.status === 0 ? 'unreachable' : '')
     if (answer.ok) return page.open({ view: 'campaign', id: answer.body.id })
     const issues = issuesOf(answer, campaign)
@@ -183,7 +183,7 @@ export function createForm(page: CampaignsPage) {
     focusFault()
   }
 
-  /** The first field with a fault, else the summary. */
+  /** Focuses the first field with a fault, else the summary. */
   function focusFault() {
     const box = form.current?.querySelector('.is-wrong')
     const control =
@@ -195,15 +195,15 @@ export function createForm(page: CampaignsPage) {
 
   function noteOf(path: FieldPath): string {
     if (path === 'type' && values.type !== 'email')
-      return 'The contract asks for every field on every channel, also for those that only e-mail has.'
+      return 'The contract requires every field on every channel, even those that only e-mail uses.'
     if (path === 'scheduling.send_at') {
       const isLate = isPast(shown['scheduling.date'], shown['scheduling.time'], new Date())
-      return isLate ? 'This is in the past. It may be.' : ''
+      return isLate ? 'This time is in the past. That is allowed.' : ''
     }
     if (path !== 'tracking.utm_campaign') return ''
     const others = namesakes(heads, toCampaign(shown).tracking)
     return others.length > 0
-      ? `All three are also the values of ${quoteNames(others)}: visits could not be told apart.`
+      ? `All three are also the values of ${quoteNames(others)}: their visits will be counted together.`
       : ''
   }
 
@@ -251,7 +251,7 @@ export function createForm(page: CampaignsPage) {
                 {isBusy ? 'Creating…' : 'Create campaign'}
               </button>
               <button type="button" class="text" onClick={startAgain} data-test="start-again">
-                Start again
+                Clear the form
               </button>
             </div>
           </form>
@@ -261,7 +261,7 @@ export function createForm(page: CampaignsPage) {
     )
   }
 
-  /** Beside the label of the HTML. */
+  /** The buttons next to the label of the HTML field. */
   function HtmlTools() {
     return values['content.html'].trim() ? (
       <button
@@ -281,7 +281,7 @@ export function createForm(page: CampaignsPage) {
         onClick={useExample}
         data-test="use-example"
       >
-        Begin with an example
+        Start with an example
       </button>
     )
   }
@@ -289,7 +289,7 @@ export function createForm(page: CampaignsPage) {
   return { View, show, forget }
 }
 
-/** The faults by the contract. An address that stands for both fields has its faults once. */
+/** The contract's faults. If one address was used for both fields, its faults are shown once. */
 function issuesOf({ body }: Refused, { sender }: NewCampaign): readonly Issue[] {
   const issues = body?.issues ?? []
   const isOnce =
@@ -300,14 +300,14 @@ function issuesOf({ body }: Refused, { sender }: NewCampaign): readonly Issue[] 
 const describeOutcome = ({ ok }: Answered<unknown>, name: string): string =>
   ok
     ? `“${name}” was created.`
-    : `“${name || 'The new campaign'}” was not created. What you typed is still in its form.`
+    : `“${name || 'The new campaign'}” was not created. Your input is still in the form.`
 
-/** A sentence for an answer that names no field. */
+/** A sentence for a failure that names no field. */
 function describeFailure(answer: Refused): string {
   const { status, body } = answer
   if (status === 0)
-    return 'The gateway does not answer. What you typed is still here: try again when it does. If it went away just now, look at the list first: the campaign may be there.'
+    return 'The gateway does not answer. Your input is still here, so you can try again. Look at the list first: the campaign may already have been created.'
   if (status === 429 || status === 503)
-    return `${body?.message ?? 'The gateway is busy'}. What you typed is still here: try again.`
+    return `${body?.message ?? 'The gateway is busy'}. Your input is still here: try again.`
   return describeRefusal(answer)
 }

@@ -1,4 +1,4 @@
-/** How far a campaign's visitors came, as columns that get shorter. */
+/** The funnel of a campaign's visitors, as columns. */
 import type { EmailReport } from '../../src/contract/answers.ts'
 import { counted, number } from '../operator/numbers.ts'
 import { Chart, useWidth } from './chart.tsx'

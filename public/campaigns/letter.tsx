@@ -1,9 +1,9 @@
-/** A new campaign as its readers would see it, beside the form, and the link that belongs into it. */
+/** A preview of the new campaign as its recipients would see it, and its link. */
 import { linkOf, type NewCampaign, UTM } from './model.ts'
 import { Preview } from './preview.tsx'
 import type { Shop } from './shop.ts'
 
-/** In the preview before there is any HTML. */
+/** Shown in the preview while the HTML is empty. */
 const NOTHING_YET = '<p style="color: #6a7772">The letter appears here as you write its HTML.</p>'
 
 export function Letter({
@@ -32,7 +32,7 @@ export function Letter({
         {link ? (
           <code data-test="new-link">{link}</code>
         ) : (
-          <span data-test="no-link">comes when all three utm values are there.</span>
+          <span data-test="no-link">appears when all three utm values are filled in.</span>
         )}
         {link && !shop?.isKnown && (
           <span>Put your shop’s address in front of the question mark.</span>

@@ -1,4 +1,4 @@
-/** The list of campaigns: search and channel, which stand in the address, and pages of twenty. */
+/** The list of campaigns, in pages of twenty. Search, channel and page number are part of the address. */
 import type { ComponentChildren } from 'preact'
 import { counted, number } from '../operator/numbers.ts'
 import type { Customer } from '../operator/operator.ts'
@@ -18,11 +18,11 @@ import {
 } from './model.ts'
 import type { CampaignsPage } from './page.ts'
 
-/** The gateway is asked after a pause in typing. */
+/** A search is sent after a pause in typing. */
 const TYPING_MS = 180
 const RETRY_MS = 3000
 
-/** A page of the list as the gateway answered it. */
+/** A page of the list, as the gateway returned it. */
 type Found = {
   readonly place: ListPlace
   readonly data: readonly CampaignHead[]
@@ -35,17 +35,17 @@ export function createList(page: CampaignsPage) {
   let customer: Customer | undefined
   let place = LIST
   let isShown = false
-  /** The words in the field, which may be ahead of `place`. */
+  /** The text in the search field; `place` follows after a pause in typing. */
   let words = ''
   let found: Found | undefined
   let trouble = ''
   let timer: ReturnType<typeof setTimeout> | undefined
   const retry = createVisibleTimer()
-  /** Each request has a number: an answer to an older one is dropped. */
+  /** Number of the newest request: answers to older ones are dropped. */
   let asked = 0
 
   function show(watched: Customer, wanted: ListPlace) {
-    // Rows of another customer are not shown while this one's are asked for.
+    // Rows of another customer must not be shown while this one's are being loaded.
     if (customer?.customerId !== watched.customerId) found = undefined
     customer = watched
     place = wanted
@@ -62,7 +62,7 @@ export function createList(page: CampaignsPage) {
     retry.stop()
   }
 
-  /** The place that the words in the field lead to. */
+  /** The place for the text in the search field. */
   function typed(): ListPlace {
     const search = words.trim()
     return search === place.search ? place : { ...place, search, page: 1 }
@@ -75,14 +75,14 @@ export function createList(page: CampaignsPage) {
     page.draw()
   }
 
-  /** The links to other pages are those of the search before: the new search comes first. */
+  /** The pager's links belong to the previous search, so a changed search is shown first. */
   function turnAfterTyping(event: Event) {
     if (typed() === place) return
     event.preventDefault()
     ask(typed(), true)
   }
 
-  /** Asks anew; typing makes no entries of the history, a choice does. */
+  /** Loads another place. Only a choice adds an entry to the history, typing does not. */
   function ask(wanted: ListPlace, isTyping = false) {
     clearTimeout(timer)
     if (page.href(wanted) === page.href(place)) return
@@ -103,7 +103,7 @@ export function createList(page: CampaignsPage) {
     retry.stop()
     page.draw()
     const answer = await loadList(customer.customerId, wanted, PAGE_SIZE)
-    if (mine !== asked || page.ends(answer.status, customer)) return
+    if (mine !== asked || page.endIfDenied(answer.status, customer)) return
     page.setState(answer.status === 0 ? 'unreachable' : '')
     if (!answer.ok) {
       trouble = answer.status === 0 ? '' : describeRefusal(answer)
@@ -113,7 +113,7 @@ export function createList(page: CampaignsPage) {
     trouble = ''
     const { data, total } = answer.body
     const last = Math.max(1, Math.ceil(total / PAGE_SIZE))
-    // An old link may name a page that is gone.
+    // An old link may name a page that no longer exists.
     if (wanted.page > last) return ask({ ...wanted, page: last }, true)
     found = { place: wanted, data, total, last }
     page.draw()
@@ -144,7 +144,7 @@ export function createList(page: CampaignsPage) {
                 maxLength={MAX_SEARCH}
                 value={words}
                 onInput={({ currentTarget }) => searchSoon(currentTarget.value)}
-                // Words that were typed just before another view was opened are there on the way back.
+                // Text typed just before another view opens must still be there on the way back.
                 onChange={() => isShown && page.go(typed(), true)}
                 data-test="search"
               />
@@ -250,23 +250,25 @@ export function createList(page: CampaignsPage) {
   function FirstSteps() {
     return (
       <>
-        <h3>See what a newsletter does in the shop</h3>
+        <h3>See what a newsletter achieves in the shop</h3>
         <ol>
           <li>
             <b>Create a campaign.</b>
             <br />
-            Here, or from a server with the client’s campaigns.create. It gets three utm values of
-            its own.
+            Create it here, or from a server with the client’s campaigns.create. Give it three utm
+            values of its own.
           </li>
           <li>
             <b>Put its link into the newsletter.</b>
             <br />
-            The campaign’s page has it: the shop’s address with the utm values, ready to copy.
+            You find it on the campaign’s page: the shop’s address with the utm values, ready to
+            copy.
           </li>
           <li>
             <b>Watch the report fill.</b>
             <br />
-            Whoever comes by that link is counted: visitors, product views, carts, checkouts.
+            It counts the visitors that come by this link, and their product views, carts and
+            checkouts.
           </li>
         </ol>
         <NewButton test="first-campaign" />
@@ -299,7 +301,7 @@ export function createList(page: CampaignsPage) {
   return { View, show, reload: load }
 }
 
-/** The way to the page before or after; no link where there is none. */
+/** The link to the previous or next page; plain text if there is no such page. */
 function Turn({
   href,
   test,

@@ -40,7 +40,7 @@ test.each<Place>([
   expect(new URLSearchParams(query).get('customer')).toBe('demo & co')
 })
 
-test('a link carries the utm values, in place of those that are there', () => {
+test('a link contains the utm values, and they replace existing ones', () => {
   const tracking = { utm_campaign: 'a&b', utm_medium: 'email', utm_source: 'ă' }
   const url = new URL(linkOf('https://shop.example/mugs?x=1&utm_source=old', tracking))
   expect(Object.fromEntries(url.searchParams)).toEqual({ x: '1', ...tracking })
@@ -55,12 +55,12 @@ test.each([
   expect(slugOf(name)).toBe(slug)
 })
 
-test('a new form is for tomorrow, also at the end of a year', () => {
+test('a new form suggests tomorrow, also at the end of a year', () => {
   const values = startValues(new Date(2026, 11, 31, 23, 59))
   expect(values).toMatchObject({ 'scheduling.date': '2027-01-01', 'scheduling.time': '09:00' })
 })
 
-test('the form’s values become what create takes', () => {
+test('the form’s values become a payload of create', () => {
   const campaign = toCampaign({
     ...startValues(new Date(2026, 10, 27)),
     'subject.name': ' Mugs ',
@@ -81,12 +81,12 @@ test.each([
   ['', '09:00', '09:00'],
   ['2026-11-28', '', '2026-11-28'],
   ['', '', ''],
-])('a moment that is half given is sent as it is: %s %s', (date, time, sendAt) => {
+])('an incomplete date and time is sent as it is: %s %s', (date, time, sendAt) => {
   const values = { 'scheduling.date': date, 'scheduling.time': time }
   expect(toCampaign(values).scheduling.send_at).toBe(sendAt)
 })
 
-test('replies go where the letter comes from, unless another address is given', () => {
+test('replies go to the sender’s address, unless another address is given', () => {
   const sender = (reply_to: string) =>
     toCampaign({ 'sender.sender': ' a@b ', 'sender.reply_to': reply_to }).sender.reply_to
   expect(sender('')).toBe('a@b')
@@ -99,11 +99,11 @@ test.each([
   ['', '09:00', 'The day is missing.'],
   ['2026-11-28', '', 'The time is missing.'],
   ['2026-11-28', '09:00', ''],
-])('which part of the moment %j %j is missing', (date, time, missing) => {
+])('the missing part of date %j and time %j is named', (date, time, missing) => {
   expect(missingOf(date, time)).toBe(missing)
 })
 
-test('a moment is past by the clock of the operator', () => {
+test('the operator’s clock decides whether a time is past', () => {
   const now = new Date(2026, 10, 28, 9, 30)
   expect(isPast('2026-11-28', '09:29', now)).toBe(true)
   expect(isPast('2026-11-28', '09:31', now)).toBe(false)
@@ -123,7 +123,7 @@ test('campaigns with the same three utm values are named, others are not', () =>
   expect(namesakes(heads, two.tracking, '2')).toEqual([])
 })
 
-test('events stand by how many, also those whose names are numbers', () => {
+test('events are sorted by count, also those whose names are numbers', () => {
   const events = JSON.parse('{"view_page": 9, "add": 2, "2026": 2, "7": 1, "b": 9}')
   expect(namesOf(events).map(([name]) => name)).toEqual(['b', 'view_page', '2026', 'add', '7'])
 })
@@ -136,11 +136,11 @@ test.each([
   expect(shorten(text, most)).toBe(short)
 })
 
-test('a search is as long as an address can carry', () => {
+test('a search in the address is cut to 200 characters', () => {
   expect(readPlace(`?search=${'z'.repeat(20_000)}`)).toMatchObject({ search: 'z'.repeat(200) })
 })
 
-test('an event has the kind of its name, prefix or not', () => {
+test('an event name gives the kind, with or without a prefix', () => {
   expect(kindOfName('add_to_cart')).toBe('addToCart')
   expect(kindOfName('de_remove_from_cart')).toBe('removeFromCart')
   expect(kindOfName('readd_to_carts')).toBe('sendCustom')

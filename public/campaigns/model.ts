@@ -1,4 +1,4 @@
-/** The campaigns page without the page: addresses, the form's values, texts. */
+/** The logic of the campaigns page without the DOM: addresses, the form's values, texts. */
 import type { CampaignRecord } from '../../src/contract/answers.ts'
 import type { Campaign } from '../../src/contract/campaigns.ts'
 import { number } from '../operator/numbers.ts'
@@ -15,13 +15,13 @@ export const TYPES: ReadonlyMap<string, string> = new Map([
 
 export const isType = (type: string): type is Campaign['type'] => TYPES.has(type)
 
-/** Campaigns a page of the list. */
+/** Campaigns per page of the list. */
 export const PAGE_SIZE = 20
 
-/** The longest search, in characters: what an address can carry. */
+/** Length of the longest search, characters, so that addresses stay short. */
 export const MAX_SEARCH = 200
 
-/** The three that make a visit a campaign's. */
+/** The parameters that assign a visit to a campaign. */
 export const UTM = ['utm_campaign', 'utm_medium', 'utm_source'] as const
 type Tracking = Campaign['tracking']
 
@@ -34,7 +34,7 @@ export type ListPlace = {
   /** From 1. */
   readonly page: number
 }
-/** A place within the page, which its address names. */
+/** A view of the page with its parameters; the address contains them. */
 export type Place =
   | ListPlace
   | { readonly view: 'new' }
@@ -58,7 +58,7 @@ export function readPlace(query: string): Place {
   }
 }
 
-/** The address of a place, always with the customer. Defaults are left out. */
+/** The query of a place, always with the customer. Defaults are left out. */
 export function writePlace(customerId: string, place: Place): string {
   const params = new URLSearchParams({ customer: customerId })
   if (place.view === 'campaign') params.set('id', place.id)
@@ -71,14 +71,14 @@ export function writePlace(customerId: string, place: Place): string {
   return `?${params}`
 }
 
-/** The shop's address with a campaign's utm values, in place of any it has. */
+/** The shop's address with a campaign's utm values, which replace existing ones. */
 export function linkOf(shop: string, tracking: Partial<Tracking>): string {
   const url = new URL(shop)
   for (const name of UTM) url.searchParams.set(name, tracking[name] ?? '')
   return url.href
 }
 
-/** An address as the value of an attribute in HTML, quotes and all. */
+/** An address as the value of an HTML attribute, with quotation marks. */
 export const attributeOf = (href: string): string =>
   `"${href.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}"`
 
@@ -87,16 +87,16 @@ type NamedHead = Pick<CampaignHead, 'id' | 'tracking'> & {
 }
 
 /**
- * The names of other campaigns with these utm values, newest first: visits can not tell them apart.
+ * The names of other campaigns with the same utm values, newest first: their visits are counted together.
  *
- * @param id Of the campaign itself; '' for one that is not created yet.
+ * @param id Id of the campaign itself; '' if it is not created yet.
  */
 export const namesakes = (heads: readonly NamedHead[], tracking: Tracking, id = ''): string[] =>
   heads
     .filter((head) => head.id !== id && UTM.every((name) => head.tracking[name] === tracking[name]))
     .map(({ subject }) => subject.name)
 
-/** Names for a sentence, the first three of them. */
+/** The first three names, quoted, and the number of the others. */
 export function quoteNames(names: readonly string[]): string {
   const some = names.slice(0, 3).map((name) => `“${shorten(name, 60)}”`)
   const left = names.length - some.length
@@ -113,7 +113,7 @@ export const slugOf = (name: string): string =>
     .replace(/[^\p{L}\p{N}]+/gu, '-')
     .replace(/^-+|-+$/g, '')
 
-/** The values of the form, all of them text, by their paths in the contract; of `scheduling.send_at` two. */
+/** The values of the form, all of them text, by their paths in the contract. `scheduling.send_at` has two. */
 export type Values = ReturnType<typeof startValues>
 export type Path = keyof Values
 
@@ -142,27 +142,27 @@ export function startValues(now: Date) {
   }
 }
 
-/** A day in the operator's own zone, as a date field has it. */
+/** A day in the operator's time zone, in the format of a date field. */
 function dayOf(date: Date): string {
   const two = (part: number) => String(part).padStart(2, '0')
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
 }
 
-/** The parts of a moment that are not filled in, as a sentence; '' where it is whole. */
+/** Says which of date and time are missing, as a sentence; '' if both are filled in. */
 export function missingOf(date: string, time: string): string {
   if (!date && !time) return 'The day and the time are missing.'
   if (!date) return 'The day is missing.'
   return time ? '' : 'The time is missing.'
 }
 
-/** True of a day and a time that have passed, in the operator's own zone. */
+/** True if a date and time have passed, in the operator's time zone. */
 export const isPast = (date: string, time: string, now: Date): boolean =>
   new Date(`${date}T${time}`) < now
 
-/** The form's values in the shape that create takes, as yet unchecked: the gateway checks them by the contract. */
+/** A payload for create, not yet checked: the gateway checks it by the contract. */
 export type NewCampaign = ReturnType<typeof toCampaign>
 
-/** Replies go to the address of the sender where the form has no other. */
+/** The form's values as a payload for create. An empty reply address becomes the sender's address. */
 export function toCampaign(values: Partial<Values>) {
   const text = (path: Path) => (values[path] ?? '').trim()
   return {
@@ -196,11 +196,11 @@ export function toCampaign(values: Partial<Values>) {
   }
 }
 
-/** A report's events, most first; an object would put names that look like numbers in front. */
+/** A report's events, highest count first. Not an object: it would put names that look like numbers first. */
 export const namesOf = (events: Readonly<Record<string, number>>): [string, number][] =>
   Object.entries(events).sort(([a, most], [b, least]) => least - most || (a < b ? -1 : 1))
 
-/** A text of at most `most` characters. A longer one loses its middle, so that both ends tell it apart. */
+/** Cuts the middle out of a text longer than `most` characters, so that both ends stay readable. */
 export function shorten(text: string, most: number): string {
   const characters = [...text]
   if (characters.length <= most) return text
@@ -208,7 +208,7 @@ export function shorten(text: string, most: number): string {
   return `${characters.slice(0, most - end - 1).join('')}…${characters.slice(-end).join('')}`
 }
 
-/** The kind of an event name, for its colour; a name of the shop's own is `sendCustom`. */
+/** The kind of an event name, for its colour; unknown names are `sendCustom`. */
 export function kindOfName(name: string): string {
   const known = [...EVENT_KINDS].find(([end]) => name === end || name.endsWith(`_${end}`))
   return known?.[1] ?? 'sendCustom'
@@ -231,7 +231,7 @@ const EVENT_KINDS = new Map([
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
-/** `2026-11-03` or `2026-11-03 09:00`, in no zone, as people read it: `3 Nov 2026, 09:00`. */
+/** `2026-11-03` or `2026-11-03 09:00`, without a time zone, becomes `3 Nov 2026` or `3 Nov 2026, 09:00`. */
 export function showMoment(text: string): string {
   const match = /^(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d:\d\d))?/.exec(text)
   if (!match) return text
@@ -243,7 +243,7 @@ export function showMoment(text: string): string {
 export const showDay = (date: string): string =>
   `${Number(date.slice(8, 10))} ${MONTHS[Number(date.slice(5, 7)) - 1]}`
 
-/** A share as whole percent. A share above nothing is never shown as 0 %, one below all never as 100 %. */
+/** A share in whole percent. Only a share of nothing is shown as 0 %, and only a full one as 100 %. */
 export function percent(part: number, whole: number): string {
   if (!whole) return '–'
   const share = (part / whole) * 100

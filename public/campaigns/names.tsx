@@ -1,11 +1,11 @@
-/** A report's events by name, most first. */
+/** A report's events by name, highest count first. */
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { counted, number } from '../operator/numbers.ts'
 import { kindOfName, namesOf, shorten } from './model.ts'
 
-/** Names that are shown before all are asked for. */
+/** Names that are shown at first. */
 const FIRST = 12
-/** The longest name that is shown whole. */
+/** Longer names are shortened. */
 const MAX_CHARACTERS = 72
 
 export function Names({ events }: { readonly events: Readonly<Record<string, number>> }) {
@@ -16,7 +16,7 @@ export function Names({ events }: { readonly events: Readonly<Record<string, num
   const shown = hasAll ? names : names.slice(0, FIRST)
 
   useLayoutEffect(() => {
-    // The button has gone: the focus goes to the first name that it brought.
+    // The button is gone now, so the focus moves to the first name that it revealed.
     if (hasAll) list.current?.querySelectorAll('li')[FIRST]?.focus()
   }, [hasAll])
 

@@ -1,23 +1,23 @@
 import type { Customer, PageState } from '../operator/operator.ts'
 import type { Place } from './model.ts'
 
-/** What a view asks of the page. */
+/** The functions of the page that its views call. */
 export type CampaignsPage = {
   readonly draw: () => void
   readonly setState: (state: PageState) => void
   /** The address of a place of the customer watched. */
   href(place: Place): string
-  /** Puts into the address where a view has gone by itself: a new entry of the history, or in place of the last. */
+  /** Changes the address when a view has changed its own place: adds an entry to the history, or replaces the last. */
   go(place: Place, replace?: boolean): void
   /** Shows another view. */
   open(place: Place): void
   /**
-   * Shows the form to sign in where the status of an answer says that its customer may not be seen any more, if it is
-   * still the one watched.
+   * Shows the sign-in form if the status of an answer means that the operator may no longer see the customer, and the
+   * customer is still watched.
    *
-   * @returns Whether it says so.
+   * @returns Whether the status means that.
    */
-  ends(status: number, customer: Customer): boolean
-  /** Says how something ended whose view has been left, while its customer is watched; until the next view. */
-  tell(customer: Customer, text: string): void
+  endIfDenied(status: number, customer: Customer): boolean
+  /** Shows a notice until the next view opens, if the customer is still watched. */
+  notify(customer: Customer, text: string): void
 }

@@ -2,9 +2,9 @@ import { useLayoutEffect, useState } from 'preact/hooks'
 import { sanitizePreview } from './sanitizePreview.ts'
 
 /**
- * A campaign's HTML as a picture: in a frame without scripts, links or requests.
+ * A preview of a campaign's HTML: in an iframe without scripts, links or requests.
  *
- * @param height Room for it, px; without one what the page's style says.
+ * @param height Height of the iframe, px. Default: that of the style sheet.
  */
 export function Preview({
   html,
@@ -18,14 +18,14 @@ export function Preview({
   const [srcdoc, setSrcdoc] = useState('')
 
   useLayoutEffect(() => {
-    // In the next frame: a frame that is filled while it is being unhidden may never be painted (Chromium 156).
+    // In the next animation frame: Chromium 156 may never paint an iframe that is filled while it is being unhidden.
     const frame = requestAnimationFrame(() => setSrcdoc(sanitizePreview(html)))
     return () => cancelAnimationFrame(frame)
   }, [html])
 
   return (
     <div class="mail" style={height === undefined ? undefined : { '--room': `${height}px` }}>
-      {/* A new frame each time: another document in the same one would be an entry of the history. */}
+      {/* A new iframe each time: another document in the same iframe would add an entry to the history. */}
       {srcdoc && (
         <iframe key={srcdoc} sandbox="" title={title} srcdoc={srcdoc} data-test="preview" />
       )}

@@ -1,4 +1,4 @@
-/** A campaign: its link, its report as pictures, and what was sent. The report is read again while it is open. */
+/** A campaign: its link, its report as charts, and its content. The report is loaded again while it is open. */
 import type { ComponentChildren } from 'preact'
 import type { CampaignRecord, EmailReport, ReportDay } from '../../src/contract/answers.ts'
 import { CopyButton } from '../operator/copyButton.tsx'
@@ -17,7 +17,7 @@ import { Preview } from './preview.tsx'
 import { type Shop, shopOf } from './shop.ts'
 import { DayTable, Legend, Timeline } from './timeline.tsx'
 
-/** The report is read this often while the page is visible. */
+/** The report is loaded this often while the page is visible. */
 const READ_EVERY_MS = 2000
 const RETRY_MS = 4000
 
@@ -31,9 +31,9 @@ export function createReport(page: CampaignsPage) {
   let isGone = false
   let trouble = ''
   const timer = createVisibleTimer()
-  /** Each visit has a number: an answer to an earlier one is dropped. */
+  /** Number of times that this view was opened: answers for earlier times are dropped. */
   let visit = 0
-  /** The visit whose report is being asked for; 0 for none. */
+  /** The `visit` whose report is being loaded; 0 for none. */
   let asking = 0
 
   function show(watched: Customer, wanted: string) {
@@ -53,7 +53,7 @@ export function createReport(page: CampaignsPage) {
 
   async function begin(watched: Customer, mine: number) {
     const answer = await loadCampaign(watched.customerId, id)
-    if (mine !== visit || page.ends(answer.status, watched)) return
+    if (mine !== visit || page.endIfDenied(answer.status, watched)) return
     if (!answer.ok) return fail(answer, () => begin(watched, mine))
     trouble = ''
     campaign = answer.body
@@ -62,7 +62,7 @@ export function createReport(page: CampaignsPage) {
     if (campaign.type === 'email') readReport(watched)
   }
 
-  /** Asks for the report, and comes back to it. */
+  /** Loads the report, again and again. */
   async function readReport(watched: Customer) {
     if (asking === visit) return
     timer.stop()
@@ -70,7 +70,7 @@ export function createReport(page: CampaignsPage) {
     asking = mine
     const answer = await loadReport(watched.customerId, id)
     if (asking === mine) asking = 0
-    if (mine !== visit || page.ends(answer.status, watched)) return
+    if (mine !== visit || page.endIfDenied(answer.status, watched)) return
     if (!answer.ok) return fail(answer, () => readReport(watched))
     trouble = ''
     report = answer.body
@@ -82,14 +82,13 @@ export function createReport(page: CampaignsPage) {
   function fail(answer: Refused, again: () => void) {
     isGone = answer.status === 404
     trouble = answer.status === 0 ? '' : describeRefusal(answer)
-    if (isGone)
-      trouble = 'This customer has no campaign at this address. It may be another customer’s.'
+    if (isGone) trouble = 'This customer has no such campaign. It may belong to another customer.'
     else timer.set(again, RETRY_MS)
     page.setState(answer.status === 0 ? 'unreachable' : '')
     page.draw()
   }
 
-  /** Visits by the link of another campaign with the same values are in this one's report. */
+  /** Finds other campaigns with the same utm values: their visits are in this report too. */
   async function findOthers(watched: Customer, { tracking }: CampaignRecord, mine: number) {
     const answer = await loadNewest(watched.customerId)
     if (mine !== visit || !answer.ok) return
@@ -137,7 +136,7 @@ export function createReport(page: CampaignsPage) {
   return { View, show }
 }
 
-/** The address that makes a visit the campaign's. */
+/** The campaign's link: visits by it count for the campaign. */
 function LinkBox({
   campaign: { tracking, type },
   shop,
@@ -151,14 +150,14 @@ function LinkBox({
   return (
     <div class="card linkbox">
       <div class="address">
-        <span class="hint">The link for its readers</span>
+        <span class="hint">The campaign’s link</span>
         <code data-test="link">{href}</code>
         {!shop.isKnown && (
           <span class="hint">Put your shop’s address in front of the question mark.</span>
         )}
         {others.length > 0 && (
           <span class="hint" data-test="namesakes">
-            Also the values of {quoteNames(others)}: visits can not be told apart.
+            Also the values of {quoteNames(others)}: their visits are counted together.
           </span>
         )}
       </div>
@@ -192,8 +191,8 @@ function FirstSteps({ isDemo }: { readonly isDemo: boolean }) {
         </li>
         <li>Look at a product, put it into the cart, go to checkout.</li>
         <li>
-          Come back: the report fills by itself. A device belongs to the campaign for 7 days, until
-          it comes by another one’s link.
+          Come back: the report fills by itself. A device counts for the campaign for 7 days, or
+          until it comes by the link of another campaign.
         </li>
       </ol>
     </div>
@@ -204,11 +203,11 @@ function NoReport({ type }: { readonly type: string }) {
   return (
     <div class="card first" data-test="no-report">
       <h3>
-        Reports are of <span class="unbroken">e-mail</span> campaigns
+        Only <span class="unbroken">e-mail</span> campaigns have reports
       </h3>
       <p>
-        This one is sent as {type === 'sms' ? 'SMS' : 'push'}. Its link works all the same: visits
-        by it are in the live view, with their utm values.
+        This campaign is sent as {type === 'sms' ? 'SMS' : 'push'}. Visits by its link are in the
+        live view, with their utm values.
       </p>
     </div>
   )
@@ -325,11 +324,11 @@ function Sent({ campaign }: { readonly campaign: CampaignRecord }) {
     ['Subject line', subject.subject_line],
     ['Preview text', subject.preview_text],
     ['Mode', wordOf('mode', mode)],
-    ['Audience', audienceType + (audience.smart_sending ? ', but who had a message just now' : '')],
+    ['Recipients', audienceType + (audience.smart_sending ? ', with smart sending' : '')],
     [
       'Send at',
       showMoment(scheduling.send_at) +
-        (scheduling.use_optimal_time ? ', each at their best hour' : ''),
+        (scheduling.use_optimal_time ? ', at the best hour for each recipient' : ''),
     ],
     ['Optimised for', wordOf('scheduling.optimize_for', scheduling.optimize_for)],
     ['id', <code data-test="campaign-id">{id}</code>],
@@ -337,7 +336,7 @@ function Sent({ campaign }: { readonly campaign: CampaignRecord }) {
   return (
     <details class="card whole">
       <summary>
-        <h3>What it says</h3>
+        <h3>Content and settings</h3>
       </summary>
       <div class="letter">
         <dl class="sent">
@@ -358,7 +357,7 @@ function Sent({ campaign }: { readonly campaign: CampaignRecord }) {
   )
 }
 
-/** About the height of a letter, px: its frame can not be measured. A taller letter scrolls. */
+/** Estimates the height of a letter, px: a sandboxed iframe can not be measured. A taller letter scrolls. */
 function estimateHeight(html: string): number {
   const blocks = html.match(/<(?:p|h\d|li|tr|div|img|br)\b/gi)?.length ?? 0
   const lines = html.replace(/<[^<>]*>/g, '').trim().length / 50

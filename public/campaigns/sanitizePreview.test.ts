@@ -27,7 +27,7 @@ test.each([
   expect(sanitizePreview(html).endsWith(`</style>${sanitized}`)).toBe(true)
 })
 
-test('a picture from elsewhere leaves its place, one that is in the HTML stays', () => {
+test('an external picture becomes a placeholder, one inside the HTML stays', () => {
   const [foreign, own] = [
     '<img width="20" src="https://a.example/p.gif">',
     '<img src="data:image/png;base64,AA">',
@@ -36,7 +36,7 @@ test('a picture from elsewhere leaves its place, one that is in the HTML stays',
   expect(sanitizePreview(own).endsWith(own)).toBe(true)
 })
 
-test('an own picture is left alone, whatever its address looks like', () => {
+test('a data: picture is not changed, whatever its data looks like', () => {
   for (const own of [
     '<img src="data:image/png;base64,AA/src=/onload==">',
     '<p style="background: url( data:image/png;base64,AA==)">x</p>',
@@ -44,13 +44,13 @@ test('an own picture is left alone, whatever its address looks like', () => {
     expect(sanitizePreview(own).endsWith(own)).toBe(true)
 })
 
-test('what is neither is left alone', () => {
+test('harmless HTML is not changed', () => {
   const html =
     '<h1 style="color: teal">5 < 6 & on=1</h1>\n<p title="src = x"  lang=\'a/onx=1\'>data</p><br/>'
   expect(sanitizePreview(html).endsWith(`</style>${html}`)).toBe(true)
 })
 
-// What takes quadratic time would take minutes here, and the test's own limit ends it.
+// A pattern that takes quadratic time would take minutes here, and the test's time limit would fail it.
 const MUCH = 2 ** 20
 const SPACES = ' '.repeat(MUCH / 4)
 test.each([
@@ -87,6 +87,6 @@ test.each([
   ['equals', `<a ${'='.repeat(MUCH)}>`],
   ['a name', `<a ${'x'.repeat(MUCH)}>`],
   ['a handler', `<a on${'x'.repeat(MUCH)} >`],
-])('the worst that a megabyte can be is no trouble: %s', (_, html) => {
+])('a megabyte of the worst HTML is sanitized in time: %s', (_, html) => {
   expect(sanitizePreview(html)).toContain('<!doctype html>')
 })

@@ -1,25 +1,28 @@
-/** Elements that run, load or navigate, whole. */
+/** Elements that run scripts, load or navigate, removed with their content. */
 const WHOLE = /<(script|noscript|iframe|frameset|object|template)\b[\s\S]*?(?:<\/\1\s*>|$)/gi
 const SINGLE = /<\/?(?:link|meta|base|embed|frame)\b[^<>]*>/gi
 const TAG = /<([a-z][^\s/<>]*)([^<>]*)>/gi
-/** An attribute of a tag and what parts it from the one before: a space, a slash, or nothing after a quote. */
+/** An attribute of a tag, with its separator: a space, a slash, or nothing after a quotation mark. */
 const ATTRIBUTE = /[\s/]?([^\s/="'<>]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'<>]*))?/g
 const HANDLER = /^on/i
 const LEADS =
   /^(?:src|srcset|href|poster|background|action|formaction|ping|data|xlink:href|srcdoc)$/i
 const OWN_PICTURE = /^["']?\s*data:image\//i
-/** Loads in styles: `url(…)` of anything but data, and `@import`. What is optional stands in the look-ahead, so that no space is tried twice. */
+/**
+ * Requests in styles: `url(…)` except data, and `@import`. The optional parts are in the look-ahead, so that no space
+ * is matched twice.
+ */
 const LOADS = /url\((?!\s*["']?data:image\/)[^()]*\)|@import[^;<>]*;?/gi
-/** Stands where a picture would be loaded from elsewhere. */
+/** Placeholder for an external picture. */
 const BLANK =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 4 3'%3E%3Cpath fill='%23d5ddd9' d='M0 0h4v3H0z'/%3E%3C/svg%3E"
 const STYLE =
   '<style>body{margin:18px;font:15px/1.5 sans-serif;color:#17211f;background:#fff;overflow-wrap:anywhere}img{max-width:100%}a{color:#1a56c4;text-decoration:underline}</style>'
 
 /**
- * A campaign's HTML for its preview, without what runs, loads or leads anywhere. The frame's sandbox and the page's
- * policy enforce that; this only spares the console their complaints, so it need not know every spelling. It takes
- * time in proportion to the HTML, whatever that is.
+ * A campaign's HTML for its preview, without scripts, requests and links. The iframe's sandbox and the page's
+ * Content-Security-Policy enforce this; sanitizing only avoids their messages in the console, so it need not find every
+ * spelling. Its time is linear in the length of the HTML, for any HTML.
  */
 export function sanitizePreview(html: string): string {
   const sanitized = html

@@ -14,7 +14,7 @@ test.each([
   expect(scaleOf(most)).toEqual({ top: ticks.at(-1), ticks })
 })
 
-test('every scale begins at zero, is whole, evenly stepped, and holds its count', () => {
+test('every scale begins at zero, has even whole steps, and reaches its count', () => {
   const isRight = (most: number) => {
     const { top, ticks } = scaleOf(most)
     const [, step = 0] = ticks
@@ -31,7 +31,7 @@ test('every scale begins at zero, is whole, evenly stepped, and holds its count'
 
 const day = (date: string) => ({ date, visitors: 1, add_to_cart: 2, initiate_checkout: 3 })
 
-test('one day is shown at the end of a week of nothing, also over a change of month', () => {
+test('a single day is shown after six empty days, also across two months', () => {
   const days = spreadDays([day('2026-03-02')])
   expect(days.map(({ date }) => date)).toEqual([
     '2026-02-24',
@@ -46,7 +46,7 @@ test('one day is shown at the end of a week of nothing, also over a change of mo
   expect(days[6]).toEqual(day('2026-03-02'))
 })
 
-test('a week or more is shown as it is, and so are no days', () => {
+test('a week or more is shown as it is, and an empty report stays empty', () => {
   const week = Array.from({ length: 7 }, (_, index) => day(`2026-03-0${index + 1}`))
   expect(spreadDays(week)).toEqual(week)
   expect(spreadDays([])).toEqual([])

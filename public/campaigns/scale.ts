@@ -1,8 +1,8 @@
-/** The arithmetic of the charts: scales that begin at zero and have whole numbers on them. */
+/** The arithmetic of the charts: scales that begin at zero and have whole numbers. */
 import type { EmailReport, ReportDay } from '../../src/contract/answers.ts'
 
 const DAY_MS = 86_400_000
-/** A chart shows at least so many days, so that one day is not a wall. */
+/** The fewest days of a chart: a single day would be one wide column. */
 const LEAST_DAYS = 7
 
 /**
@@ -27,8 +27,8 @@ export function scaleOf(
 }
 
 /**
- * The days a chart shows: the report's, and before them as many as make a week. Nothing came on those,
- * or they would be in the report.
+ * The days that a chart shows: those of the report, and empty days before them up to a week. A day before the report's
+ * first one had no visits.
  */
 export function spreadDays(days: readonly ReportDay[]): ReportDay[] {
   const [oldest] = days
@@ -44,11 +44,11 @@ export function spreadDays(days: readonly ReportDay[]): ReportDay[] {
 }
 
 /**
- * The days that have a label: the last one, and others evenly back from it.
+ * The indexes of the days that have a label: the last one, and others at even distances before it.
  *
- * @param count Days.
+ * @param count Number of days.
  * @param slot Width of a day, px.
- * @param width Of a label, px.
+ * @param width Width of a label, px.
  */
 export function labelled(count: number, slot: number, width: number): number[] {
   const every = Math.max(1, Math.ceil(width / slot))
@@ -57,7 +57,7 @@ export function labelled(count: number, slot: number, width: number): number[] {
   )
 }
 
-/** The steps of a report's funnel, each with its devices and the kind that gives it its colour. */
+/** The steps of a report's funnel, each with its number of devices and the kind that sets its colour. */
 export const funnelOf = ({ visitors, funnel }: Pick<EmailReport, 'visitors' | 'funnel'>) => [
   { name: 'Visitors', kind: 'viewHomepage', count: visitors },
   { name: 'Product view', kind: 'viewProduct', count: funnel.view_product },

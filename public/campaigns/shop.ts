@@ -1,6 +1,6 @@
 import type { Customer } from '../operator/operator.ts'
 
-/** Stands for a shop's address that the gateway does not know. */
+/** Shown if the gateway does not know the shop's address. */
 const UNKNOWN = 'https://your-shop.example/'
 
 /** A customer's shop, as far as the gateway knows it. */

@@ -1,4 +1,4 @@
-/** Visitors, carts and checkouts day by day: two scales over one row of days, and the same as a table. */
+/** Visitors, carts and checkouts by day: a chart with two panels above one row of dates, and a table. */
 import type { TargetedKeyboardEvent } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { ReportDay } from '../../src/contract/answers.ts'
@@ -7,7 +7,7 @@ import { Chart, useWidth } from './chart.tsx'
 import { showDay, showMoment } from './model.ts'
 import { labelled, scaleOf, spreadDays } from './scale.ts'
 
-/** What happened day by day: field of a report's day, its nouns, and the kind that gives it its colour. */
+/** A series of the chart: the field of a report's day, its nouns, and the kind that sets its colour. */
 const VISITORS = {
   field: 'visitors',
   one: 'visitor',
@@ -34,11 +34,11 @@ const PANEL_HEIGHT = 94
 const UPPER = 28
 const LOWER = 168
 const HEIGHT = 292
-/** Below this there is no room for columns, and the day's values become a line of steps, px. */
+/** If days are narrower than this, px, the values are drawn as a stepped line instead of columns. */
 const NARROWEST_SLOT = 6
 const LABEL_WIDTH = 56
 
-/** Where the days stand, px. */
+/** Horizontal positions of the days, px. */
 type Scale = {
   readonly width: number
   readonly left: number
@@ -65,7 +65,7 @@ export function Timeline(props: { readonly days: readonly ReportDay[] }) {
 
   useLayoutEffect(() => {
     if (!day || !tip.current) return
-    // Beside the day, on the side that has room.
+    // To the right of the day, or to the left if there is no room.
     const { offsetWidth } = tip.current
     const right = middle(chosen) + slot / 2 + 6
     const fits = right + offsetWidth <= width
@@ -74,7 +74,7 @@ export function Timeline(props: { readonly days: readonly ReportDay[] }) {
   })
 
   function moveByKey(event: TargetedKeyboardEvent<HTMLDivElement>) {
-    // Alt and left is the browser's way back, and so on.
+    // With a modifier the keys are shortcuts of the browser: Alt and left goes back, for example.
     if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return
     const next = {
       ArrowLeft: Math.max(0, (chosen < 0 ? days.length : chosen) - 1),
@@ -100,10 +100,10 @@ export function Timeline(props: { readonly days: readonly ReportDay[] }) {
   return (
     <div
       class="timeline"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrows go from day to day.
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys move from day to day.
       tabIndex={0}
       role="group"
-      aria-label="Day by day. Left and right go from day to day."
+      aria-label="Day by day. The left and right keys move from day to day."
       onKeyDown={moveByKey}
       onPointerMove={point}
       onPointerLeave={() => choose(-1)}
@@ -117,7 +117,7 @@ export function Timeline(props: { readonly days: readonly ReportDay[] }) {
             width={width}
             height={HEIGHT}
             title="Visitors, carts and checkouts by day"
-            text={`${sums.join(', ')}. The table below has every day.`}
+            text={`${sums.join(', ')}. The table below lists every day.`}
           >
             {day && (
               <rect
@@ -224,7 +224,7 @@ function Dates({ days, scale }: { readonly days: readonly ReportDay[]; readonly 
   return (
     <g class="dates">
       {labelled(days.length, slot, LABEL_WIDTH).map((index) => {
-        // Where days are narrow the last label would stand over the edge.
+        // If days are narrow, a centred last label would cross the edge.
         const isLast = index === days.length - 1 && slot < 40
         return (
           <text

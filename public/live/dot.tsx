@@ -1,6 +1,6 @@
 import { hueOf } from './hues.ts'
 
-/** The dot of a device. Its hue is set through the CSSOM, which a strict style-src allows. */
+/** The dot of a device. Its hue is set by the CSSOM, which a strict style-src allows. */
 export function Dot({ did }: { readonly did: string }) {
   return <i class="dot" style={{ '--hue': String(hueOf(did)) }} />
 }

@@ -6,18 +6,18 @@ import type { LiveEvent } from './model.ts'
 const RETRY_MS = [1000, 2000, 5000, 10_000]
 
 export type FeedListeners = {
-  /** @param length Of its JSON, UTF-16 units. */
+  /** @param length Length of the event's JSON, UTF-16 units. */
   readonly onEvent: (event: LiveEvent, length: number) => void
   readonly onState: (state: PageState) => void
-  /** The operator may not see the customer any more; the stream is closed. Called once. */
+  /** Called once, when the operator may no longer see the customer and the stream is closed. */
   readonly onEnd: (reason: EndReason) => void
 }
 
 /**
- * Opens the stream of a customer and keeps it open. After a broken connection the browser reconnects by itself; after a
- * refusal we ask for the reason and for the customers that this operator may see.
+ * Opens the stream of a customer and keeps it open. After a broken connection the browser reconnects by itself. After a
+ * refusal, this function asks for the reason and for the customers that the operator may see, and then retries.
  *
- * @returns Closes it.
+ * @returns A function that closes the stream.
  */
 export function startFeed(
   customerId: string,
@@ -44,7 +44,7 @@ export function startFeed(
       onEnd(readReason(data))
     })
     source.onerror = () => {
-      // CONNECTING: the browser tries by itself. CLOSED: it has given up, so we try.
+      // CONNECTING: the browser retries by itself. CLOSED: it has given up, so we retry.
       if (source.readyState === EventSource.CLOSED) again()
       else onState('reconnecting')
     }
@@ -79,7 +79,7 @@ export function startFeed(
   return stop
 }
 
-/** undefined where the gateway's line is no JSON; the stream goes on. */
+/** @returns undefined if the line is not JSON; the stream goes on. */
 function parse(data: string): LiveEvent | undefined {
   try {
     return JSON.parse(data)
@@ -88,7 +88,7 @@ function parse(data: string): LiveEvent | undefined {
   }
 }
 
-/** Why the gateway does not open a stream, as a state: HEAD answers what GET would. */
+/** Why the gateway does not open a stream, as a state. HEAD is answered like GET, without the stream. */
 async function findRefusal(address: string): Promise<PageState> {
   const answer = await fetch(address, { method: 'HEAD' }).catch(() => undefined)
   // The errors of a proxy are pages, not JSON.

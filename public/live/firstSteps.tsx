@@ -1,4 +1,4 @@
-/** The script's tag to paste into a shop: while there are no events, and in a dialog. */
+/** The script's tag to paste into a shop: shown while there are no events, and in a dialog. */
 import type { RefObject } from 'preact'
 import { CopyButton } from '../operator/copyButton.tsx'
 
@@ -56,7 +56,8 @@ export function TagDialog({
       <form method="dialog">
         <h2 id="tag-title">Script tag</h2>
         <p>
-          In the <code>&lt;head&gt;</code> of every page of the shop. Nothing waits for it.
+          Paste it into the <code>&lt;head&gt;</code> of every page of the shop. Pages do not wait
+          for it.
         </p>
         <div class="paste">
           <code>{tag}</code>

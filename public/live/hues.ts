@@ -1,13 +1,13 @@
 import { dropFirst } from './dropFirst.ts'
 
-/** The golden angle, degrees: however many hues there are, the next one falls into the widest gap. */
+/** The golden angle, degrees: each new hue falls into one of the widest gaps between the others. */
 const STEP = 137.508
-/** The first one: a blue. */
+/** The first hue, a blue. */
 const FIRST = 212
-/** Devices whose hue is remembered; above it the one that came first gets a new one. */
+/** Devices whose hue is remembered. Above this number the oldest is forgotten, and gets a new hue if it returns. */
 const MAX_HUES = 20_000
 
-/** @returns A device's hue, 0 to 360: by order of appearance, and kept. */
+/** @returns A function from a device id to its hue, 0 to 360. Hues are given in order of appearance and kept. */
 export function createHues(): (did: string) => number {
   const hues = new Map<string, number>()
   let count = 0
@@ -21,5 +21,5 @@ export function createHues(): (did: string) => number {
   }
 }
 
-/** The hue of a device, the same everywhere in this page. */
+/** The hue of a device, the same everywhere on this page. */
 export const hueOf = createHues()

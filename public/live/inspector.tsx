@@ -1,4 +1,4 @@
-/** One event, whole: when it happened and arrived, its device, and its payload as JSON. */
+/** One event in full: when it happened and arrived, its device, and its payload as JSON. */
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { CopyButton } from '../operator/copyButton.tsx'
@@ -8,7 +8,7 @@ import { KINDS } from './kinds.ts'
 import type { Shown } from './model.ts'
 import { exactTime, span } from './time.ts'
 
-/** A delay of the arrival that is worth a word. */
+/** From this delay on, the inspector shows how much later the event arrived. */
 const LATE_MS = 1500
 
 type Listeners = {
@@ -126,11 +126,11 @@ function Fact({ name, children }: { readonly name: string; readonly children: Co
 function describeCut(storedBytes: number, { payload }: Shown): string {
   const size = `${Math.round(storedBytes / 1000)} kB`
   return Object.keys(payload).length > 0
-    ? `Shown shortened: ${size} are stored. Long texts are cut here and end in “…”.`
+    ? `Shortened: ${size} are stored. Long texts are cut here and end in “…”.`
     : `The payload is too large to be shown: ${size} are stored.`
 }
 
-/** Gives keys, texts and numbers of pretty JSON their colours. */
+/** Colours the keys, texts and numbers of indented JSON. */
 function paint(json: string): ComponentChildren {
   const parts = json.split(/("(?:[^"\\]|\\.)*"(?:\s*:)?|-?\d[\d.eE+-]*|true|false|null)/)
   return parts.map((part, index) => {

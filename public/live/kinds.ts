@@ -3,7 +3,7 @@
  * (an automatic `view_page`, `view_category`) is the kind `page`.
  */
 
-/** Kinds in the order in which they are listed, with their names. */
+/** The names of the kinds, in the order of the list. */
 export const KINDS = new Map([
   ['page', 'Page view'],
   ['viewHomepage', 'Homepage'],
@@ -29,7 +29,7 @@ export const FUNNEL = [
   { kind: 'initiateCheckout', name: 'Checkout' },
 ] as const satisfies readonly { readonly kind: Kind; readonly name: string }[]
 
-/** The payload of an event, which strangers write: whatever JSON holds. */
+/** The payload of an event. Anyone can send one, so it may be any JSON object. */
 export type Payload = Readonly<Record<string, unknown>>
 
 export function kindOf(event: { readonly operation: string; readonly event: string }): Kind {
@@ -40,20 +40,20 @@ export function kindOf(event: { readonly operation: string; readonly event: stri
 
 const isKind = (operation: string): operation is Kind => KINDS.has(operation as Kind)
 
-/** Texts in a row of the list are shown up to this length, characters: no window has room for more. */
+/** Length at which texts in a row of the list are cut, characters: no window has room for more. */
 export const MAX_SHOWN = 300
 
 /** A text as a row shows it. */
 export function cut(text: string): string {
   if (text.length <= MAX_SHOWN) return text
-  // Some characters are two units.
+  // `length` counts UTF-16 units, and some characters are two of them.
   const characters = [...text.slice(0, 2 * MAX_SHOWN)]
   return characters.length <= MAX_SHOWN && text.length <= 2 * MAX_SHOWN
     ? text
     : `${characters.slice(0, MAX_SHOWN).join('')}…`
 }
 
-/** The subject of an event in a few characters: product, search term, e-mail or name. */
+/** The subject of an event, cut: product, search term, e-mail address or event name. */
 export function subjectOf(record: { readonly event: string; readonly payload: Payload }): {
   readonly main: string
   readonly more: string
@@ -79,8 +79,8 @@ function subject({ event, payload }: { readonly event: string; readonly payload:
 }
 
 /**
- * The page's path, query and fragment, without its host, which is not parsed: that takes the square of its length. A
- * text that is not an address is shown as it is.
+ * The page's path, query and fragment. The address is not parsed, since parsing a long host takes quadratic time. A text
+ * that is not an address is shown as it is.
  */
 export function pathOf({ payload }: { readonly payload: Payload }): string {
   const url = String(payload.url ?? '')
@@ -89,5 +89,5 @@ export function pathOf({ payload }: { readonly payload: Payload }): string {
   return cut(path.startsWith('/') ? path : `/${path}`)
 }
 
-/** The first eight characters, by which the eye tells devices apart. */
+/** The first eight characters, enough to distinguish devices. */
 export const shortDid = (did: string): string => did.slice(0, 8)

@@ -1,20 +1,20 @@
 /**
- * The last things that came. Strangers send few or many, short or long, so both the number and the length of all
- * together are bounded.
+ * Keeps the newest things. Anyone can send many events or long ones, so both their number and their total length are
+ * bounded.
  *
- * @param most Things.
- * @param mostLength Of all of them, UTF-16 units. The newest one stays even if it is longer.
+ * @param most The most things that are kept.
+ * @param mostLength Their greatest total length, UTF-16 units. The newest one is kept even if it is longer.
  */
 export function createLast<Thing>(most: number, mostLength: number) {
   type Kept = { readonly thing: Thing; readonly length: number }
-  /** Oldest first; undefined where one is gone. */
+  /** Oldest first; removed things leave undefined at the front. */
   let kept: (Kept | undefined)[] = []
-  /** Number of those that are gone, all at the front. */
+  /** Number of removed things at the front. */
   let gone = 0
   let length = 0
 
   return {
-    /** @returns How many have gone for it. */
+    /** @returns How many older things were removed. */
     add(thing: Thing, thingLength: number): number {
       kept.push({ thing, length: thingLength })
       length += thingLength
@@ -24,7 +24,7 @@ export function createLast<Thing>(most: number, mostLength: number) {
         kept[gone++] = undefined
       }
       const count = gone - before
-      // Only now and then, since taking one from the front moves all the others.
+      // Only now and then, since removing from the front moves all the others.
       if (gone > most / 5) {
         kept = kept.slice(gone)
         gone = 0

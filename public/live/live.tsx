@@ -1,6 +1,6 @@
 /**
- * The live view: events as they arrive, their totals, and each one whole. The state is here; `draw` puts it on the
- * page, for arriving events at most once a frame.
+ * The live view: events as they arrive, their totals, and each event in full. This file keeps the state; `draw` renders
+ * it, for arriving events at most once per animation frame.
  */
 import { createRef, render } from 'preact'
 import { Frame } from '../operator/frame.tsx'
@@ -25,21 +25,21 @@ import {
 import { focusRecord, Stream } from './stream.tsx'
 import { BARS, Summary } from './summary.tsx'
 
-/** Why there is no stream, where the gateway has no room for one more. */
+/** Notices for the states in which the gateway has no room for another stream. */
 const NO_ROOM: Partial<Record<PageState, string>> = {
   'shop-full':
-    'Too many live views of this shop are open. Close one of them, in another tab or on another computer: this page goes on as soon as there is room.',
-  full: 'Too many live views are open on this gateway. This page goes on as soon as there is room.',
+    'Too many live views of this shop are open. Close one in another tab or on another computer. This page continues as soon as there is room.',
+  full: 'Too many live views are open on this gateway. This page continues as soon as there is room.',
 }
 /** New events are announced to screen readers together, at most this often. */
 const ANNOUNCE_EVERY_MS = 15_000
 /** After this time without an event the first steps are shown. */
 const EMPTY_AFTER_MS = 700
-/** Rows of the first burst do not flash: they are history. */
+/** Rows that arrive within this time do not flash: they are stored events. */
 const HISTORY_MS = 1000
-/** More rows at once do not flash. */
+/** From this number of rows at once, none of them flashes. */
 const MAX_FLASHING = 30
-/** A hidden page has no frames, and is drawn this often. */
+/** A hidden page has no animation frames, so it is drawn after this time. */
 const HIDDEN_DRAW_MS = 500
 
 const NO_FILTER: Filter = { kinds: new Set(), did: '', words: '' }
@@ -57,7 +57,7 @@ const operator = createOperator({
   onLeave: () => stopFeed(),
 })
 let stopFeed = () => {}
-/** What the typed words look for is in `filter`: in lower case, without space around it. */
+/** The text in the search field. `filter` has it trimmed and in lower case. */
 let typed = ''
 let filter = NO_FILTER
 /** The rows that are shown, newest first. */
@@ -68,11 +68,11 @@ let chosen: Shown | undefined
 let trackingKey = ''
 let isDemo = false
 let noRoom = ''
-/** The first steps are not shown before the first draw of a customer: its events may be on their way. */
+/** False until the first draw of a customer: the first steps are not shown before, since its events may be loading. */
 let isSettled = false
-/** Received and not yet drawn, oldest first. While paused they wait here. */
+/** Received and not yet drawn, oldest first. During a pause, events wait here. */
 const waiting = createLast<LiveEvent>(MAX_EVENTS, MAX_LENGTH)
-/** Of those that waited in a pause, how many had no room. */
+/** Number of events that were dropped during a pause, since `waiting` was full. */
 let lost = 0
 let isPaused = false
 let isPlanned = false
@@ -117,7 +117,7 @@ function watch(customer: Customer, serverNow: number) {
   })
 }
 
-/** The dialog, with the key as it is now: it may have changed since the customers were asked for. */
+/** Opens the dialog, and loads the key again: it may have changed since the customers were loaded. */
 async function showTag() {
   dialog.current?.showModal()
   const asked = operator.view.watched
@@ -150,7 +150,7 @@ function plan() {
   else requestAnimationFrame(update)
 }
 
-/** Shows what waits; in a pause only how many events that are. */
+/** Shows the waiting events; during a pause only their number. */
 function update() {
   isPlanned = false
   if (!isPaused) showWaiting()
@@ -169,7 +169,7 @@ function showWaiting() {
   minute = model.lastMinute(BARS)
 }
 
-/** Counts what waits; answers the records of those that are new. */
+/** Moves the waiting events into the model. @returns The records of those that the model did not have. */
 function takeWaiting(): Shown[] {
   const added = waiting.all().flatMap(({ thing, length }) => model.add(thing, length) ?? [])
   waiting.clear()
@@ -231,7 +231,7 @@ function togglePause() {
 
 function clear() {
   closeInspector()
-  // What waits in a pause is cleared too: it must not come back when the pause ends.
+  // Events that wait during a pause are cleared too: they must not appear when the pause ends.
   takeWaiting()
   lost = 0
   model.clear()
@@ -298,7 +298,7 @@ function Page() {
               onDevice={toggleDevice}
             />
             <p class="hint" hidden={!isEmpty || total === 0}>
-              No event passes the filters.{' '}
+              No event matches the filters.{' '}
               <button type="button" class="text" onClick={resetFilters}>
                 Show all
               </button>
@@ -318,7 +318,7 @@ function Page() {
       </Frame>
       <TagDialog dialog={dialog} tag={writeTag(trackingKey)} />
       <p class="sr" role="status">
-        {/* A new element each time: the same words are read out again. */}
+        {/* A new element each time, so that screen readers announce the same text again. */}
         <span key={announcement.id}>{announcement.text}</span>
       </p>
     </>

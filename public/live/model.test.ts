@@ -13,7 +13,7 @@ import {
 
 const NOW = 1_800_000_000_000
 const ALL: Filter = { kinds: new Set(), did: '', words: '' }
-/** Length of an event's JSON. */
+/** Length of a usual event's JSON, UTF-16 units. */
 const USUAL = 700
 let made = 0
 
@@ -44,14 +44,14 @@ function modelWith(...events: LiveEvent[]) {
   return model
 }
 
-test('an event that comes again after a reconnection is counted once', () => {
+test('an event that arrives again after a reconnection is counted once', () => {
   const one = event('search')
   const model = modelWith(one, one)
   expect(model.total()).toBe(1)
   expect(model.find(ALL)).toHaveLength(1)
 })
 
-test('the funnel counts events and distinct devices, as a share of the viewers', () => {
+test('the funnel counts events and distinct devices, and their share of the devices that viewed a product', () => {
   const model = modelWith(
     event('viewProduct', 'a'),
     event('viewProduct', 'a'),
@@ -66,7 +66,7 @@ test('the funnel counts events and distinct devices, as a share of the viewers',
   ])
 })
 
-test('what a server sent counts, and is of no device', () => {
+test('an event of a server is counted and has no device', () => {
   const payload = { email: 'ann@shop.example', event: 'birthday', url: undefined }
   const model = modelWith(event('sendCustomApi', null, { event: 'birthday', payload }))
   expect(model.count('sendCustomApi')).toBe(1)
@@ -78,7 +78,7 @@ test('what a server sent counts, and is of no device', () => {
   expect(model.find({ ...ALL, did: 'a' })).toEqual([])
 })
 
-test('a funnel without viewers has no shares', () => {
+test('a funnel without product views has no shares', () => {
   const shares = modelWith(event('addToCart'))
     .funnel()
     .map(({ share }) => share)
@@ -96,7 +96,7 @@ test('filters by kind, device and words, newest first', () => {
   expect(model.find(ALL)[0]?.did).toBe('b')
 })
 
-test('what was cleared does not come back; another customer starts anew', () => {
+test('cleared events do not come back; reset forgets them', () => {
   const one = event('search')
   const model = modelWith(one)
   model.clear()
@@ -106,7 +106,7 @@ test('what was cleared does not come back; another customer starts anew', () => 
   expect(model.add(one, USUAL)).toBeDefined()
 })
 
-test('memory is bounded while totals go on', () => {
+test('memory is bounded, but totals are not', () => {
   const model = createModel(() => NOW)
   const many = MAX_EVENTS * 2
   for (let i = 0; i < many; i++) model.add(event('search', `d${i}`), USUAL)
@@ -117,7 +117,7 @@ test('memory is bounded while totals go on', () => {
   expect(model.devices(1)[0]?.did).toBe(`d${many - 1}`)
 })
 
-test('large events are kept by their length, the newest ones', () => {
+test('of large events, the newest are kept up to a total length', () => {
   const model = createModel(() => NOW)
   const most = 100
   for (let i = 0; i < 3 * most; i++) model.add(event('search', `d${i}`), MAX_LENGTH / most)
@@ -132,7 +132,7 @@ test('large events are kept by their length, the newest ones', () => {
   expect(model.find(ALL).map(({ did }) => did)).toEqual(['huge'])
 })
 
-test('distinct devices are counted up to a bound, and no share is told beyond it', () => {
+test('distinct devices are counted up to a bound; beyond it there is no share', () => {
   const model = createModel(() => NOW)
   for (let i = 0; i < MAX_COUNTED; i++) model.add(event('viewProduct', `d${i}`), USUAL)
   model.add(event('addToCart', 'd0'), USUAL)
@@ -149,7 +149,7 @@ test('distinct devices are counted up to a bound, and no share is told beyond it
   expect(model.deviceTotal()).toEqual({ count: 0, isMore: false })
 })
 
-test('the last minute is told by the gateway’s clock', () => {
+test('the last minute is measured by the gateway’s clock', () => {
   const model = modelWith(
     event('search', 'a', { receivedAt: NOW - 61_000 }),
     event('search', 'a', { receivedAt: NOW - 59_000 }),
@@ -191,11 +191,11 @@ test.each([
   [`https://${'漢'.repeat(43_000)}:x/a`, '/a'],
   [undefined, ''],
   [null, ''],
-])('a page is its path, an address that is none is shown as it is: %.40s', (url, path) => {
+])('an address is shown as its path, other text as it is: %.40s', (url, path) => {
   expect(pathOf({ payload: { url } })).toBe(path)
 })
 
-test('what a row shows is cut', () => {
+test('long texts of a row are cut', () => {
   const long = '😀'.repeat(9 * MAX_SHOWN)
   const short = `${'😀'.repeat(MAX_SHOWN)}…`
   expect(cut(long)).toBe(short)
@@ -216,7 +216,7 @@ test('what a row shows is cut', () => {
   }
 })
 
-test('a device keeps its hue, and devices that come together are told apart', () => {
+test('a device keeps its hue, and devices that arrive together have different hues', () => {
   const hueOf = createHues()
   const hues = Array.from({ length: 12 }, (_, index) => hueOf(`device-${index}`))
   expect(hueOf('device-3')).toBe(hues[3])

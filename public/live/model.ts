@@ -1,6 +1,6 @@
 /**
- * The memory of the live view, without the page: the last events, counts, devices, funnel. Everything is counted as it
- * arrives, so that a thousand events cost a thousand additions and are not looked at again.
+ * The data of the live view, without the DOM: the newest events, counts, devices, funnel. Each event is counted once, when
+ * it arrives.
  */
 import { dropFirst } from './dropFirst.ts'
 import { FUNNEL, type Kind, kindOf, type Payload, pathOf } from './kinds.ts'
@@ -8,19 +8,19 @@ import { createLast } from './last.ts'
 
 /** Events that stay searchable. */
 export const MAX_EVENTS = 5000
-/** Bound on their JSON, UTF-16 units: usual events have 700, the largest shown 17,000. */
+/** Bound on the total length of their JSON, UTF-16 units: a usual event has 700, the largest one shown has 17,000. */
 export const MAX_LENGTH = 8_000_000
 /** Events shown at once. */
 export const MAX_ROWS = 500
-/** Ids remembered, so that a reconnection shows nothing twice. */
+/** Ids that are remembered, so that no event is shown twice after a reconnection. */
 const MAX_IDS = 20_000
-/** Devices remembered; above it the one not seen for longest is forgotten. */
+/** Devices that are remembered. Above this number, the one without events for longest is forgotten. */
 const MAX_DEVICES = 2000
-/** Distinct devices that are counted, in all and at each step of the funnel; beyond it is `or more`. */
+/** Distinct devices that are counted, in total and at each step of the funnel. Above it, the count has a plus sign. */
 export const MAX_COUNTED = 50_000
-/** Arrivals remembered for the last minute: more than a view gets in one, should a clock go back. */
+/** Arrivals that are remembered for the last minute: a bound for the case that a clock is set back. */
 const MAX_ARRIVALS = 200_000
-/** The last kinds in a device's trail. */
+/** The number of kinds in a device's trail. */
 const TRAIL = 16
 const MINUTE_MS = 60_000
 
@@ -30,13 +30,13 @@ export type LiveEvent = {
   readonly id: string
   readonly operation: string
   readonly event: string
-  /** null where a server sent it. */
+  /** null if a server sent it. */
   readonly did: string | null
   /** ms since 1970. */
   readonly at: number
   readonly receivedAt: number
   readonly bot?: boolean
-  /** Bytes of the stored payload, where it is shown shortened. */
+  /** Bytes of the stored payload, if it is shown shortened. */
   readonly storedBytes?: number
   readonly payload: Payload
 }
@@ -46,9 +46,9 @@ export type Shown = LiveEvent & { readonly kind: Kind; readonly path: string }
 
 export type Device = {
   readonly did: string
-  /** Events. */
+  /** Number of its events. */
   readonly count: number
-  /** Its last kinds, oldest first. */
+  /** The kinds of its newest events, oldest first. */
   readonly trail: readonly Kind[]
 }
 
@@ -66,7 +66,7 @@ export type Model = ReturnType<typeof createModel>
 /** @param now Clock of this browser, ms. */
 export function createModel(now: () => number = Date.now) {
   const ids = new Set<string>()
-  /** Server clock minus ours, ms. */
+  /** The gateway's clock minus this browser's, ms. */
   let skewMs = 0
   let seen = createCounts()
 
@@ -78,14 +78,14 @@ export function createModel(now: () => number = Date.now) {
       devices: new Map<string, Device>(),
       devicesEver: createDistinct(),
       funnel: FUNNEL.map(({ kind, name }) => ({ kind, name, events: 0, dids: createDistinct() })),
-      /** Arrivals of the last minute, oldest first, ms of the server's clock. */
+      /** Arrivals of the last minute, oldest first, ms of the gateway's clock. */
       arrivals: [] as number[],
     }
   }
 
   /**
-   * @param length Of the event's JSON, UTF-16 units.
-   * @returns The event's record; undefined where the event is known already.
+   * @param length Length of the event's JSON, UTF-16 units.
+   * @returns The event's record; undefined if the event is already known.
    */
   function add(event: LiveEvent, length: number): Shown | undefined {
     if (ids.has(event.id)) return undefined
@@ -112,7 +112,7 @@ export function createModel(now: () => number = Date.now) {
 
   function addDevice(did: string, kind: Kind) {
     const known = seen.devices.get(did)
-    // Deleted and set again: a Map keeps the order of insertion, so the last is the newest.
+    // Deleted and set again, so that the Map's order of insertion is the order of the newest event.
     seen.devices.delete(did)
     const trail = [...(known?.trail ?? []).slice(1 - TRAIL), kind]
     seen.devices.set(did, { did, count: (known?.count ?? 0) + 1, trail })
@@ -153,11 +153,11 @@ export function createModel(now: () => number = Date.now) {
     },
     total: (): number => seen.total,
     count: (kind: Kind): number => seen.kinds.get(kind) ?? 0,
-    /** Distinct devices; `isMore` where there are more than are counted. */
+    /** Distinct devices; `isMore` if there are more than MAX_COUNTED. */
     deviceTotal: () => seen.devicesEver.count(),
     /** The devices with the newest events, newest first. */
     devices: (most: number): Device[] => [...seen.devices.values()].slice(-most).reverse(),
-    /** Each step: events, distinct devices, and its share of the first step's devices (null: unknown). */
+    /** For each step: events, distinct devices, and their share of the first step's devices (null if unknown). */
     funnel() {
       const first = seen.funnel[0]?.dids.count() ?? { count: 0, isMore: false }
       return seen.funnel.map(({ kind, name, events, dids }) => {
@@ -176,7 +176,7 @@ export function createModel(now: () => number = Date.now) {
     setServerClock: (serverNow: number): void => {
       skewMs = serverNow - now()
     },
-    /** Forgets what is shown; ids stay known, so that nothing cleared comes back. */
+    /** Forgets everything except ids, so that a cleared event does not come back. */
     clear: (): void => {
       seen = createCounts()
     },
@@ -201,7 +201,7 @@ function createDistinct() {
   }
 }
 
-/** The text of a record that is searched, made when it is first needed: most events are never searched. */
+/** The searchable text of a record, made at its first search: most events are never searched. */
 const texts = new WeakMap<Shown, string>()
 
 export function passes(record: Shown, { kinds, did, words }: Filter): boolean {

@@ -1,4 +1,4 @@
-/** The list of events: newest first, at most MAX_ROWS rows, one Tab stop, arrows inside. */
+/** The list of events: newest first, at most MAX_ROWS rows. It is one Tab stop; arrow keys move between rows. */
 import { Component, type RefObject, type TargetedKeyboardEvent } from 'preact'
 import { Sign } from '../operator/signs.tsx'
 import { Dot } from './dot.tsx'
@@ -6,25 +6,25 @@ import { cut, KINDS, shortDid, subjectOf } from './kinds.ts'
 import type { Shown } from './model.ts'
 import { clock, span } from './time.ts'
 
-/** A delay of the arrival that is worth showing. */
+/** From this delay on, a row shows how much later the event arrived. */
 const LATE_MS = 5000
 
 type Props = {
-  /** Filled with the list's element. */
+  /** Set to the list's element. */
   readonly list: RefObject<HTMLOListElement | null>
   /** Newest first. */
   readonly records: readonly Shown[]
   /** Records whose rows flash when they arrive. */
   readonly fresh: WeakSet<Shown>
-  /** Id of the record that is shown whole; '' for none. */
+  /** Id of the record in the inspector; '' for none. */
   readonly chosen: string
-  /** Changes when the rows are other ones, as by a filter: then the list begins at its top. */
+  /** Changes when a filter has replaced the rows: then the list scrolls to its top. */
   readonly version: number
   readonly onChoose: (id: string) => void
   readonly onDevice: (did: string) => void
 }
 
-/** The focus goes back to the row of a record, or to the list where that row has gone. */
+/** Focuses the row of a record, or the list if that row is gone. */
 export function focusRecord(list: HTMLOListElement, id: string): void {
   const row = list.querySelector(`li[data-id="${CSS.escape(id)}"]`)
   if (row) focusRow(row)
@@ -33,7 +33,7 @@ export function focusRecord(list: HTMLOListElement, id: string): void {
 
 export class Stream extends Component<Props> {
   override getSnapshotBeforeUpdate(before: Props) {
-    // Both make the browser lay out the page.
+    // Reading these values forces a layout, so they are read only if the rows have changed.
     if (before.records === this.props.records) return { scrollTop: 0, scrollHeight: 0 }
     const { scrollTop = 0, scrollHeight = 0 } = this.props.list.current ?? {}
     return { scrollTop, scrollHeight }
@@ -47,7 +47,7 @@ export class Stream extends Component<Props> {
     const list = this.props.list.current
     if (!list || before.records === this.props.records) return
     if (before.version !== this.props.version) list.scrollTop = 0
-    // The rows that are being read stay in place when others arrive above them.
+    // The visible rows stay in place when others arrive above them.
     else if (scrollTop > 0) list.scrollTop = scrollTop + list.scrollHeight - scrollHeight
     if (list.querySelector(TAB_STOP)) return
     const first = list.querySelector<HTMLElement>('.open')
@@ -89,7 +89,7 @@ export class Stream extends Component<Props> {
 
 const TAB_STOP = '.open[tabindex="0"]'
 
-/** The Tab stop moves among the rows that are there: an update does not know it and leaves it alone. */
+/** Moves the Tab stop to a row. Not part of the rendered state, so updates do not change it. */
 function setTabStop(open: HTMLElement) {
   const stops = open.closest('ol')?.querySelectorAll<HTMLElement>(TAB_STOP) ?? []
   for (const other of stops) other.tabIndex = -1
@@ -104,7 +104,7 @@ function focusRow(row: Element) {
 }
 
 function moveByKey(event: TargetedKeyboardEvent<HTMLOListElement>) {
-  // With one of these a key is the browser's.
+  // With a modifier, the keys are shortcuts of the browser.
   if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return
   const row = closest(event.target, 'li')
   if (!row) return
@@ -125,7 +125,7 @@ const closest = (target: EventTarget | null, selector: string): HTMLElement | nu
 type RowProps = { readonly record: Shown; readonly isFresh: boolean; readonly isChosen: boolean }
 
 class Row extends Component<RowProps> {
-  /** A record never changes: five hundred rows cost nothing while others arrive. */
+  /** A record never changes, so the existing rows are not rendered again when others arrive. */
   override shouldComponentUpdate({ record, isFresh, isChosen }: RowProps): boolean {
     const { props } = this
     return record !== props.record || isFresh !== props.isFresh || isChosen !== props.isChosen
@@ -155,7 +155,7 @@ class Row extends Component<RowProps> {
           <span class="what">
             {main && <b>{main}</b>}
             {more && <span>{more}</span>}
-            {storedBytes && <em title="Its payload is large, and shown shortened">cut</em>}
+            {storedBytes && <em title="The payload is large and shown shortened">cut</em>}
             {bot && <em title="Its user agent says it is a bot">bot</em>}
           </span>
         </button>
@@ -171,7 +171,7 @@ class Row extends Component<RowProps> {
             {shortDid(did)}
           </button>
         ) : (
-          <span class="device none" title="Sent by a server, so of no device">
+          <span class="device none" title="Sent by a server, so it has no device">
             server
           </span>
         )}

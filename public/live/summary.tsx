@@ -1,4 +1,4 @@
-/** The side: totals, last minute, funnel, kinds, devices with their trails. */
+/** The side column: totals, last minute, funnel, kinds, and devices with their trails. */
 import { Component, type ComponentChildren, createRef } from 'preact'
 import { nameOf, number } from '../operator/numbers.ts'
 import { Sign } from '../operator/signs.tsx'
@@ -8,15 +8,15 @@ import type { Device, Filter, Model } from './model.ts'
 
 export const BARS = 30
 const MAX_DEVICES = 12
-/** Devices in the list while it is pointed at: then none is taken out of it. */
+/** The longest list of devices while the pointer or the focus is on it: then none is removed. */
 const MAX_LISTED = 50
 
 type Props = {
   readonly model: Model
-  /** Of the model, of the moment that is shown. */
+  /** The model's last minute, at the time of drawing. */
   readonly minute: ReturnType<Model['lastMinute']>
   readonly filter: Filter
-  /** Whether the longer panels are closed at first: on a phone the events come first. */
+  /** Whether the longer panels are closed at first: on a phone, the events should be visible without scrolling. */
   readonly isShort: boolean
   readonly onKind: (kind: string) => void
   readonly onAllKinds: () => void
@@ -66,7 +66,7 @@ export function Summary(props: Props) {
   )
 }
 
-/** `open` is what it is at first: the operator opens and closes it. */
+/** `isOpen` is read once: after that, the operator opens and closes the panel. */
 class Panel extends Component<{
   readonly title: string
   readonly isOpen: boolean
@@ -93,7 +93,7 @@ class Panel extends Component<{
   }
 }
 
-/** The last minute as bars. */
+/** The last minute as a bar chart. */
 function Pulse({ slots }: { readonly slots: readonly number[] }) {
   const width = 120 / BARS
   const most = Math.max(4, ...slots)
@@ -156,7 +156,7 @@ class Devices extends Component<Props> {
   readonly list = createRef<HTMLUListElement>()
   listed: readonly Device[] = []
 
-  /** The newest devices. While one is focused or pointed at nothing moves: new ones are added at the end. */
+  /** The newest devices. While one has the focus or the pointer, the order is kept and new ones are added at the end. */
   choose(newest: readonly Device[]): readonly Device[] {
     if (!this.list.current?.matches(':focus-within, :hover')) return newest
     const now = new Map(newest.map((device) => [device.did, device]))

@@ -1,6 +1,6 @@
 const two = (number: number): string => String(number).padStart(2, '0')
 
-/** Today `14:03:22`, else `26 Nov 14:03`, in the viewer's own zone. */
+/** `14:03:22` for today, else `26 Nov 14:03`, in the viewer's time zone. */
 export function clock(at: number): string {
   const date = new Date(at)
   const time = `${two(date.getHours())}:${two(date.getMinutes())}`
@@ -8,7 +8,7 @@ export function clock(at: number): string {
   return `${date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })} ${time}`
 }
 
-/** `26 Nov 14:03:22.017`, in the viewer's own zone. */
+/** `26 Nov 14:03:22.017`, in the viewer's time zone. */
 export function exactTime(at: number): string {
   const date = new Date(at)
   const day = date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })

@@ -3,7 +3,7 @@ import { Sign } from './signs.tsx'
 
 const CONFIRM_MS = 1600
 
-/** Copies `text`, and shows the outcome as its label for a moment. */
+/** Copies `text`, and shows the outcome as its label for 1.6 seconds. */
 export function CopyButton({
   text,
   label,
@@ -33,7 +33,7 @@ async function write(text: string): Promise<boolean> {
     await navigator.clipboard.writeText(text)
     return true
   } catch {
-    // There is no clipboard on plain http, or it is not allowed: the older way, which may fail too.
+    // The clipboard is missing on plain http, or not allowed. The older way may fail too.
     const area = document.createElement('textarea')
     area.className = 'sr'
     area.value = text

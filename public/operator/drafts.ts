@@ -1,6 +1,6 @@
 /**
- * The form that an operator has begun, one draft a customer. A draft outlives a reload and the end of a session, in
- * this tab only, and is removed when the operator signs out.
+ * Drafts of the campaign form, one per customer, in this tab only. A draft survives a reload and the end of the session;
+ * it is removed when the operator signs out.
  */
 
 const PREFIX = 'campaign.draft.'
@@ -11,17 +11,17 @@ export const keepDraft = (customerId: string, values: Readonly<Record<string, st
 export const dropDraft = (customerId: string) =>
   atStorage((storage) => storage.removeItem(PREFIX + customerId))
 
-/** An empty object where there is no draft. */
+/** @returns The draft; an empty object if there is none. */
 export const readDraft = (customerId: string): Record<string, string> =>
   atStorage((storage) => JSON.parse(storage.getItem(PREFIX + customerId) ?? '{}')) ?? {}
 
-/** Drops the drafts of every customer: the next user of this tab may be somebody else. */
+/** Removes the drafts of every customer: another person may use this tab next. */
 export const dropDrafts = () =>
   atStorage((storage) => {
     for (const name of Object.keys(storage)) if (name.startsWith(PREFIX)) storage.removeItem(name)
   })
 
-/** Where storage is forbidden or full, a draft lives as long as the page. */
+/** If storage is blocked or full, nothing is kept, and the form loses its values on a reload. */
 function atStorage<T>(act: (storage: Storage) => T): T | undefined {
   try {
     return act(sessionStorage)

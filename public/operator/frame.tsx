@@ -1,4 +1,4 @@
-/** The frame of an operator's page: the top with its links, the choice of a customer, and the form to sign in. */
+/** The frame of an operator's page: the header with its links, the choice of a customer, and the sign-in form. */
 import type { ComponentChildren, TargetedEvent } from 'preact'
 import { LoginForm } from './loginForm.tsx'
 import type { Operator, PageState } from './operator.ts'
@@ -19,7 +19,7 @@ const STATES: Record<PageState, string> = {
   'signed-out': 'signed out',
 }
 
-/** An entry in the list of customers: sign in to one more. No customer id has a space. */
+/** Value of the list's last entry, which opens the sign-in form. No customer id contains a space. */
 const ANOTHER = 'sign in'
 
 export function Frame({
@@ -31,9 +31,9 @@ export function Frame({
 }: {
   readonly page: (typeof PAGES)[number]['name']
   readonly operator: Operator
-  /** Id and name of the link that skips the top. */
+  /** Target and text of the link that skips the header. */
   readonly skip: { readonly id: string; readonly text: string }
-  /** Buttons of this page alone. */
+  /** Buttons that only this page has. */
   readonly tools?: ComponentChildren
   /** The page's own view. */
   readonly children: ComponentChildren

@@ -2,7 +2,7 @@ import type { TargetedEvent } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Operator } from './operator.ts'
 
-/** The form to sign in. Its two values are only in its fields: no update of the page touches what is typed. */
+/** The sign-in form. Its values are kept only in its fields, so that an update of the page does not change them. */
 export function LoginForm({ operator }: { readonly operator: Operator }) {
   const { login } = operator.view
   const [isBusy, setBusy] = useState(false)

@@ -1,6 +1,6 @@
 /**
- * The operator of a page: the customers that may be seen, the one that is watched, signing in and out. The same on
- * every operator's page; the page itself says what it shows of a customer.
+ * The part that all operators' pages share: the customers that the operator may see, the watched one, signing in and
+ * out. Each page decides what it shows of a customer.
  */
 import { dropDrafts } from './drafts.ts'
 import { describeQuota, type QuotaNotice } from './quota.ts'
@@ -9,7 +9,7 @@ import { createVisibleTimer } from './visibleTimer.ts'
 
 export type { Customer } from './session.ts'
 
-/** How the page stands with its gateway; '' shows nothing. */
+/** State of the page's connection to the gateway; '' shows nothing. */
 export type PageState =
   | ''
   | 'connecting'
@@ -20,30 +20,31 @@ export type PageState =
   | 'unreachable'
   | 'signed-out'
 
-/** Why a customer may not be seen any more. */
+/** Why the operator may no longer see a customer. */
 export type EndReason = 'key_changed' | 'signed_out' | 'removed' | 'refused'
 
-/** The form to sign in, as it was opened. */
+/** The sign-in form, as it was opened. */
 export type Login = {
-  /** Filled in; '' where the operator chooses. */
+  /** The prefilled customer id; '' for an empty field. */
   readonly customerId: string
   /** Label of the button that leaves the form; undefined for no button. */
   readonly back: string | undefined
   readonly error: string
-  /** A number of each opening. */
+  /** Number of this opening of the form. */
   readonly opening: number
 }
 
-/** What the frame of a page shows. */
+/** The state that the frame of a page shows. */
 export type OperatorView = {
-  /** The form to sign in while there is one, else the page's own view once a customer is watched. */
+  /** The sign-in form; undefined while it is closed. */
   readonly login: Login | undefined
+  /** Whether the page's own view is shown: a customer is watched, and the sign-in form is closed. */
   readonly isViewShown: boolean
   readonly customers: readonly Customer[]
   readonly watched: Customer | undefined
-  /** Whether a customer other than the demo may be seen. */
+  /** Whether the operator may see a customer other than the demo. */
   readonly isSignedIn: boolean
-  /** The customer in the links to the other pages; '' for none. */
+  /** Id of the customer in the links to the other pages; '' for none. */
   readonly linked: string
   readonly state: PageState
   readonly quota: QuotaNotice | undefined
@@ -52,20 +53,20 @@ export type OperatorView = {
 export type Operator = ReturnType<typeof createOperator>
 
 export type OperatorParts = {
-  /** Name of the page: in its title and in the form to sign in. */
+  /** Name of the page, for its title and the sign-in form. */
   readonly title: string
-  /** Draws the page: something in `view` has changed. */
+  /** Draws the page after a change of `view`. */
   readonly draw: () => void
-  /** A customer is watched, again or anew. */
+  /** Called when the page starts to watch a customer, also when it starts again. */
   readonly onWatch: (customer: Customer, serverNow: number) => void
-  /** The customer is not watched any more. */
+  /** Called when the page stops watching the customer. */
   readonly onLeave: () => void
-  /** The operator has signed out: nothing of theirs stays in the page. */
+  /** Called after the operator has signed out: the page forgets what they have typed. */
   readonly onSignOut?: () => void
 }
 
 const RETRY_MS = 3000
-/** How often the use of the daily quota is asked for. */
+/** How often the use of the daily quota is loaded. */
 const QUOTA_MS = 60_000
 
 export function createOperator({ title, draw, onWatch, onLeave, onSignOut }: OperatorParts) {
@@ -86,7 +87,10 @@ export function createOperator({ title, draw, onWatch, onLeave, onSignOut }: Ope
   const findCustomer = (id: string) => customers.find(({ customerId }) => customerId === id)
   const namedInAddress = () => new URLSearchParams(location.search).get('customer') ?? ''
 
-  /** Shows the customer that the address names, else the last or the first one; never another than was named. */
+  /**
+   * Shows the customer that the address names. Without one, shows the last or the first customer. If the operator may
+   * not see the named one, asks to sign in and shows no other.
+   */
   async function show() {
     retry.stop()
     const answer = await loadCustomers()
@@ -124,7 +128,11 @@ export function createOperator({ title, draw, onWatch, onLeave, onSignOut }: Ope
     }, QUOTA_MS)
   }
 
-  /** Asks for the customers again, since a key may have changed; undefined where the one watched is not among them. */
+  /**
+   * Loads the customers again, since a key may have changed.
+   *
+   * @returns The watched customer; undefined if it could not be loaded.
+   */
   async function reload(): Promise<Customer | undefined> {
     const answer = await loadCustomers().catch(() => undefined)
     const one = answer?.customers.find(({ customerId }) => customerId === watched?.customerId)
@@ -134,7 +142,7 @@ export function createOperator({ title, draw, onWatch, onLeave, onSignOut }: Ope
     return one
   }
 
-  /** Asks to sign in to a customer. Another one that may be seen is offered, and not shown unasked. */
+  /** Asks to sign in to a customer. Another visible customer is offered by a button, and not shown without a click. */
   function showLogin(customerId: string) {
     leave()
     linked = customerId
@@ -150,7 +158,7 @@ export function createOperator({ title, draw, onWatch, onLeave, onSignOut }: Ope
     draw()
   }
 
-  /** The form is drawn before: a change of its live region is read out. */
+  /** The form must be drawn before this: screen readers announce only a change of its live region. */
   function setLoginError(error: string) {
     if (login) login = { ...login, error }
     draw()
@@ -173,7 +181,7 @@ export function createOperator({ title, draw, onWatch, onLeave, onSignOut }: Ope
     draw()
   }
 
-  /** The operator may not see this customer any more. */
+  /** Asks to sign in again, with the reason, after the operator has lost access to a watched customer. */
   async function showEnd({ customerId, name }: Customer, reason: EndReason) {
     const answer = await loadCustomers().catch(() => undefined)
     if (watched?.customerId !== customerId) return
@@ -183,16 +191,16 @@ export function createOperator({ title, draw, onWatch, onLeave, onSignOut }: Ope
       key_changed: `The REST key of ${called} has changed: sign in again.`,
       signed_out: 'You are signed out: sign in again.',
       removed: `${called} has been removed.`,
-      refused: `You may not see ${called} any more: sign in again.`,
+      refused: `You can no longer see ${called}: sign in again.`,
     }
     showLogin(reason === 'removed' ? '' : customerId)
     setLoginError(reasons[reason])
   }
 
-  /** Signs out. Nothing of the operator stays in the page or its address; a demo goes on being watched. */
+  /** Signs out and removes the operator's data from the page and its address. The demo stays watched. */
   async function end() {
     const before = watched
-    // Before the answer: the end of the stream would be shown as if it came from elsewhere.
+    // Before the request: the end of the stream would be shown as if another tab had signed out.
     onLeave()
     const answer = await signOut().catch(() => undefined)
     if (!answer?.ok) return show()
@@ -211,7 +219,7 @@ export function createOperator({ title, draw, onWatch, onLeave, onSignOut }: Ope
   const putIntoAddress = (customerId: string) =>
     history.replaceState(null, '', `?customer=${encodeURIComponent(customerId)}`)
 
-  /** Watches another customer. @returns false where this operator may not see it. */
+  /** Watches another customer. @returns false if the operator may not see it. */
   function choose(customerId: string): boolean {
     const one = findCustomer(customerId)
     if (one) watch(one)
@@ -232,30 +240,30 @@ export function createOperator({ title, draw, onWatch, onLeave, onSignOut }: Ope
       }
     },
     title,
-    /** Finds out which customer to watch, or asks to sign in. */
+    /** Watches the right customer, or asks to sign in. */
     start: showOrRetry,
     choose,
     reload,
     setState,
     showEnd,
-    /** Another customer by the list of them. */
+    /** Watches the customer that was chosen in the list. */
     select(customerId: string) {
       putIntoAddress(customerId)
       choose(customerId)
     },
-    /** Opens the form for one more customer. */
+    /** Opens the sign-in form for another customer. */
     openLogin: () => openLogin('', 'Back'),
     cancelLogin() {
-      // While a customer is still watched the address names it; else it names one that may not be seen.
+      // Without a watched customer, the address names one that the operator may not see.
       if (!watched) clearAddress()
       showOrRetry()
     },
-    /** @returns Whether the keys were right. */
+    /** @returns Whether the sign-in succeeded. */
     async submitLogin(customerId: string, restKey: string): Promise<boolean> {
       const error = await signIn(customerId, restKey)
       setLoginError(error)
       if (error) return false
-      // Else the rest of the address stays: the operator goes on where they were.
+      // If the address names this customer already, it is kept, and the operator returns to the same view.
       if (namedInAddress() !== customerId) putIntoAddress(customerId)
       showOrRetry()
       return true

@@ -10,12 +10,12 @@ const say = (events: number, bytes: number, secondsLeft = 7_500) =>
     secondsLeft,
   })
 
-test('while there is enough left nothing is said', () => {
+test('no notice while enough of the quota is left', () => {
   expect(say(0, 0)).toBeUndefined()
   expect(say(7_999_999, 15.9 * GIB)).toBeUndefined()
 })
 
-test('from four fifths on it is said how much is used, of events or of bytes, whichever is nearer', () => {
+test('from 80 % on, the notice shows the used share of events or of bytes, the higher one', () => {
   expect(say(8_390_000, 0)).toEqual({
     state: 'near',
     text: '83 % of today’s 10 million events are used. Above that, new events wait in the pages until midnight UTC, in 2 h 5 min.',
@@ -24,7 +24,7 @@ test('from four fifths on it is said how much is used, of events or of bytes, wh
   expect(say(9_999_999, 0)?.text).toMatch(/^99 %/)
 })
 
-test('a quota that is reached is said, and what becomes of the events', () => {
+test('when the quota is reached, the notice says that pages keep their events', () => {
   expect(say(10_000_004, 0, 60)).toEqual({
     state: 'reached',
     text: 'Today’s 10 million events are used up. New events are refused until midnight UTC, in a minute; pages keep theirs and send them then.',
@@ -36,7 +36,7 @@ test.each([
   [5, '5 events'],
   [50_000, '50,000 events'],
   [1_250_000, '1.3 million events'],
-])('%d events are written as people read them', (limit, written) => {
+])('%d events are written as %s', (limit, written) => {
   const quota = { events: { used: limit, limit }, bytes: { used: 0, limit: 1 }, secondsLeft: 1 }
   expect(describeQuota(quota)?.text).toContain(`Today’s ${written} are`)
 })
@@ -45,7 +45,7 @@ test.each([
   [1_000, '1,000 bytes'],
   [1.5 * 2 ** 20, '1.5 MiB'],
   [3_000 * GIB, '2.9 TiB'],
-])('%d bytes are written as people read them', (limit, written) => {
+])('%d bytes are written as %s', (limit, written) => {
   const quota = { events: { used: 0, limit: 1 }, bytes: { used: limit, limit }, secondsLeft: 1 }
   expect(describeQuota(quota)?.text).toContain(`Today’s ${written} of`)
 })

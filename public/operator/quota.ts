@@ -5,7 +5,7 @@ const NEAR = 0.8
 
 type Use = { readonly used: number; readonly limit: number }
 
-/** What a customer has stored today (UTC) of its quota, as the gateway reports it. */
+/** A customer's use of its daily quota (UTC), as the gateway reports it. */
 export type DailyUse = {
   readonly events: Use
   readonly bytes: Use
@@ -15,7 +15,7 @@ export type DailyUse = {
 
 export type QuotaNotice = { readonly state: 'near' | 'reached'; readonly text: string }
 
-/** @returns undefined where enough of the quota is left. */
+/** @returns The notice; undefined if enough of the quota is left. */
 export function describeQuota({ events, bytes, secondsLeft }: DailyUse): QuotaNotice | undefined {
   const isEvents = events.used / events.limit >= bytes.used / bytes.limit
   const { used, limit } = isEvents ? events : bytes

@@ -1,14 +1,14 @@
-/** What an operator's page asks its gateway about the operator: the visible customers, signing in and out. */
+/** The requests of an operator's page about its session: the visible customers, signing in and out. */
 import type { DailyUse } from './quota.ts'
 
-/** A customer that this operator may see. */
+/** A customer that the operator may see. */
 export type Customer = {
   readonly customerId: string
   readonly name: string
   readonly trackingKey: string
   /** The demo needs no key. */
   readonly demo: boolean
-  /** Origin of its shop; null where the gateway knows none. */
+  /** Origin of its shop; null if the gateway knows none. */
   readonly origin: string | null
   readonly quota: DailyUse
 }
@@ -20,8 +20,8 @@ export type Visible = {
 }
 
 /**
- * @returns The customers this operator may see; undefined where it has to sign in.
- * @throws Error where the gateway gives no answer or another one.
+ * @returns The customers that the operator may see; undefined if they must sign in.
+ * @throws Error if the gateway gives no answer, or one with another status.
  */
 export async function loadCustomers(): Promise<Visible | undefined> {
   const answer = await fetch('/live/customers', { headers: { accept: 'application/json' } })
@@ -31,7 +31,7 @@ export async function loadCustomers(): Promise<Visible | undefined> {
   return { customers: await answer.json(), serverNow }
 }
 
-/** @returns Why the sign-in failed, as a sentence; '' where it succeeded. */
+/** @returns Why the sign-in failed, as a sentence; '' if it succeeded. */
 export async function signIn(customerId: string, restKey: string): Promise<string> {
   const answer = await post('/live/login', { customerId, restKey }).catch(() => undefined)
   if (!answer) return 'The gateway does not answer. Is it running?'

@@ -1,4 +1,4 @@
-/** Paths on a grid of 16 by 16, drawn as lines. */
+/** SVG paths of the icons, on a grid of 16 by 16, drawn as lines. */
 const SIGNS = {
   page: 'M4 2.5h5.5l3 3v8H4z M9.5 2.5v3h3',
   viewHomepage: 'M2.5 8 8 3l5.5 5 M4.5 7v6h7V7',
@@ -32,7 +32,7 @@ const SIGNS = {
 
 export type SignName = keyof typeof SIGNS
 
-/** @param kind Gives the sign the colour of a kind of event. */
+/** @param kind The kind of event that sets the colour. */
 export function Sign({ name, kind }: { readonly name: SignName; readonly kind?: string }) {
   return (
     <svg class="sign" viewBox="0 0 16 16" aria-hidden="true" data-kind={kind}>

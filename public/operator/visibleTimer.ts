@@ -1,6 +1,6 @@
-/** One delayed action, which waits until the page is visible: a hidden page asks its gateway nothing. */
+/** One delayed action. It waits until the page is visible, so that a hidden page sends no requests. */
 export type VisibleTimer = {
-  /** Replaces the action that waits. It runs after `ms`, or at once when the page becomes visible again. */
+  /** Sets the action, in place of one that still waits. It runs after `ms`, or when a hidden page becomes visible. */
   set(act: () => void, ms: number): void
   stop(): void
 }

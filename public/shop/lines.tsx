@@ -4,7 +4,7 @@ import { Thumb } from './picture.tsx'
 import { findProduct, money, type Product, type Variation } from './products.ts'
 import type { StoredLine } from './stores.ts'
 
-/** A stored line with what it means. */
+/** A stored line with its product and variation. */
 export type Line = {
   readonly product: Product
   readonly variation: Variation
@@ -26,7 +26,7 @@ export function LineRow({
 }: {
   readonly line: Line
   readonly test: string
-  /** Its price and its controls. */
+  /** The line's price and controls. */
   readonly children: ComponentChildren
 }) {
   return (

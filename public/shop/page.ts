@@ -1,13 +1,13 @@
-/** The static page that the shop's script fills. */
+/** Access to the static page that the shop's script fills. */
 import { type ComponentChild, render } from 'preact'
 
-/** The element that a page must have. */
+/** @throws Error if the page has no such element. */
 export function $<E extends Element = HTMLElement>(selector: string): E {
   const found = document.querySelector<E>(selector)
   if (!found) throw new Error(`This page has no ${selector}`)
   return found
 }
 
-/** Fills an element, or changes what is in it; focus and selection stay where they are. */
+/** Renders into an element. An update keeps focus and selection. */
 export const fill = (selector: string, content: ComponentChild): void =>
   render(content, $(selector))

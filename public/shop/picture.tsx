@@ -1,6 +1,6 @@
 import type { Product, Variation } from './products.ts'
 
-/** A product's drawing in the glaze of a variation. */
+/** The drawing of a product, in the glaze of a variation. */
 export function Picture({
   product,
   variation,
@@ -20,7 +20,7 @@ export function Picture({
   )
 }
 
-/** A sign of the shop, by its name. */
+/** An icon of the shop. */
 export function Sign({ name }: { readonly name: 'heart' }) {
   return (
     <svg viewBox="0 0 24 24" aria-hidden="true">

@@ -1,6 +1,6 @@
-/** What the demo shop sells. */
+/** The products of the demo shop. */
 
-/** `id` and `sku` are text, as the contract wants them. */
+/** `id` and `sku` are text, as the contract requires. */
 export type Variation = {
   readonly id: string
   readonly sku: string
@@ -13,7 +13,7 @@ export type Variation = {
 }
 
 export type Product = {
-  /** A whole number, as the contract wants it. */
+  /** A whole number, as the contract requires. */
   readonly id: number
   readonly name: string
   readonly group: 'ceramics' | 'tea'
@@ -24,7 +24,7 @@ export type Product = {
   readonly lead: string
   readonly text: string
   readonly facts: readonly string[]
-  /** What its variations differ in. */
+  /** The name of the choice between its variations, such as `Glaze`. */
   readonly choice: string
   /** At least one. */
   readonly variations: readonly Variation[]
@@ -225,7 +225,7 @@ export const products: readonly Product[] = [
 export const findProduct = (id: number): Product | undefined =>
   products.find((product) => product.id === id)
 
-/** Products whose name or description holds every word of `term`; none for a blank term. */
+/** The products whose name or description contains every word of `term`; none for a blank term. */
 export function findProducts(term: string): readonly Product[] {
   const words = term.toLowerCase().split(/\s+/).filter(Boolean)
   return words.length === 0
@@ -240,5 +240,5 @@ export function findProducts(term: string): readonly Product[] {
 /** `2400` is `€24.00`. */
 export const money = (cents: number): string => `€${(cents / 100).toFixed(2)}`
 
-/** Of things that cost `sum`, both in cents. */
+/** The postage of an order of `sum`; both in euro cents. */
 export const postageOf = (sum: number): number => (sum > 0 && sum < 6000 ? 490 : 0)

@@ -1,6 +1,6 @@
 /**
- * The demo shop's behaviour. It reports to `track` as a shop's own code would: the shop does its work first, then it
- * reports, and waits for no answer.
+ * The demo shop's script. It calls `track` as the code of a real shop would: it does the shop's own work first, then
+ * reports, and does not wait for an answer.
  */
 import type {} from '../../src/tracker/global.d.ts'
 import { type Line, LinePrice, LineRow, LinkButton, linesOf } from './lines.tsx'
@@ -21,14 +21,14 @@ import { toast } from './toast.tsx'
 
 const query = new URLSearchParams(location.search)
 
-/** A line as the helpers take it: numbers as numbers, the variation's id and sku as text. */
+/** The fields of a line for the helpers. */
 const tracked = (product: Product, { id, sku }: Variation, quantity: number) => ({
   product_id: product.id,
   quantity,
   variation: { id, sku },
 })
 
-/** By `data-page` of the body. */
+/** The function of each page, by `data-page` of the body. */
 const pages: Readonly<Record<string, () => void>> = {
   home,
   category,
@@ -118,7 +118,7 @@ function showProduct(product: Product) {
   showShelf(products.filter((other) => other.group === group && other !== product).slice(0, 4))
   track.viewProduct({ product_id: id })
 
-  /** What depends on the variation. */
+  /** Draws the parts that depend on the variation. */
   function draw() {
     if (!chosen) return
     fill('.stage', <Picture product={product} variation={chosen} />)
@@ -236,7 +236,7 @@ function Amount({ product, variation, quantity }: Line) {
     track.removeFromCart(tracked(product, variation, quantity))
   }
 
-  /** A changed quantity is reported as its difference: three from one is two more. */
+  /** A changed quantity is reported as the difference: from one to three is two added. */
   function change(value: string) {
     const wanted = Math.trunc(Number(value))
     if (!(wanted >= 0) || wanted > 99 || value === '') return cartPage()

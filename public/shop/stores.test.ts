@@ -18,7 +18,7 @@ test('the same variation added twice is one line', () => {
   expect(cart.count()).toBe(6)
 })
 
-test('a line set to nothing is gone', () => {
+test('a line whose quantity is set to 0 is removed', () => {
   cart.add(12, '12-1', 2)
   cart.set(12, '12-1', 1)
   expect(cart.count()).toBe(1)
@@ -26,7 +26,7 @@ test('a line set to nothing is gone', () => {
   expect(cart.lines()).toEqual([])
 })
 
-test('the wishlist is a store of its own, kept for the next page', () => {
+test('the wishlist is separate from the cart, and kept for the next page', () => {
   wishlist.add(45, '45')
   expect(wishlist.has(45, '45')).toBe(true)
   expect(cart.count()).toBe(0)
@@ -35,7 +35,7 @@ test('the wishlist is a store of its own, kept for the next page', () => {
   expect(wishlist.has(45, '45')).toBe(false)
 })
 
-test('junk in storage does not stop the shop', () => {
+test('invalid JSON in storage does not stop the shop', () => {
   cart.add(12, '12-1')
   localStorage.setItem('saltmarsh.cart', '{"half')
   expect(cart.count()).toBe(1)

@@ -1,6 +1,6 @@
 /**
- * The shop's own memory: cart and wishlist in localStorage, under keys of the shop (`saltmarsh.cart`,
- * `saltmarsh.wishlist`). Where storage is blocked or full they live as long as the page.
+ * The shop's cart and wishlist, in localStorage (`saltmarsh.cart`, `saltmarsh.wishlist`). If storage is blocked or full,
+ * they last as long as the page.
  */
 export type StoredLine = {
   readonly product: number
@@ -16,7 +16,7 @@ function createLines(key: string) {
       const stored = JSON.parse(localStorage.getItem(key) ?? 'null')
       if (Array.isArray(stored)) memory = stored
     } catch {
-      // Blocked, or not ours: the page goes on from memory.
+      // Storage is blocked, or its text is not JSON: the page uses its memory.
     }
     return memory
   }
@@ -26,7 +26,7 @@ function createLines(key: string) {
     try {
       localStorage.setItem(key, JSON.stringify(next))
     } catch {
-      // Full or blocked: the page goes on from memory.
+      // Storage is full or blocked: the page uses its memory.
     }
   }
 

@@ -1,4 +1,4 @@
-/** The frames of the two faces of the shop: head, header, footer. */
+/** The frames of the pages, with and without a script: head, header, footer. */
 import { STUB } from '../../../src/tracker/snippet.ts'
 import { type Html, html } from './html.ts'
 
@@ -6,7 +6,7 @@ export type Page = {
   readonly title: string
   readonly description: string
   readonly main: Html
-  /** The entry of the navigation that is this page. */
+  /** The entry of the navigation that leads to this page. */
   readonly current?: 'category' | 'wishlist' | 'cart'
 }
 
@@ -78,7 +78,7 @@ export const scriptedPage = ({
   </html>
 `
 
-/** A page without a script of its own: what it reports stands in its attributes and in the dataLayer. */
+/** A page without a script of its own: it reports by attributes and by the dataLayer. */
 export const plainPage = ({
   title,
   description,
@@ -168,6 +168,6 @@ const NEWSLETTER = html`
 const ABOUT = html`
   <div>
     <h2>Saltmarsh</h2>
-    <p>A pottery and tea counter that exists only so that somebody can walk through it.</p>
+    <p>A pottery and tea shop that exists only as a demo.</p>
   </div>
 `

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { html } from './html.ts'
 
-test('a piece is indented as its line, and each of several has a line', () => {
+test('a piece has the indentation of its line, and each piece of a list has its own line', () => {
   const items = ['a', 'b'].map(
     (name) => html`
       <li>
@@ -26,7 +26,7 @@ test('a piece is indented as its line, and each of several has a line', () => {
   )
 })
 
-test('what is left out leaves no line', () => {
+test('false and undefined leave no empty line', () => {
   const hint = html`
     <p>
       ${false}

@@ -1,12 +1,11 @@
-/** A piece of HTML, as `html` makes it. */
+/** A piece of HTML, made by `html`. */
 export type Html = { readonly text: string }
 
 type Value = string | number | Html | readonly Html[] | false | undefined
 
 /**
- * HTML that is indented as a person would write it. Values that are text are escaped; pieces of HTML are put in at the
- * indentation of their line, an array of them one a line. `false` and `undefined` leave nothing, not even an empty
- * line.
+ * A template for readable HTML. Values that are text are escaped. A piece of HTML gets the indentation of its line; the
+ * pieces of an array get a line each. `false` and `undefined` leave nothing, not even an empty line.
  */
 export function html(strings: TemplateStringsArray, ...values: readonly Value[]): Html {
   const indent = /^\n( *)/.exec(strings[0] ?? '')?.[1] ?? ''

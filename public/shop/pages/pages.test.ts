@@ -4,7 +4,7 @@ import { PAGES } from './pages.ts'
 
 const scripted = [...PAGES].filter(([path]) => !path.startsWith('plain/'))
 
-test.each(scripted)('%s has the stub, as it is', (_path, page) => {
+test.each(scripted)('%s contains the unchanged stub', (_path, page) => {
   expect(page).toContain(`<script>${STUB}</script>`)
 })
 

@@ -1,8 +1,8 @@
-/** Pieces of the main part that both faces of the shop have. `base` is the way to the shop's folder: '' or '../'. */
+/** Pieces that pages with and without a script share. `base` is the path to the shop's folder: '' or '../'. */
 import { findProduct, type Product, type Variation } from '../products.ts'
 import { type Html, html } from './html.ts'
 
-/** A product that the pages name; a missing one fails the build. */
+/** A product that the pages show. @throws Error if the shop does not have it, so that the build fails. */
 export function productOf(id: number): Product {
   const found = findProduct(id)
   if (!found) throw new Error(`The pages of the shop name a product that it does not sell: ${id}`)
@@ -45,10 +45,10 @@ export const hero = (base: string, text: string, link: Html): Html => html`
   </section>
 `
 
-/** The way into the demo campaign. */
+/** The link of the demo campaign, and the link to its report. */
 export const LETTER = html`
   <aside class="letter" aria-label="This month’s letter">
-    <p><b>This month’s letter: the autumn mugs.</b> Whoever opens it comes here by its link.</p>
+    <p><b>This month’s letter: the autumn mugs.</b> Its readers come here by its link.</p>
     <p>
       <a href="index.html?utm_campaign=autumn-mugs&amp;utm_medium=email&amp;utm_source=newsletter" data-test="letter-link">Come in by the link</a>
       <a href="/campaigns/?customer=demo&amp;id=autumn-mugs" target="shoptrail-campaigns" data-test="report-link">See its report fill</a>

@@ -17,7 +17,7 @@ const BASE = '../'
 const fileOf = (product: Product) =>
   product === PUSHING ? 'product.html' : `product-${product.id}.html`
 
-/** A product without variations is reported without one. */
+/** A product with a single variation is reported without it. */
 const hasVariations = ({ variations }: Product) => variations.length > 1
 
 const trackVariation = (product: Product, { id, sku }: Variation) =>
@@ -61,7 +61,7 @@ const index = plainPage({
     <main id="main">
       ${hero(
         BASE,
-        'This face of the shop has no script. What it sells stands in its HTML, and that is enough.',
+        'This version of the shop has no script. Everything it reports is written in its HTML.',
         html`<a class="button" href="category.html" data-test="hero-link">See the shelf</a>`,
       )}
       ${LETTER}
@@ -107,7 +107,7 @@ const search = plainPage({
     <main id="main">
       <div class="head">
         <h1>What we found</h1>
-        <p>Without a server every search finds the whole shelf</p>
+        <p>Without a server, every search finds the whole shelf</p>
       </div>
       <h2 class="sr">Products</h2>
       ${shelf}
@@ -179,7 +179,7 @@ function productPage(product: Product): Html {
   })
 }
 
-/** A line of the cart or of the wishlist, which always hold the same things. */
+/** A line of the cart or of the wishlist; both always contain the same lines. */
 type Line = { readonly product: Product; readonly variation: Variation; readonly quantity: number }
 
 function lineOf(product: Product, variationId: string, quantity = 1): Line {
@@ -204,7 +204,7 @@ const row = ({ product, variation, quantity }: Line, test: string, actions: Html
   </li>
 `
 
-/** A form of one button, which reports and leads to the page of the cart or the wishlist. */
+/** A form with one button: it reports, and opens the page of the cart or the wishlist. */
 const action = (page: string, operation: string, test: string, name: string): Html => html`
   <form action="${page}" method="get" data-track="${operation}"><button type="submit" class="link" data-test="${test}">${name}</button></form>
 `
@@ -291,7 +291,7 @@ const checkout = plainPage({
   `,
 })
 
-/** By name of the file. */
+/** The pages by file name. */
 export const PLAIN_PAGES: Readonly<Record<string, Html>> = {
   index,
   category,

@@ -1,4 +1,4 @@
-/** The pages of the shop with a script: their main parts are filled by shop.tsx. */
+/** The pages of the shop with a script: shop.tsx fills their main parts. */
 import { scriptedPage } from './frame.ts'
 import { type Html, html } from './html.ts'
 import { hero, LETTER } from './parts.ts'
@@ -220,5 +220,5 @@ const checkout = scriptedPage({
   `,
 })
 
-/** By name of the file. */
+/** The pages by file name. */
 export const SCRIPTED_PAGES = { index, category, search, product, wishlist, cart, checkout }

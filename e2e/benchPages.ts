@@ -6,21 +6,21 @@ import { type FaultProxy, startFaultProxy } from './faultProxy.ts'
 import { addCustomer, loadGateway, makeFolder, UNLIMITED } from './gateway.ts'
 import { type Shop, startShop } from './shopServer.ts'
 
-/** Main-thread work is measured as on a processor a fourth as fast, a mid-range phone's. */
+/** The CPU is slowed down by this factor, to the speed of a mid-range phone. */
 const CPU_THROTTLE = 4
 
-/** What a measurement stands on: the shipped script from a real gateway, in a real Chromium. */
+/** The setup of a measurement: the shipped script from a real gateway, in a real Chromium. */
 export type BenchPages = {
   readonly shop: Shop
   readonly wire: FaultProxy
-  /** A page in a context of its own: nothing is cached, nothing is stored. */
+  /** A page in a new context: without cache and storage. */
   fresh(): Promise<{ page: Page; session: CDPSession; close(): Promise<void> }>
-  /** The search terms of everything that is stored. */
+  /** The search terms of all stored events. */
   terms(): Promise<string[]>
   end(): Promise<void>
 }
 
-/** @param config Of the customer; automatic page views are off unless it says otherwise. */
+/** @param config Settings of the customer. Automatic page views are off by default. */
 export async function startBenchPages(config: KeySettings = {}): Promise<BenchPages> {
   const folder = makeFolder('bench')
   const { startGateway } = await loadGateway()

@@ -1,10 +1,10 @@
-// A server in a process of its own, whose CPU time and memory can be asked for:
+// A server in its own process that reports its CPU time and memory:
 //
 //   node e2e/benchServer.mjs bare                      reads a body, discards it, answers 204
-//   node e2e/benchServer.mjs gateway FOLDER [LIMITS]   the gateway as it ships; LIMITS as JSON
+//   node e2e/benchServer.mjs gateway FOLDER [LIMITS]   the built gateway; LIMITS as JSON
 //
-// It tells {url, trackingKeys} (of two customers) when it listens, and answers any message with {cpuMicros, rss}: CPU time of
-// all its threads so far, and resident memory, bytes. No TypeScript, which would weigh with it.
+// It sends {url, trackingKeys} (of two customers) when it listens, and answers any message with {cpuMicros, rss}: CPU time
+// of all its threads so far, and resident memory, bytes. Not in TypeScript, since its loader would be measured too.
 import { createServer } from 'node:http'
 import { startGateway } from '../dist/gateway.js'
 

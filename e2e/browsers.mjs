@@ -7,9 +7,9 @@ const CHROMIUM_NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google
 const FIREFOX_NAMES = ['firefox-esr', 'firefox']
 
 /**
- * Features of Chromium's own interface and services that tests do without. Two of them are pages that every
- * window of a browser context loads for its address bar: half of what a context costs. Chromium reads only the
- * last `--disable-features`, so this list repeats the ones that Playwright disables.
+ * Features of Chromium's own interface and services that tests do not need. Two of them are pages that every window of a
+ * browser context loads for its address bar: half of the cost of a context. Chromium reads only the last
+ * `--disable-features`, so this list repeats those that Playwright disables.
  */
 const UNUSED_FEATURES = [
   'WebUIOmniboxPopup',
@@ -31,7 +31,7 @@ const UNUSED_FEATURES = [
   'Translate',
 ]
 
-/** Keeps Chromium's own requests and pages away while requests are counted and time is measured. */
+/** Switches off Chromium's own requests and pages, which would disturb counts and measurements. */
 export const QUIET_CHROMIUM = [
   '--disable-quic',
   '--no-first-run',
@@ -42,10 +42,10 @@ export const QUIET_CHROMIUM = [
 ]
 
 /**
- * The browsers the end-to-end tests run in. Firefox is a stock one, driven by WebDriver BiDi.
+ * Finds the browsers of the end-to-end tests. Firefox is a stock one, driven by WebDriver BiDi.
  *
- * @returns Absolute paths; undefined for one that is not there. The environment variables CHROMIUM
- * and FIREFOX win over the PATH, and the PATH over a Chromium that Playwright has downloaded.
+ * @returns Absolute paths; undefined for a browser that is not installed. The environment variables CHROMIUM and FIREFOX
+ * come first, then the PATH, then a Chromium that Playwright has downloaded.
  */
 export async function findBrowsers() {
   const { chromium } = await import('@playwright/test')
@@ -60,7 +60,7 @@ export async function findBrowsers() {
   }
 }
 
-/** WebKitGTK's driver, its browser, and the display that they need. Not in CI, where two engines have to do. */
+/** WebKitGTK's driver, its browser, and the display that they need. Not in CI, which tests two engines. */
 function findWebKit() {
   if (process.env.CI) return
   const driver = findOnPath(['WebKitWebDriver'])
@@ -76,10 +76,10 @@ const foldersIn = (folder) =>
   existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : []
 
 /**
- * Installs a Chromium where there is none, in CI a Firefox, and elsewhere a WebKit: from Debian's packages where we
- * may, otherwise Playwright's own download of Chromium.
+ * Installs missing browsers: a Chromium, in CI also a Firefox, elsewhere also a WebKit. They come from Debian's packages
+ * if this process may install them. Otherwise only Playwright's Chromium is downloaded.
  *
- * @returns As findBrowsers.
+ * @returns The same as findBrowsers.
  */
 export async function installBrowsers() {
   const { chromium, firefox, webkit } = await findBrowsers()
@@ -90,7 +90,7 @@ export async function installBrowsers() {
   ]
   if (packages.length && canInstallPackages()) {
     console.log(`Installing ${packages.join(' and ')} (apt-get) …`)
-    // An update that fails for one source may still do for the package.
+    // Even if the update fails for one source, the packages may be found.
     run('apt-get', ['update', '-q'])
     run('apt-get', ['install', '-qq', '-y', '--no-install-recommends', ...packages])
   }
@@ -105,7 +105,7 @@ export async function installBrowsers() {
   return findBrowsers()
 }
 
-/** Debian only: Ubuntu's package of the same name is an installer for a snap. */
+/** Debian only: Ubuntu's package `chromium` installs a snap. */
 function canInstallPackages() {
   return (
     process.getuid?.() === 0 &&

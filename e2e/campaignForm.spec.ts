@@ -127,7 +127,7 @@ test('a letter that begins with the example leads by the campaign’s own link',
   await signIn(page, demo, shop)
   await openForm(page, demo, shop)
   const html = page.getByTestId('content.html')
-  await expect(page.getByTestId('no-link')).toContainText('when all three utm values are there')
+  await expect(page.getByTestId('no-link')).toContainText('when all three utm values are filled in')
   await page.getByTestId('use-example').click()
   await page.getByTestId('subject.name').fill('Mugs & co')
   const link = (utm: string) => `"https://shop.example/?${utm.replaceAll('&', '&amp;')}"`
@@ -176,7 +176,7 @@ test('back leads out of the form, however often the letter was drawn', async ({ 
   await page.goBack()
   await expect(page.getByTestId('list')).toBeVisible()
   await page.getByTestId('open-campaign').click()
-  await page.getByText('What it says').click()
+  await page.getByText('Content and settings').click()
   await expect(page.frameLocator('#campaign iframe').locator('p')).toHaveText('Hello')
   await page.goBack()
   await expect(page.getByTestId('list')).toBeVisible()

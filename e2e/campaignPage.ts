@@ -5,8 +5,8 @@ import { test as base, expect } from './fixtures.ts'
 import { loadGateway, makeFolder } from './gateway.ts'
 
 /*
- * The campaigns page on a gateway with its demo, as a newcomer meets it. `watch` fails a test on any error
- * in the console, and a breach of the page's policy is one.
+ * The campaigns page on a gateway with the demo. `watch` fails a test on any error in the console, so also on a
+ * violation of the page's Content-Security-Policy.
  */
 
 export const test = base.extend<object, { demo: Gateway }>({
@@ -37,7 +37,7 @@ export const campaign = (name: string, type: 'email' | 'sms' | 'push' = 'email')
   tracking: { utm_campaign: 'mugs', utm_medium: 'email', utm_source: 'letter' },
 })
 
-/** A customer with campaigns, straight into the store. */
+/** Adds a customer with campaigns, directly in the store. */
 export async function addShop(
   { customers, campaigns }: Gateway,
   name: string,
@@ -70,7 +70,7 @@ export async function signIn(
 
 export const names = (page: Page) => page.getByTestId('open-campaign').allTextContents()
 
-/** The page is hidden, or seen again: as when the operator looks at another tab. */
+/** Hides the page or shows it again, as if the operator changed tabs. */
 export const setHidden = (page: Page, hidden: boolean) =>
   page.evaluate((value) => {
     Object.defineProperty(document, 'hidden', { configurable: true, value })
@@ -78,10 +78,10 @@ export const setHidden = (page: Page, hidden: boolean) =>
   }, hidden)
 
 /**
- * From now on what the page puts off for a second or more waits until it is let go. (Playwright's own clock
- * is a script in every frame, and the preview's sandbox complains of it.)
+ * From now on, timers of a second or more do not fire by themselves. (Playwright's own clock adds a script to every
+ * frame, which the preview's sandbox reports as an error.)
  *
- * @returns Does what waits by now.
+ * @returns A function that fires the timers set so far.
  */
 export async function holdTimers(page: Page): Promise<() => Promise<void>> {
   const held = await page.evaluateHandle(() => {
@@ -97,7 +97,7 @@ export async function holdTimers(page: Page): Promise<() => Promise<void>> {
     })
 }
 
-/** Fills in what a campaign needs beside its name. */
+/** Fills in the fields that a campaign needs, except its name. */
 export async function fillRest(page: Page) {
   for (const [path, value] of Object.entries({
     'subject.subject_line': 'Now',
@@ -109,7 +109,7 @@ export async function fillRest(page: Page) {
     await page.getByTestId(path).fill(value)
 }
 
-/** Opens an empty form for a customer who is signed in. */
+/** Opens an empty form. The customer must be signed in. */
 export async function openForm(
   page: Page,
   { url }: Gateway,

@@ -92,7 +92,7 @@ test('search, channel and pages stand in the address; back goes back', async ({ 
   await page.reload()
   await expect.poll(() => names(page)).toEqual(['Căni SMS'])
   await page.getByTestId('open-campaign').click()
-  await expect(page.getByTestId('no-report')).toContainText('Reports are of e-mail campaigns')
+  await expect(page.getByTestId('no-report')).toContainText('Only e-mail campaigns have reports')
   await expect(page.getByTestId('report')).toBeHidden()
   await page.goBack()
   await expect(page.getByTestId('search')).toHaveValue('CĂNI')
@@ -134,7 +134,7 @@ test('one sign-in is for both pages, and another customer’s campaigns can not 
   await expect(page.getByTestId('state')).toHaveText('live')
   demo.customers.rotate(two.customerId, 'rest')
   await expect(page.getByTestId('login-error')).toHaveText(
-    'You may not see Two any more: sign in again.',
+    'You can no longer see Two: sign in again.',
   )
   await expect(page.getByTestId('campaign')).toBeHidden()
 })
@@ -226,7 +226,7 @@ test('events are listed by their count, a dozen at first, and long names stay di
 
   // What was sent, in the form's words; whose values these are too.
   await expect(page.getByTestId('namesakes')).toContainText('Also the values of “The same”')
-  await page.getByText('What it says').click()
+  await page.getByText('Content and settings').click()
   await expect(page.getByTestId('campaign')).toContainText('Regular')
   await expect(page.getByTestId('campaign')).toContainText('Everybody')
   const letter = await page.getByTestId('campaign').getByTestId('preview').boundingBox()

@@ -7,15 +7,15 @@ import {
 import type { AddressInfo } from 'node:net'
 
 /**
- * What happens to one request with events.
+ * The fault of one request with events.
  *
- * - `{ status }`: answered by the proxy, the gateway never sees it. `body` is JSON unless it is text;
- *   `cors: false` leaves out the header that lets the page read it.
- * - `'hang'`: the body is taken, no answer ever comes.
- * - `'lose'`: the connection ends after the body was taken; the gateway never sees it.
- * - `'loseAnswer'`: the gateway stores it, and the connection ends before its answer (a lost
+ * - `{ status }`: the proxy answers; the request does not reach the gateway. `body` is sent as JSON unless it is text;
+ *   `cors: false` leaves out the header that lets the page read the answer.
+ * - `'hang'`: the body is read, and no answer is sent.
+ * - `'lose'`: the connection ends after the body was read; the request does not reach the gateway.
+ * - `'loseAnswer'`: the gateway stores the events, and the connection ends before its answer (a lost
  *   acknowledgement).
- * - `{ slowMs }`: the answer comes so much later.
+ * - `{ slowMs }`: the answer is delayed by this time.
  */
 export type Fault =
   | {
@@ -29,30 +29,30 @@ export type Fault =
   | 'loseAnswer'
   | { readonly slowMs: number }
 
-/** One request as it came to the proxy. */
+/** One request, as the proxy received it. */
 export type Seen = {
   readonly method: string
   /** Without the query. */
   readonly path: string
   readonly query: URLSearchParams
   readonly headers: IncomingMessage['headers']
-  /** When it came, ms since 1970. */
+  /** When it arrived, ms since 1970. */
   readonly at: number
   body: string
-  /** Ids of the events in it, in order. */
+  /** Ids of its events, in order. */
   ids: string[]
-  /** Ids that it asks about, in order. */
+  /** Ids of the events that it asks about, in order. */
   asked: string[]
-  /** When it was sent by the clock of its page, ms since 1970. */
+  /** When it was sent, by the clock of its page, ms since 1970. */
   sent: number
-  /** `aborted`: the browser ended it before it was taken. A number is the status that was answered. */
+  /** `aborted`: the browser ended it before it arrived. A number is the status of the answer. */
   outcome: 'open' | 'aborted' | 'lost' | number
 }
 
-/** What the plan says of a request with events; nothing means no fault. */
+/** Chooses the fault of a request with events; undefined for none. */
 export type Plan = (request: Seen) => Fault | undefined
 
-/** A proxy between browser and gateway, on an address of its own, that plays a plan of faults. */
+/** A proxy between browser and gateway, with its own address, that causes faults. */
 export type FaultProxy = {
   /** Without a slash at its end. */
   readonly url: string
@@ -60,13 +60,13 @@ export type FaultProxy = {
   readonly events: readonly Seen[]
   /** Requests for anything else, such as the script. */
   readonly others: readonly Seen[]
-  /** The next requests meet these, one each; after them the plan holds. */
+  /** Sets the faults of the next requests, one each. Later requests follow `always`. */
   next(...faults: readonly Fault[]): void
-  /** Every request meets this from now on. */
+  /** Sets the fault of every request from now on. */
   always(fault: Fault | Plan): void
-  /** No faults any more; what hangs is cut off. */
+  /** Ends all faults, and cuts hanging requests off. */
   heal(): void
-  /** No one listens: connections are refused, those that are open end. */
+  /** Stops listening: new connections are refused, open ones end. */
   down(): Promise<void>
   up(): Promise<void>
   /** How long a request with events takes to arrive, ms. Default 150. */
@@ -76,16 +76,16 @@ export type FaultProxy = {
   close(): Promise<void>
 }
 
-/** Takes this as the visitor's address; the gateway trusts the proxy. From a block for documentation. */
+/** The visitor's address that the proxy reports; the gateway trusts it. From a range for documentation (RFC 5737). */
 export const VISITOR_ADDRESS = '203.0.113.7'
 
 /**
- * Starts one on a free port of 127.0.0.1.
+ * Starts a proxy on 127.0.0.1, on a free port by default.
  *
- * A request with events arrives after a delay, and only if the browser still holds its connection then.
- * On a real network that is when it would have left the machine; without the delay even a plain fetch
- * survives every navigation, and a test of delivery proves nothing. Each such request has a connection of
- * its own, since a browser repeats by itself what fails on one that was used before.
+ * A request with events arrives after a delay, and only if the browser still holds its connection then. The delay stands
+ * for the time that a request needs on a real network: without it, even a plain fetch survives every navigation, and a
+ * test of delivery proves nothing. Each such request has its own connection, since a browser repeats a request by itself
+ * if it fails on a reused connection.
  */
 export async function startFaultProxy(target: string, port = 0): Promise<FaultProxy> {
   const events: Seen[] = []
@@ -95,7 +95,7 @@ export async function startFaultProxy(target: string, port = 0): Promise<FaultPr
   let hanging: ServerResponse[] = []
 
   const server = createServer((request, response) => {
-    // A browser that is killed in the middle of a request is part of the plan.
+    // Tests kill browsers in the middle of a request.
     handle(request, response).catch(() => response.destroy())
   })
   const listen = (wanted: number) =>
@@ -130,7 +130,7 @@ export async function startFaultProxy(target: string, port = 0): Promise<FaultPr
     else await play(fault, request, response, seen)
   }
 
-  /** What a request meets, decided before a test sees it: what the test plans next is for the ones after it. */
+  /** Chooses the fault of a request before tests see it, so that a test's next fault is for the requests after it. */
   async function decide(seen: Seen, request: IncomingMessage): Promise<Fault | undefined> {
     try {
       seen.body = await textOf(request)
@@ -243,7 +243,7 @@ function answer(
     .end(typeof body === 'string' ? body : JSON.stringify(body))
 }
 
-/** Waits; answers whether the browser still holds the connection after it. */
+/** Waits. @returns Whether the browser still holds the connection then. */
 function stays(response: ServerResponse, ms: number): Promise<boolean> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => done(true), ms)

@@ -13,19 +13,19 @@ import { addCustomer, loadGateway, makeFolder } from './gateway.ts'
 import { type Shop, startShop } from './shopServer.ts'
 
 /*
- * What every test stands on: a real gateway over a real file, a shop on another host name, between
- * them a proxy that can play faults, and an eye on everything that reaches the page or its console.
+ * The setup of every test: a real gateway with a real database, a shop on another host name, a proxy between them that
+ * can cause faults, and a check that no error reaches the page or its console.
  */
 
-/** A customer of the gateway that only this test has, whose pages may be anywhere on this machine. */
+/** A customer of the gateway for this test only. Every origin of this machine is allowed. */
 export type TestCustomer = {
   readonly customerId: string
   readonly trackingKey: string
-  /** Another one, with a key of its own. */
+  /** Adds another customer, with its own key. */
   another(config?: KeySettings): TestCustomer
 }
 
-/** What a test says of events: what it names is compared, the rest may be anything. */
+/** The fields of an event that a test compares; others may have any value. */
 export type Expected = {
   readonly operation?: string
   readonly event?: string
@@ -34,16 +34,16 @@ export type Expected = {
   readonly payload?: object
 }
 
-/** A row of the log with its payload read. */
+/** A row of the log, with its payload parsed. */
 export type Row = Omit<LogRecord, 'payload'> & {
   readonly payload: { readonly [name: string]: unknown }
 }
 
-/** What reached a page: nothing of ours may. */
+/** Collects the errors that reach a page: the script must cause none. */
 export type Watch = {
-  /** Watches one more context, such as one of a browser that the test launched itself. */
+  /** Watches another context, such as that of a browser launched by the test. */
   add(context: BrowserContext): void
-  /** Uncaught errors, unhandled rejections and console errors, the browser's own network lines aside. */
+  /** Uncaught errors, unhandled rejections and console errors, except the browser's own lines about failed requests. */
   readonly faults: string[]
 }
 
@@ -51,7 +51,7 @@ const DAY_MS = 86_400_000
 
 type WorkerFixtures = { gateway: Gateway }
 type TestFixtures = {
-  /** Public configuration of the test's customer. Automatic page views are off unless it says otherwise. */
+  /** Settings of the test's customer. Automatic page views are off by default. */
   config: KeySettings
   customer: TestCustomer
   wire: FaultProxy
@@ -59,8 +59,8 @@ type TestFixtures = {
   /** The rows of the test's customer, in order of arrival. */
   stored: (customer?: TestCustomer) => Promise<Row[]>
   /**
-   * Waits until the customer's rows are these and no others, in the order of their ids, which is that of
-   * the calls. A text stands for a search with that term.
+   * Waits until the customer has exactly these rows, in the order of their ids, which is the order of the calls. A text
+   * stands for a search with that term.
    */
   expectStored: (
     expected: readonly (string | Expected)[],
@@ -147,7 +147,7 @@ async function readRows({ log }: Gateway, customer: string): Promise<Row[]> {
 
 const byId = (rows: readonly Row[]): Row[] => [...rows].sort((a, b) => (a.id < b.id ? -1 : 1))
 
-/** The part of a value that an expectation names, so that a failed comparison shows only what differs. */
+/** Reduces a value to the fields of the expectation, so that a failed comparison shows only differences. */
 function part(value: unknown, expected: unknown): unknown {
   if (!expected || typeof expected !== 'object' || !value || typeof value !== 'object') return value
   if (!Object.keys(expected).length) return value
@@ -161,17 +161,17 @@ function part(value: unknown, expected: unknown): unknown {
 
 /** The browsers' own lines about a request that failed. */
 const NETWORK_LINE = /^(Failed to load resource:|Access to fetch at |Cross-Origin Request Blocked:)/
-/** A request that a page can not read the answer of makes two. */
-const LINES_AN_ATTEMPT = 2
+/** If a page may not read the answer of a request, the browser writes two lines. */
+const LINES_PER_REQUEST = 2
 
 /**
- * Collects what reaches pages. The browser's own lines for failed requests are counted: they are bounded
- * by the attempts.
+ * Collects the errors of pages. The browser's own lines about failed requests are only counted: there may be at most two
+ * per failed request.
  */
 export function createWatch(): Watch & { check(): void } {
   const faults: string[] = []
   let lines = 0
-  // Not counted by the failures told: of a page that is frozen with a request on its way none is.
+  // Not counted by `requestfailed` alone: a request of a page that is frozen meanwhile has no such event.
   const unanswered = new Set<Request>()
   return {
     faults,
@@ -180,7 +180,7 @@ export function createWatch(): Watch & { check(): void } {
         if (NETWORK_LINE.test(text)) lines++
         else faults.push(text)
       }
-      // Firefox tells its network lines as errors of the page.
+      // Firefox reports its network lines as errors of the page.
       context.on('weberror', (error) => see(error.error().stack || error.error().message))
       context.on('console', (message) => message.type() === 'error' && see(message.text()))
       context.on('request', (request) => {
@@ -189,7 +189,7 @@ export function createWatch(): Watch & { check(): void } {
       context.on('response', (response) => {
         if (response.status() < 300) unanswered.delete(response.request())
       })
-      // An answer that the page may not read comes first as an answer.
+      // If the page may not read an answer, `response` comes first and `requestfailed` after it.
       context.on('requestfailed', (request) => {
         if (!request.isNavigationRequest()) unanswered.add(request)
       })
@@ -197,13 +197,13 @@ export function createWatch(): Watch & { check(): void } {
     check() {
       expect(faults, 'errors that reached a page').toEqual([])
       expect(lines, 'console lines for failed requests').toBeLessThanOrEqual(
-        unanswered.size * LINES_AN_ATTEMPT,
+        unanswered.size * LINES_PER_REQUEST,
       )
     },
   }
 }
 
-/** Events in the page's outbox that have no answer yet. */
+/** The number of events in the stored outbox of the page's origin. */
 export const keptIn = (page: Page): Promise<number> =>
   page.evaluate(
     () => Object.keys(localStorage).filter((name) => name.startsWith('track.e.')).length,
@@ -214,17 +214,17 @@ export async function expectNothingKept(page: Page, timeout = 20_000): Promise<v
   await expect.poll(() => keptIn(page), { timeout, intervals: [50, 100, 200] }).toBe(0)
 }
 
-/** Searches, one call a term, in one task. The shop does not wait for them, and neither does this. */
+/** Calls `track.search` once per term, all in one task. Like a shop, it does not wait for the promises. */
 export const search = (page: Page, ...terms: readonly string[]): Promise<void> =>
   page.evaluate((all) => {
     for (const search_term of all) track.search({ search_term })
   }, terms)
 
 /**
- * Lets time pass by the page's own clock, which `page.clock.install` must have taken over: in steps, each
- * with a real request there and back, so that what a timer began has its answer before the next. A step is
- * shorter than the limits of an attempt (30 s) and of a turn (15 s): the faked clock moves `AbortSignal.timeout`
- * too, so a longer step gives up requests that have had no time.
+ * Moves the page's clock forward, which `page.clock.install` must have replaced. It moves in steps and makes a real
+ * request after each, so that a request started by a timer has its answer before the next step. A step is shorter than
+ * the timeouts of a request (30 s) and of a turn (15 s): the faked clock moves `AbortSignal.timeout` too, so a longer
+ * step would end requests that had no real time.
  */
 export async function passTime(page: Page, ms: number, stepMs = 5_000): Promise<void> {
   for (let passed = 0; passed < ms; passed += stepMs) {
@@ -234,13 +234,13 @@ export async function passTime(page: Page, ms: number, stepMs = 5_000): Promise<
 }
 
 /**
- * The gateway is away for all that is sent now, and is there for pages whose clock is days ahead. Not `down` and
- * then `up`: a page that is closed may send once more, and that may arrive when the later page is there.
+ * Answers 503 to pages with the right clock, and lets pages through whose clock is days ahead. `down` and then `up` would
+ * not do: a page may send once more while it closes, and that request may arrive after `up`.
  */
 export const awayUntilLater = (wire: FaultProxy): void =>
   wire.always(({ sent }) => (sent < Date.now() + DAY_MS ? { status: 503 } : undefined))
 
-/** From its next page on the clock of what is given is wrong by so much, ms. It runs on. */
+/** Shifts the clock of the next pages by `byMs`. The clock keeps running. */
 export async function shiftClock(on: Page | BrowserContext, byMs: number): Promise<void> {
   await on.addInitScript((ms) => {
     const Real = Date

@@ -7,25 +7,25 @@ import type { Gateway, GatewayOptions, KeySettings, startGateway } from '../src/
 const DIST = fileURLToPath(new URL('../dist', import.meta.url))
 
 const PLENTY = { perSecond: 1e12, burst: 1e12 }
-/** Limits that stop nothing, for what sends all it can from one address. */
+/** Limits that refuse nothing, for senders that send as much as they can from one address. */
 export const UNLIMITED = {
   customer: { events: PLENTY, bytes: PLENTY },
   address: { events: PLENTY, bytes: PLENTY },
 } satisfies GatewayOptions['limits']
 
-/** The gateway as it ships. */
+/** Loads the built gateway. */
 export async function loadGateway(): Promise<{ startGateway: typeof startGateway }> {
   return import(pathToFileURL(join(DIST, 'gateway.js')).href)
 }
 
-/** A folder that only its caller has; remove it after. */
+/** Makes a new folder. The caller removes it. */
 export function makeFolder(name: string): string {
   const parent = join(DIST, '../test-results/tmp')
   mkdirSync(parent, { recursive: true })
   return mkdtempSync(join(parent, `${name}-`))
 }
 
-/** Adds a customer whose pages may be anywhere on this machine. Automatic page views are off by default. */
+/** Adds a customer that allows every origin of this machine. Automatic page views are off by default. */
 export function addCustomer(
   { customers }: Gateway,
   config: KeySettings = {},
@@ -37,14 +37,14 @@ export function addCustomer(
   return customer
 }
 
-/** A gateway in a process of its own. */
+/** A gateway in its own process. */
 export type GatewayProcess = {
   readonly url: string
-  /** SIGKILL; resolves when it has ended. */
+  /** Sends SIGKILL; resolves when the process has ended. */
   kill(): Promise<void>
 }
 
-/** Starts one over a folder that a gateway has used before, for several visitors at one address. */
+/** Starts a gateway on an existing data folder, with limits high enough for several visitors at one address. */
 export async function startGatewayProcess(dataDir: string): Promise<GatewayProcess> {
   const child = spawn(process.execPath, [join(DIST, 'shoptrail.js'), 'start'], {
     env: {
@@ -60,10 +60,10 @@ export async function startGatewayProcess(dataDir: string): Promise<GatewayProce
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const url = await new Promise<string>((resolve, reject) => {
-    let said = ''
+    let output = ''
     child.stdout.on('data', (chunk: Buffer) => {
-      said += chunk
-      const found = /"url":"(http:[^"]+)"/.exec(said)?.[1]
+      output += chunk
+      const found = /"url":"(http:[^"]+)"/.exec(output)?.[1]
       if (found) resolve(found)
     })
     child.once('exit', () => reject(new Error('The gateway ended')))

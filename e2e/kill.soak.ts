@@ -4,10 +4,10 @@ import { test } from './profile.ts'
 
 test.describe.configure({ timeout: 180_000 })
 
-/** After this Chromium has written what a page has kept, ms. */
+/** Time after which Chromium has written localStorage to disk, ms. */
 const WRITTEN_MS = 10_000
 
-test('no network, killed 10 s after the calls, then once more at once', async ({
+test('no network: events kept for 10 s survive a kill of the browser, once each', async ({
   startBrowser,
   shop,
   wire,
@@ -33,8 +33,8 @@ test('no network, killed 10 s after the calls, then once more at once', async ({
   await expect.poll(() => keptIn(next)).toBe(1)
   await middle.kill()
 
-  // The file may still hold what was removed after its delivery: it is sent again, and stored once. It lacks what
-  // was kept a moment ago, which the browser had not written.
+  // The file may still contain delivered events, whose removal was not written: they are sent again and stored once. It
+  // lacks the newest event, which was not written either.
   await wire.up()
   const last = await startBrowser()
   const end = await last.context.newPage()

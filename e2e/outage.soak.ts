@@ -1,9 +1,9 @@
 import { expect, expectNothingKept, keptIn, passTime, search, test } from './fixtures.ts'
 
-/** With a first wait of 1 to 2 s that doubles up to 1 to 2 minutes, ten minutes hold at most so many. */
-const MOST_ATTEMPTS = 16
+/** The most requests in ten minutes: the first wait is 1 to 2 s, and it doubles up to 1 to 2 minutes. */
+const MAX_REQUESTS = 16
 
-test('down for ten minutes: a bounded number of attempts, then everything', async ({
+test('an outage of ten minutes: a bounded number of requests, then every event arrives', async ({
   page,
   shop,
   wire,
@@ -11,7 +11,7 @@ test('down for ten minutes: a bounded number of attempts, then everything', asyn
 }) => {
   await page.clock.install()
   await page.goto(shop.page('/a'))
-  // Answers nothing at once, and counts, as a refused connection can not.
+  // Ends each request without an answer. Unlike refused connections, these can be counted.
   wire.always('lose')
   wire.delayMs = 0
   await search(page, 'one', 'two')
@@ -19,7 +19,7 @@ test('down for ten minutes: a bounded number of attempts, then everything', asyn
   await search(page, 'three')
   await passTime(page, 300_000, 10_000)
   expect(wire.events.length).toBeGreaterThan(5)
-  expect(wire.events.length).toBeLessThanOrEqual(MOST_ATTEMPTS)
+  expect(wire.events.length).toBeLessThanOrEqual(MAX_REQUESTS)
   expect(await keptIn(page)).toBe(3)
   wire.heal()
   await passTime(page, 180_000)

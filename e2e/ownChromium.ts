@@ -4,10 +4,10 @@ import { createInterface } from 'node:readline'
 import { type BrowserContext, chromium } from '@playwright/test'
 import { findBrowsers, QUIET_CHROMIUM } from './browsers.mjs'
 
-/** A Chromium over a profile that outlives it, in processes of our own, so that they can be killed. */
+/** A Chromium with a lasting profile, in processes that the test can kill. */
 export type OwnChromium = {
   readonly context: BrowserContext
-  /** SIGKILL to all of its processes at once, as a crash or the system's memory killer does. Once is enough. */
+  /** Sends SIGKILL to all of its processes at once, like a crash. A second call does nothing. */
   kill(): Promise<void>
 }
 
@@ -21,7 +21,7 @@ export async function startChromium(profile: string): Promise<OwnChromium> {
       '--remote-debugging-port=0',
       `--user-data-dir=${profile}`,
     ],
-    // A group of its own: its helpers are killed with it.
+    // In its own process group, so that its child processes are killed too.
     { detached: true, stdio: ['ignore', 'ignore', 'pipe'] },
   )
   const ended = once(child, 'exit')

@@ -7,17 +7,16 @@ import type { Readable, Writable } from 'node:stream'
 import { findBrowsers, QUIET_CHROMIUM } from './browsers.mjs'
 
 /**
- * A Chromium that no test runner has an eye on, for measuring. A runner watches the network of its pages,
- * and a browser that is watched notes for each request where in the page's code it was made: a third of what
- * a small script costs.
+ * A Chromium without a test runner, for measuring. A runner watches the network of its pages, and the browser then
+ * records for each request where in the page's code it was made: a third of the cost of a small script.
  */
 export type PlainChromium = {
-  /** A page in a context of its own: nothing is cached, nothing is stored. */
+  /** Opens a page in a new context: without cache and storage. */
   open(): Promise<PlainPage>
   close(): Promise<void>
 }
 
-/** A page, by the DevTools protocol alone. */
+/** A page, controlled only by the DevTools protocol. */
 export type PlainPage = {
   send(method: string, params?: object): Promise<unknown>
   on<P>(method: string, listener: (params: P) => void): void
@@ -43,7 +42,7 @@ export async function startPlainChromium(): Promise<PlainChromium> {
     { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] },
   )
   const ended = once(child, 'exit')
-  // Whoever waits for an answer then would wait for ever.
+  // Otherwise pending calls would wait for ever.
   let isClosing = false
   child.once('exit', () => {
     if (!isClosing) throw new Error('Chromium ended')
@@ -59,7 +58,7 @@ export async function startPlainChromium(): Promise<PlainChromium> {
       for (const listener of [...listeners]) listener(JSON.parse(message))
   })
 
-  /** The first message that is wanted. */
+  /** Waits for the first matching message. */
   const hear = (isWanted: (message: Message) => boolean) =>
     new Promise<Message>((resolve) => {
       const listener = (message: Message) => {

@@ -3,25 +3,25 @@ import { findBrowsers, QUIET_CHROMIUM } from './browsers.mjs'
 
 const { chromium, firefox, webkit } = await findBrowsers()
 
-/** By WebDriver; Playwright drives no WebKit but its own build. */
+/** Driven by WebDriver: Playwright can drive only its own build of WebKit. */
 const WEBKIT = '**/webkit.spec.ts'
 
 /**
- * Every spec runs in Chromium. One tagged `@both` runs in Firefox as well, one tagged `@firefox`
- * only there: Firefox takes seconds to start, and most of what we test does not differ.
+ * Every test runs in Chromium. A test tagged `@both` also runs in Firefox, a test tagged `@firefox` only there: Firefox
+ * takes seconds to start, and most tested behaviour is the same in both.
  */
 export default defineConfig({
   testDir: '.',
   testMatch: '**/*.spec.ts',
   outputDir: '../dist/e2e',
   forbidOnly: Boolean(process.env.CI),
-  // Most of a test is waiting for a network that a proxy makes slow, so two cores hold more than two workers.
+  // Tests mostly wait for a network that the proxy slows down, so two cores can run more than two workers.
   workers: 4,
-  // A long file is spread over the workers.
+  // The tests of a long file run in several workers.
   fullyParallel: true,
-  // A test that fails on a busy machine is a defect, of the test or of the product.
+  // A test that fails on a busy machine is a defect of the test or of the product.
   retries: 0,
-  // Long enough for a machine that does several other things. A test that waits for a condition ends when it holds.
+  // Long enough for a busy machine. Tests wait for conditions, so a quiet machine is not slowed down.
   timeout: 120_000,
   expect: { timeout: 20_000 },
   reporter: process.env.E2E_REPORT
@@ -49,14 +49,14 @@ export default defineConfig({
             testIgnore: WEBKIT,
             use: {
               browserName: 'firefox' as const,
-              // A stock Firefox by WebDriver BiDi; Playwright's default asks for its own build.
+              // A stock Firefox, driven by WebDriver BiDi. Playwright's default is its own build.
               channel: 'moz-firefox',
               launchOptions: {
                 executablePath: firefox,
                 firefoxUserPrefs: {
-                  // page.goBack() hangs when the page comes out of the back/forward cache.
+                  // page.goBack() hangs if the page is restored from the back/forward cache.
                   'browser.sessionhistory.max_total_viewers': 0,
-                  // Windows that a page opens are not always seen by the driver; here any may close itself.
+                  // The driver does not always see windows that a page opens, so tests let windows close themselves.
                   'dom.allow_scripts_to_close_windows': true,
                 },
               },

@@ -4,15 +4,15 @@ import { makeFolder } from './gateway.ts'
 import { type OwnChromium, startChromium } from './ownChromium.ts'
 
 /*
- * The whole browser is killed (SIGKILL), over a profile that outlives it.
+ * Tests that kill the whole browser (SIGKILL) and start it again with the same profile.
  *
- * Chromium writes localStorage to its file some 5 s after a page's first write and up to a minute after
- * later ones; what is in memory until then dies with the browser. So an event survives when its first
- * request left (within ms of the call, online) or when it was kept for long enough. What is lost is an
- * event that could not be sent (offline, a failing gateway) and whose browser is killed within that time.
+ * Chromium writes localStorage to disk some 5 s after a page's first change and up to a minute after later ones; until
+ * then a change is only in memory and ends with the browser. So an event survives if its first request has left (within
+ * ms of the call, online) or if it was written. It is lost if it could not be sent (offline, a failing gateway) and the
+ * browser is killed before it was written.
  */
 export const test = base.extend<{
-  /** Starts a Chromium over the test's own profile, one at a time. */
+  /** Starts a Chromium with the test's profile. Only one may run at a time. */
   startBrowser: () => Promise<OwnChromium>
 }>({
   startBrowser: async ({ watch }, use) => {

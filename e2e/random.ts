@@ -1,4 +1,4 @@
-/** Numbers that a seed repeats. */
+/** Random numbers that are the same for the same seed. */
 export type Random = {
   /** From 0 up to 1. */
   next(): number
@@ -8,7 +8,7 @@ export type Random = {
   pick<T>(from: readonly T[]): T
 }
 
-/** mulberry32: 32 bits of state, good enough to choose what happens next. */
+/** mulberry32: 32 bits of state, good enough for choices in tests. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0
   const next = () => {

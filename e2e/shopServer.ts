@@ -12,32 +12,32 @@ const TYPES: Record<string, string> = {
   '.svg': 'image/svg+xml',
 }
 
-/** What a page made by a test holds beside its doctype and title. */
+/** The contents of a page that a test makes. */
 export type PageParts = {
-  /** Default the script's tag: loaded at once, so that `track` is there for the body. */
+  /** Default: the script's tag without async, so that the body can use `track`. */
   readonly head?: string
   readonly body?: string
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A shop on a host name of its own: pages made by the test, and the demo shop under /shop/. */
+/** A shop on its own host name: pages made by the test, and the demo shop under /shop/. */
 export type Shop = {
-  /** Its origin, http://localhost and a port: another host than the gateway's 127.0.0.1. */
+  /** Its origin, http://localhost and a port: not the host of the gateway, 127.0.0.1. */
   readonly url: string
-  /** Serves a page from now on; its query does not matter. Answers its address. */
+  /** Serves a page from now on, with any query. @returns Its address. */
   page(path: string, parts?: PageParts): string
-  /** Serves any text; answers its address. */
+  /** Serves any text. @returns Its address. */
   file(path: string, type: string, text: string): string
   /** The script's tag for a tracking key. `attributes` such as `async data-source="app"`. */
   tag(attributes?: string, key?: string): string
-  /** The script's address for a tracking key, through the proxy. */
+  /** The address of the script of a tracking key, through the proxy. */
   script(key?: string): string
   close(): Promise<void>
 }
 
 /**
  * @param base Address from which pages load the script.
- * @param trackingKey Of the customer whose shop this is.
+ * @param trackingKey Tracking key of the shop's customer.
  */
 export async function startShop(base: string, trackingKey: string): Promise<Shop> {
   const files = new Map<string, { headers: Record<string, string>; text: string }>()
@@ -49,12 +49,12 @@ export async function startShop(base: string, trackingKey: string): Promise<Shop
     const path = new URL(target ?? '/', url).pathname
     const file = files.get(path) ?? demoFile(path)
     if (file) response.writeHead(200, file.headers).end(file.text)
-    // A form that posts, and what nobody asked a test to serve (a favicon).
+    // The target of a posted form; then anything else, such as a favicon.
     else if (method === 'POST') response.writeHead(303, { location: '/thanks' }).end()
     else response.writeHead(204).end()
   }
 
-  /** The demo shop as it is, save that its script comes from the proxy and is this test's. */
+  /** A file of the demo shop. Its script tag is replaced by the tag of the test's key, through the proxy. */
   function demoFile(path: string) {
     if (!path.startsWith('/shop/')) return undefined
     const file = join(PUBLIC, path.endsWith('/') ? `${path}index.html` : path)

@@ -1,5 +1,5 @@
 import { defineConfig } from '@playwright/test'
 import config from './playwright.config.ts'
 
-/** Single faults that take too long for every run: `npm run soak` plays them before its random ones. */
+/** Tests that take too long for every run. `npm run soak` runs them before its random faults. */
 export default defineConfig(config, { testMatch: '**/*.soak.ts' })

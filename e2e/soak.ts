@@ -11,18 +11,18 @@ import { createRandom, type Random } from './random.ts'
 import { startShop } from './shopServer.ts'
 
 /*
- * A long run: visitors with several tabs search, walk, leave and close at random while the network, the
- * gateway and one visitor's whole browser fail at random. Then all is well again, every visitor comes
- * back once, and what was accepted is held against what is stored.
+ * A long run: visitors with several tabs search, change pages and close tabs at random, while the network, the gateway
+ * and one visitor's whole browser fail at random. Then the faults end, every visitor opens one more page, and the
+ * accepted events are compared with the stored ones.
  *
  *   npm run soak -- --seed 7 --minutes 3
  *
- * The seed repeats who does what; how it falls together in time is the machine's.
+ * The same seed repeats the same actions, but not their exact timing.
  */
 
 const { values } = parseArgs({
   options: {
-    /** Default: one from the clock. */
+    /** Default: from the clock. */
     seed: { type: 'string' },
     minutes: { type: 'string', default: '3' },
     visitors: { type: 'string', default: '3' },
@@ -31,11 +31,11 @@ const { values } = parseArgs({
 const seed = Number(values.seed ?? Date.now() % 100_000)
 const minutes = Number(values.minutes)
 
-/** Above this many events in its storage a visitor only walks: what is over the cap ends with its page. */
+/** With more events than these in storage a visitor makes no calls: above the outbox's cap, events end with the page. */
 const MOST_KEPT = 350
 /**
- * For how long a kill of the whole browser may take what was just kept, ms: Chromium writes localStorage
- * 5 s after a first change, and up to a minute after later ones.
+ * Events younger than this, ms, may be lost when the whole browser is killed: Chromium writes localStorage 5 s after a
+ * first change, and up to a minute after later ones.
  */
 const VOLATILE_MS = 65_000
 const PAGES = ['/', '/category', '/product', '/cart', '/search']
@@ -43,11 +43,11 @@ const PAGES = ['/', '/category', '/product', '/cart', '/search']
 /** An event that a page accepted. */
 type Sent = { readonly term: string; readonly at: number }
 
-/** What a visitor did. */
+/** The calls of a visitor. */
 type Diary = {
   readonly name: string
   readonly sent: Sent[]
-  /** Called in a task of which the page gave no account, since it was left or killed in it. */
+  /** Terms whose call is uncertain, since the page was left or killed during the task. */
   readonly unsure: Set<string>
   counter: number
 }
@@ -73,7 +73,7 @@ for (const path of PAGES)
 
 const browser = await chromium.launch({ executablePath: (await findBrowsers()).chromium ?? '' })
 const diaries: Diary[] = []
-/** Terms of events that a kill of the browser may have taken. */
+/** Terms of events that may be lost by a kill of the browser. */
 const taken = new Set<string>()
 const visitors: { context: BrowserContext; diary: Diary }[] = []
 for (let n = 0; n < Number(values.visitors); n++)
@@ -108,7 +108,7 @@ function watched(context: BrowserContext): BrowserContext {
   return context
 }
 
-/** One visitor at random, until it is over. Ends quietly when its browser is killed under it. */
+/** Random actions of one visitor until `isDone`. Ends without an error when its browser is killed. */
 async function visit(
   context: BrowserContext,
   diary: Diary,
@@ -127,7 +127,7 @@ async function visit(
       await act(context, tabs, diary, random)
     } catch (error) {
       if (isDone()) return
-      // A navigation that another one cut off; a page that did not load in time.
+      // Expected: a navigation that another one interrupted, or a page that did not load in time.
       if (!/navigat|ERR_|closed|destroyed|Timeout|interrupted/i.test(`${error}`)) throw error
     }
     await sleep(random.below(150))
@@ -163,13 +163,13 @@ async function act(
 async function open(tab: Page, random: Random): Promise<void> {
   counts.pages++
   await tab.goto(shop.url + random.pick(PAGES), { waitUntil: 'domcontentloaded', timeout: 10_000 })
-  // Calls made to the stub before the script is there end with the page: no loss of ours.
+  // Calls to the short stub end with the page if the script has not loaded, so the visitor waits for the script.
   await tab.waitForFunction(() => typeof window.track?.version === 'string', undefined, {
     timeout: 10_000,
   })
 }
 
-/** Some events in one task, and in the same task perhaps the next page. */
+/** Some events in one task. With `next`, the same task also leaves the page. */
 async function call(
   tab: Page,
   diary: Diary,
@@ -201,7 +201,7 @@ async function call(
   }
 }
 
-/** A visitor whose whole browser is killed again and again, over one profile. */
+/** A visitor whose whole browser is killed again and again, with the same profile. */
 async function liveAndDie(random: Random): Promise<void> {
   while (!isOver()) {
     const own = await startChromium(profile)
@@ -213,7 +213,7 @@ async function liveAndDie(random: Random): Promise<void> {
     dead = true
     const stored = await readTerms()
     const now = Date.now()
-    // Of what is not stored at this moment the browser may lose what it has not written yet.
+    // Young events that are not stored yet may be lost with the browser's memory.
     for (const { term, at } of mortal.sent)
       if (!stored.has(term) && now - at < VOLATILE_MS) taken.add(term)
     for (const term of mortal.unsure) taken.add(term)
@@ -223,7 +223,7 @@ async function liveAndDie(random: Random): Promise<void> {
   }
 }
 
-/** Plays faults at random; answers what ends them. */
+/** Causes random faults. @returns A function that ends them. */
 function disturb(random: Random): () => Promise<void> {
   let ended = false
   const running = (async () => {
@@ -275,7 +275,7 @@ const FAULTS: readonly Fault[] = [
   { slowMs: 800 },
 ]
 
-/** Every visitor opens one more page, with a working network, until nothing is kept. */
+/** Every visitor opens one more page, with a working network, and waits until its outbox is empty. */
 async function comeBack(): Promise<void> {
   const own = await startChromium(profile)
   watched(own.context)
@@ -298,9 +298,9 @@ async function comeBack(): Promise<void> {
   await own.kill()
 }
 
-/** How often each term is stored. */
+/** The number of stored events of each term. */
 async function readTerms(): Promise<Map<string, number>> {
-  // Another process writes; SQLite lets this one read beside it.
+  // The gateway's process writes; SQLite lets this process read at the same time.
   const reader = await startGateway({ dataDir: folder })
   const terms = new Map<string, number>()
   let after = 0
@@ -336,7 +336,7 @@ function report(stored: ReadonlyMap<string, number>): void {
     stored: stored.size,
     lost: lost.length,
     duplicated: doubled.length,
-    'taken by a kill of the browser, unwritten': missing.length - lost.length,
+    'lost by a kill of the browser, unwritten': missing.length - lost.length,
     'stored, never sent': unknown.length,
     'errors in pages': pageErrors.length,
   }

@@ -1,8 +1,8 @@
-// npm test: every check, on a machine that has Node, npm and a compiler. Installs what is missing.
-// npm run check: format and lint, types, and the unit tests that are fast. For every change.
+// npm test: every check. Needs Node, npm and a compiler, and installs the rest.
+// npm run check: format and lint, types, and the fast unit tests. For every change.
 //
-// All steps run even when one fails; the last line is "N passed, N failed". A step without tests of
-// its own (lint, types, build) counts as one.
+// All steps run even if one fails; the last line is "N passed, N failed". A step without tests (lint, types, build) counts
+// as one test.
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -33,7 +33,7 @@ async function test() {
     console.error(error.message)
     return count('install', { passed: 0, failed: 1 })
   }
-  // These two use one core for most of their time.
+  // Together, since each uses one core for most of its time.
   await Promise.all([
     step('format and lint', [
       'node_modules/@biomejs/biome/bin/biome',
@@ -42,7 +42,7 @@ async function test() {
     ]),
     step('types', ['node_modules/typescript/bin/tsc', '-b', '--pretty', 'false']),
   ])
-  // Before the slow unit tests: they install the package that it makes.
+  // Before the slow unit tests, which install the built package.
   if (!isCheck) await step('build and size', ['build.mjs'])
   const unit = report('unit')
   await step('unit tests', [...VITEST, ...(isCheck ? FAST : []), `--outputFile.json=${unit}`], () =>
@@ -56,7 +56,7 @@ async function testEndToEnd() {
   const { chromium, firefox, webkit } = await installBrowsers()
   if (!chromium) {
     console.error(
-      '\nThe end-to-end tests need a Chromium, and none can be had here. Install one, or say where it is:\n' +
+      '\nThe end-to-end tests need a Chromium, and it could not be installed. Install one, or set its path:\n' +
         '  Debian           apt-get install --no-install-recommends chromium\n' +
         '  others           npx playwright install --with-deps chromium\n' +
         '  one of your own  CHROMIUM=/path/to/chrome npm test',
@@ -77,7 +77,7 @@ async function testEndToEnd() {
   if (!webkit && !process.env.CI) notTested('WebKit', 'webkit2gtk-driver xvfb xauth')
 }
 
-/** A line of the summary, which nobody overlooks. */
+/** Adds a warning to the summary. */
 function notTested(browser, packages) {
   summary.push(
     `! NOT TESTED IN ${browser.toUpperCase()}: it is not installed (Debian: apt-get install --no-install-recommends ${packages})`,
@@ -85,11 +85,11 @@ function notTested(browser, packages) {
 }
 
 /**
- * Runs one step, with its output on ours.
+ * Runs one step, and prints its output.
  *
- * @param script Path from the root of the script to run, and its arguments.
- * @param read Reads the results of the step's tests, undefined when there is no report; without it the step is one
- * test.
+ * @param script Path of the script from the root, and its arguments.
+ * @param read Reads the results of the step's tests; undefined if there is no report. Without `read`, the step counts as
+ * one test.
  */
 async function step(name, [script, ...args], read, env = {}) {
   const start = performance.now()
@@ -102,7 +102,7 @@ async function step(name, [script, ...args], read, env = {}) {
   const status = await new Promise((resolve) => child.once('close', resolve))
   const good = status === 0
   const counted = read?.() ?? { passed: good && !read ? 1 : 0, failed: 0 }
-  // A file that can not be loaded, an error outside of every test, no test at all.
+  // A file could not be loaded, an error was outside of all tests, or there was no test.
   if (!good && !counted.failed) counted.failed = 1
   count(name, counted, (performance.now() - start) / 1_000)
 }
@@ -126,7 +126,7 @@ function countEndToEnd(path) {
   return { passed: expected + flaky, failed: unexpected, skipped }
 }
 
-/** Path of a step's report. That of an earlier run is removed, so that it is not read for this one. */
+/** Path of a step's report. Removes the report of an earlier run, so that it is not read for this one. */
 function report(name) {
   const path = join(root, `dist/reports/${name}.json`)
   rmSync(path, { force: true })

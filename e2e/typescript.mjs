@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { transform } from 'esbuild'
 
-/** A loader of Node's: takes the types out of TypeScript, which Node 20 does not do itself. */
+/** A loader hook for Node: removes the types from TypeScript, which Node 20 can not do by itself. */
 export async function load(url, context, nextLoad) {
   if (!url.startsWith('file:') || !url.endsWith('.ts')) return nextLoad(url, context)
   const { code } = await transform(await readFile(fileURLToPath(url), 'utf8'), {

@@ -9,7 +9,12 @@ import type { WebKit } from './browsers.mjs'
 export type WebKitPage = {
   /** Resolves when the page has loaded. */
   goto(url: string): Promise<void>
-  /** Runs a function of the page's own and waits for what it resolves to, as JSON. It sees no variables from outside. */
+  /**
+   * Runs a function in the page.
+   *
+   * @param run Serialized, so it can not use variables of the test.
+   * @returns Its result, or that of its promise, as JSON.
+   */
   evaluate<Args extends readonly unknown[], Result>(
     run: (...args: Args) => Result,
     ...args: Args
@@ -18,17 +23,17 @@ export type WebKitPage = {
   click(selector: string): Promise<void>
 }
 
-/** A driver of WebKitGTK with a display of its own. */
+/** A driver of WebKitGTK with its own display. */
 export type WebKitDriver = {
-  /** Opens a window in a new session, which has no storage yet. `close` ends it. */
+  /** Opens a window in a new session, with empty storage. `close` ends the session. */
   open(): Promise<WebKitPage & { close(): Promise<void> }>
   end(): Promise<void>
 }
 
-/** Name under which WebDriver gives the reference of an element. */
+/** The property of WebDriver's answers that contains the reference of an element. */
 const ELEMENT = 'element-6066-11e4-a52e-4f735466cecf'
 
-/** Starts WebKitGTK's own WebDriver (https://www.w3.org/TR/webdriver2/); Playwright would need its patched build. */
+/** Starts WebKitGTK's own WebDriver (https://www.w3.org/TR/webdriver2/). Playwright can drive only its patched build. */
 export async function startWebKit({ driver, browser, display }: WebKit): Promise<WebKitDriver> {
   const screen = spawn(
     display,
@@ -42,7 +47,7 @@ export async function startWebKit({ driver, browser, display }: WebKit): Promise
     env: {
       ...process.env,
       DISPLAY: `:${String(number).trim()}`,
-      // No graphics card is needed, nor a bus for accessibility.
+      // WebKit must not look for a graphics card or an accessibility bus.
       LIBGL_ALWAYS_SOFTWARE: '1',
       WEBKIT_DISABLE_DMABUF_RENDERER: '1',
       NO_AT_BRIDGE: '1',
@@ -114,12 +119,12 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** Repeats what fails, for half a minute. */
-async function until(attempt: () => Promise<unknown>): Promise<void> {
+/** Repeats a call until it succeeds, for at most 30 s. */
+async function until(run: () => Promise<unknown>): Promise<void> {
   const end = performance.now() + 30_000
   for (;;) {
     try {
-      await attempt()
+      await run()
       return
     } catch (error) {
       if (performance.now() > end) throw error

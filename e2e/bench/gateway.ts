@@ -1,7 +1,6 @@
-// What the gateway makes of a processor and a disk, beside a bare node:http server that reads a body,
-// discards it and answers 204, in the same run. 64 connections, bodies of 636 bytes, slices of a second,
-// interleaved. CPU time is that of the server's process, all threads; of several slices the best counts,
-// which is nearest to a quiet machine.
+// The speed of the gateway, compared in the same run with a bare node:http server that reads a body, discards it and
+// answers 204. 64 connections, bodies of 636 bytes; the two alternate in slices of a second. CPU time is that of the
+// server's process, all threads. The best of several slices counts: it is nearest to a quiet machine.
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
@@ -14,10 +13,10 @@ const CONNECTIONS = 64
 const ROUNDS = 8
 const SLICE_MS = 1_000
 const BATCH = 20
-/** Events a second that are offered where the time of an answer is measured. */
+/** Events a second that are sent while the time of an answer is measured. */
 const OFFERED = 4_000
 
-/** What a server tells when it listens, and when it is asked (benchServer.mjs). */
+/** The messages of a server: when it listens, and as an answer (benchServer.mjs). */
 type Listening = { readonly url: string; readonly trackingKeys: readonly string[] }
 type Usage = { readonly cpuMicros: number; readonly rss: number }
 type Server = Listening & { usage(): Promise<Usage>; end(): void; startedMs: number }
@@ -54,7 +53,7 @@ const [trackingKey] = gateway.trackingKeys
 const script = `/t/j/${trackingKey}`
 const { etag = '' } = (await ask(gateway, get(script))).headers
 
-/** The id a page makes: the moment, then chance. */
+/** An id as the script makes it: the time, then random digits. */
 function makeId(): string {
   const time = Date.now().toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
@@ -136,12 +135,12 @@ console.log(line('start to first 200, ms, best', Math.min(...starts).toFixed(0),
 bare.end()
 rmSync(folder, { recursive: true, force: true })
 
-/** The gateway, with limits that do not stop one address that sends all it can. */
+/** Starts the gateway with limits that do not refuse the flood of one address. */
 function startGateway(): Promise<Server> {
   return start('gateway', folder, JSON.stringify(UNLIMITED))
 }
 
-/** Starts a server; `startedMs` is from the start of its process to its first 200. */
+/** Starts a server; `startedMs` is the time from the start of its process to its first 200. */
 async function start(...args: readonly string[]): Promise<Server> {
   const program = fileURLToPath(new URL('../benchServer.mjs', import.meta.url))
   const from = performance.now()
@@ -162,7 +161,7 @@ async function start(...args: readonly string[]): Promise<Server> {
   }
 }
 
-/** As many requests as the server answers, over so many connections. */
+/** Sends as many requests as the server answers, over a number of connections. */
 async function saturate(
   server: Server,
   make: () => Asked,
@@ -182,7 +181,7 @@ async function saturate(
   return measured
 }
 
-/** So many requests a second, whatever the server does. */
+/** Sends OFFERED requests a second, however fast the server answers. */
 async function offer(server: Server, make: () => Asked): Promise<Slice> {
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
   const measured = await measure(server, async (take) => {

@@ -1,8 +1,7 @@
-// What the dearest texts cost that a stranger may send: CPU time of every rule of the contract, of a whole
-// payload of every operation, of telling the operation, of isbot, of reading a body, and of masking an
-// address in the page, milliseconds. Texts of many kinds, as long as the rule takes them and as long as a
-// request may be. Each is measured several times and the best counts, so that a busy machine changes
-// little. Ends with 1 where an event costs more than 2 ms, or a batch of a mebibyte more than 30.
+// The cost of the worst texts that anyone may send, CPU time in ms: for every rule of the contract, a whole payload of
+// every operation, finding the operation, isbot, reading a body, and masking an address in the page. Texts of many kinds,
+// as long as the rule allows and as long as a request may be. The best of several runs counts, so that a busy machine
+// changes little. Exits with 1 if an event costs more than 2 ms, or a batch of a mebibyte more than 30 ms.
 import { isbot } from 'isbot'
 import {
   findOperation,
@@ -15,7 +14,7 @@ import { completePayloads } from '../../src/test/payloads.ts'
 import { maskUrl, namesToMask } from '../../src/tracker/lib/maskUrl.ts'
 import { line } from '../benchPages.ts'
 
-/** A valid payload of each operation; those that look like another are left out. */
+/** A valid payload of each operation, without those whose fields equal another operation's. */
 const {
   initiateCheckout: _,
   removeFromCart: __,
@@ -26,7 +25,7 @@ const {
 } = completePayloads
 const payloads: { readonly [O in Operation]?: Given } = {
   ...distinct,
-  // Its digits as text: a text may be long.
+  // The product id as text, since a text may be long.
   addToCart: { ...distinct.addToCart, product_id: '42' },
 }
 const operations = Object.entries(payloads) as readonly [Operation, Given][]
@@ -36,10 +35,10 @@ const MAX_EVENT_MS = 2
 const MAX_BATCH_MS = 30
 const MAX_BATCH_BYTES = 2 ** 20
 const MAX_BATCH_EVENTS = 500
-/** What is clearly below this is not measured again. */
+/** A cost below this share of its limit is not measured again. */
 const SURE = 1 / 8
 
-/** Different ideographs: the ASCII form of a host takes longer for them than for one repeated. */
+/** Different ideographs: converting a host to ASCII takes longer for them than for a repeated one. */
 const ideographs = Array.from({ length: 20_000 }, (_, at) => String.fromCodePoint(0x4e00 + at))
 const repeated = [
   ...['a', 'aA', 'é', '字', '😀', '\ud800', '\udc00', '\u0301', 'a\u0301\u0323', 'ａ', 'ﷺ', 'ا'],
@@ -137,7 +136,7 @@ const ENDS = ['', '!', '@', '=']
 
 type Named = readonly [kind: string, text: string]
 
-/** Every kind of at most so many characters and bytes of JSON, with every start and end. */
+/** Texts of every kind with every start and end, within a number of characters and of bytes of JSON. */
 function* textsOf(
   characters: number,
   bytes: number,
@@ -159,7 +158,7 @@ function cutTo(text: string, characters: number, bytes: number): string {
   return each * cut.length <= bytes ? cut : cut.slice(0, Math.floor(bytes / each) - 1)
 }
 
-/** CPU time of one run, ms: the best of two, or of eleven where that is not clearly below the limit. */
+/** CPU time of one run, ms: the best of two, or of eleven if that is not clearly below the limit. */
 function costOf(run: () => unknown, limitMs: number): number {
   let best = Number.POSITIVE_INFINITY
   for (let i = 0; i < 11 && (i < 2 || best > limitMs * SURE); i++) {
@@ -171,7 +170,7 @@ function costOf(run: () => unknown, limitMs: number): number {
   return best
 }
 
-/** The same of what has to be awaited. */
+/** CPU time of one asynchronous run, ms: the best of seven. */
 async function costOfAsync(run: () => Promise<unknown>): Promise<number> {
   let best = Number.POSITIVE_INFINITY
   for (let i = 0; i < 7; i++) {
@@ -198,7 +197,7 @@ function put(payload: Given, path: string, value: unknown): Given {
   }
 }
 
-/** As long as a rule takes them, and as long as a request may be. One at a time: together they are a gigabyte. */
+/** Texts as long as a rule allows, and as long as a request may be. A generator, since together they are a gigabyte. */
 function* texts(): Generator<Named> {
   for (const characters of [2048, 8192]) yield* textsOf(characters, 2 ** 20, STARTS, ENDS)
   yield* textsOf(MAX_EVENT_BYTES, MAX_EVENT_BYTES, ['', 'https://', 'a@'])
@@ -214,7 +213,7 @@ function worst(limitMs: number, run: (text: string) => unknown, some: Iterable<N
   return [ms, limitMs, kind] as const
 }
 
-/** A field of each rule: what the others with the same rule would cost is the same. */
+/** One field for each rule: other fields with the same rule cost the same. */
 const FIELDS: readonly (readonly [Operation, path: string])[] = [
   ['viewHomepage', 'did'],
   ['viewHomepage', 'url'],
@@ -245,7 +244,7 @@ for (const [operation, path] of FIELDS) {
   )
 }
 
-// All fields at once, each as long as its rule takes it, so that none is left off at the first fault.
+// All fields at once, each as long as its rule allows, so that no check ends early.
 const BOUNDS: { readonly [field: string]: number } = {
   did: 128,
   event: 128,
@@ -302,10 +301,10 @@ print(
   ...worst(MAX_EVENT_MS, (url) => maskUrl(url, more), textsOf(8192, 2 ** 20, STARTS, ENDS)),
 )
 
-// Bodies: every kind as a text in JSON, and JSON that is dear by its form.
+// Bodies: every kind as a text in JSON, and JSON whose structure is expensive to parse.
 const forms: Record<string, (bytes: number) => string> = {
-  'lists in one another': (bytes) => '['.repeat(bytes),
-  'objects in one another': (bytes) => '{"a":'.repeat(bytes / 5),
+  'nested lists': (bytes) => '['.repeat(bytes),
+  'nested objects': (bytes) => '{"a":'.repeat(bytes / 5),
   'lists that end': (bytes) => `${'['.repeat(bytes / 2)}${']'.repeat(bytes / 2)}`,
   'empty objects': (bytes) => `[${'{},'.repeat(bytes / 3 - 2)}{}]`,
   numbers: (bytes) => `[${'1,'.repeat(bytes / 2 - 2)}1]`,
@@ -320,7 +319,7 @@ const forms: Record<string, (bytes: number) => string> = {
   'backslashes without end': (bytes) => `{"a":"${'\\'.repeat(bytes - 10)}`,
   quotes: (bytes) => '"'.repeat(bytes),
   'white space': (bytes) => ' '.repeat(bytes),
-  'bytes that are no UTF-8': (bytes) => `"${'\udc80'.repeat(bytes / 3 - 2)}"`,
+  'bytes that are not UTF-8': (bytes) => `"${'\udc80'.repeat(bytes / 3 - 2)}"`,
 }
 const request = (bytes: number) =>
   new Request('http://gateway.example', {
@@ -351,7 +350,7 @@ for (const [what, maxBytes, limitMs, maxValues] of [
   print(what, ms, limitMs, worstKind)
 }
 
-// A batch of a mebibyte: read, then each of its events as the gateway takes it.
+// A batch of a mebibyte: it is read, then each of its events is checked as in the gateway.
 {
   let ms = 0
   let worstKind = ''

@@ -1,10 +1,10 @@
-// What a page's scripts cost its main thread while it loads and in the two seconds after, at 4x CPU
-// throttle: the page with the script beside the page that sends one sendBeacon, a page without either
-// subtracted from both. Interleaved, the median of the rounds.
+// The cost of a page's scripts on its main thread during the load and the two seconds after, at 4x CPU throttle: a page
+// with the script compared with a page that calls sendBeacon once, minus a page without either. The pages alternate; the
+// median of the rounds counts.
 //
-// It is the thread's CPU time, by a trace, in everything that runs or compiles script: evaluation, listeners,
-// timers, promises, idle callbacks. Layout, network and what other programs of the machine do are not in it.
-// The visitor is a new one, nothing is cached, and all that waits for the page to have loaded is counted.
+// It is the thread's CPU time, from a trace, of everything that runs or compiles script: evaluation, listeners, timers,
+// promises, idle callbacks. Layout, network and other programs of the machine are not included. The visitor is new,
+// nothing is cached, and work that waits for the page's load is included.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { line, median, startBenchPages } from '../benchPages.ts'
 import { startPlainChromium } from '../plainChromium.ts'
@@ -13,9 +13,9 @@ const ROUNDS = 15
 const TARGET = 3
 const CPU_THROTTLE = 4
 const AFTER_LOAD_MS = 2000
-/** A task of so long is a long task (W3C Long Tasks), ms. */
+/** From this length on a task is a long task (https://www.w3.org/TR/longtasks-1/), ms. */
 const LONG_MS = 50
-/** Trace events that are script from their beginning to their end, whatever called it. */
+/** Names of trace events that consist of script only. */
 const SCRIPT =
   /^(EvaluateScript|v8\.compile|FunctionCall|TimerFire|FireIdleCallback|FireAnimationFrame|EventDispatch|RunMicrotasks)$/
 
@@ -24,7 +24,7 @@ type TraceEvent = {
   readonly ph: string
   readonly pid: number
   readonly tid: number
-  /** Beginning and length by the wall's clock, length by the thread's, microseconds. */
+  /** Start and duration by the wall clock, duration in CPU time of the thread; microseconds. */
   readonly ts: number
   readonly dur: number
   readonly tdur?: number
@@ -63,7 +63,7 @@ console.log(`target: at most ${TARGET} times one sendBeacon, no long task`)
 await browser.close()
 await end()
 
-/** Loads a page. Answers how long each uninterrupted stretch of script took on its main thread, ms of CPU. */
+/** Loads a page. @returns CPU time of each uninterrupted stretch of script on its main thread, ms. */
 async function scriptStretches(address: string): Promise<number[]> {
   const page = await browser.open()
   const events: TraceEvent[] = []
@@ -72,7 +72,7 @@ async function scriptStretches(address: string): Promise<number[]> {
   await page.send('Emulation.setCPUThrottlingRate', { rate: CPU_THROTTLE })
   await page.send('Tracing.start', {
     transferMode: 'ReportEvents',
-    // The second has the promises that no other script has called.
+    // The second category contains promise callbacks that run outside of other script.
     traceConfig: { includedCategories: ['devtools.timeline', 'v8.execute'] },
   })
   const loaded = page.next('Page.loadEventFired')
@@ -93,7 +93,7 @@ async function scriptStretches(address: string): Promise<number[]> {
     )
     .sort((a, b) => a.ts - b.ts || b.dur - a.dur)
     .flatMap(({ ts, dur, tdur = 0 }) => {
-      // What is inside another is counted with it.
+      // A nested event is already counted.
       if (ts < endOfLast) return []
       endOfLast = ts + dur
       return [tdur / 1000]

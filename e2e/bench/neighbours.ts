@@ -1,6 +1,6 @@
-// How long a customer waits for its answers while another customer's key is flooded: 8 connections that send as
-// fast as they are answered, from one address, with bodies of several sizes. Once with the default limits, once
-// with limits that stop nothing, which shows the turns in front of the log alone.
+// The time of a customer's answers while another customer's key is flooded: 8 connections that send as fast as they are
+// answered, from one address, with bodies of several sizes. Once with the default limits, and once with limits that refuse
+// nothing, which shows the effect of the turns at the log alone.
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
@@ -14,16 +14,16 @@ import { makeFolder, UNLIMITED } from '../gateway.ts'
 const CONNECTIONS = 8
 const ROUNDS = 8
 const SLICE_MS = 500
-/** A flood that is stopped or goes on is given so long to settle, ms. */
+/** Wait after a flood is paused or resumed, ms. */
 const SETTLE_MS = 100
-/** The neighbour's pause between an answer and its next event, ms. */
+/** Pause of the other customer between an answer and its next event, ms. */
 const PAUSE_MS = 10
-/** A flood begins so long before the neighbour is measured, ms: bursts are used up. */
+/** Time from the start of a flood to the first measurement, ms, so that the bursts are used up. */
 const HEAD_START_MS = 1_500
 
 const { values } = parseArgs({
   options: {
-    /** A process that floods what its parent tells it. Default: the whole measurement. */
+    /** Runs only the flood, of the target that the parent process sends. Default: the whole measurement. */
     flood: { type: 'boolean' },
   },
 })
@@ -83,7 +83,7 @@ async function measureAll(): Promise<void> {
   }
 }
 
-/** One event after the other; the times of the answers, ms. */
+/** Sends one event after the other. @returns The times of the answers, ms. */
 async function neighbour({ url, trackingKeys }: Listening): Promise<number[]> {
   const agent = new Agent({ keepAlive: true })
   const body = JSON.stringify(makeEvent(330))
@@ -99,7 +99,7 @@ async function neighbour({ url, trackingKeys }: Listening): Promise<number[]> {
   return times
 }
 
-/** Floods in a process of its own, from its first answer on. `end` answers how many answers a second it had. */
+/** Floods from its own process; resolves after its first answer. `end` resolves with its answers per second. */
 async function startFlood(target: Target) {
   const runner = fileURLToPath(new URL('../run.mjs', import.meta.url))
   const args = [runner, fileURLToPath(import.meta.url), '--flood']
@@ -132,7 +132,7 @@ async function startFlood(target: Target) {
   }
 }
 
-/** What the flooding process does: it answers each message with the number of answers that it had. */
+/** The flooding process. It answers each message with the number of answers so far. */
 async function flood(target: Target): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
   let answered = 0
@@ -150,7 +150,7 @@ async function flood(target: Target): Promise<void> {
   async function sendOn(): Promise<void> {
     for (;;) {
       if (isPaused) await new Promise<void>((resolve) => wake.push(resolve))
-      // A connection that was closed after a refusal is opened again.
+      // After a refusal the connection may be closed; the next request opens a new one.
       await post(target, agent, '127.0.0.2').catch(() => {})
       answered++
     }

@@ -1,5 +1,5 @@
-// Whether an event goes over the wire once: 200 events in each of the ways in which a page ends or an answer is
-// lost, beside one sendBeacon an event; and how many requests ten bursts of ten calls take.
+// How often an event is sent: 200 events for each way in which a page ends or an answer is lost, compared with one
+// sendBeacon per event; and the number of requests for ten bursts of ten calls.
 import { rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, type Page } from '@playwright/test'
@@ -26,7 +26,7 @@ const CALLS = {
 }
 type By = keyof typeof CALLS
 
-/** Every page of a scenario has a name of its own, and so has every event. */
+/** The names of a scenario's pages, all different. */
 const names = (scenario: string) => Array.from({ length: PAGES }, (_, n) => `${scenario} ${n}`)
 
 const SCENARIOS: Record<string, (by: By, name: string) => Promise<void>> = {
@@ -108,7 +108,7 @@ await report('10 calls every 100 ms', before, 'bursts ', 100)
 console.log('target: at most 11 requests')
 
 console.log(`\n${line('killed 100 ms after 20 events', 'payloads', 'requests', 'lost', 'twice')}`)
-// The network of a kill is a quick one: what takes longer than 100 ms to leave is lost by every sender.
+// A fast network for the kills: every sender loses an event that needs more than 100 ms to leave.
 wire.delayMs = 20
 for (const by of ['script', 'beacon'] as const) {
   const start = wire.events.length
@@ -139,7 +139,7 @@ async function stay(by: By, name: string, pauseMs: number, bursts = PAGES): Prom
   await close()
 }
 
-/** Nothing is kept any more, and nothing is on its way. (200 beacons of 8 s each take turns, six at a time.) */
+/** Waits until the outbox is empty and no request is open. (200 beacons of 8 s each are sent six at a time.) */
 async function settle(page: Page): Promise<void> {
   await expect.poll(() => keptIn(page), { timeout: 120_000 }).toBe(0)
   await expect

@@ -1,5 +1,5 @@
-// The report of a campaign over a log of a million events: CPU time of reading an event of the log, time of a report,
-// and what following the log costs the appends. On one core if taskset is installed. --events 100000 for a shorter run.
+// The report of a campaign from a log of a million events: CPU time per event of reading the log, time of a report, and
+// the effect of following the log on appends. On one core if taskset is installed. --events 100000 for a shorter run.
 import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { rmSync, statSync } from 'node:fs'
@@ -26,7 +26,7 @@ import { createRandom } from '../random.ts'
 const { values } = parseArgs({
   options: {
     events: { type: 'string', default: '1000000' },
-    /** One step in a process of its own: `fill` or `measure`. Default: all steps. */
+    /** Runs only one step, in this process: `fill` or `measure`. Default: all steps. */
     step: { type: 'string' },
     folder: { type: 'string', default: '' },
     /** Share of the visits that come from a campaign. */
@@ -40,7 +40,7 @@ const CAMPAIGNS = Number(values.campaigns)
 const TARGET_MS = 300
 /** Reports that are read, of each kind. */
 const READS = 200
-/** Events that come meanwhile, a second. */
+/** Events per second that are stored meanwhile. */
 const OFFERED = 1_000
 /** Events a transaction, as in reportWorker.ts. */
 const SLICE = 4_000
@@ -85,7 +85,7 @@ function run(step: string, args: readonly string[], isOneCore: boolean): void {
   if (status !== 0) process.exit(1)
 }
 
-/** A month of a shop: sessions beside one another, some devices again, some events late. */
+/** Fills the log with a month of a shop: parallel sessions, some returning devices, some late events. */
 function fill(): void {
   const store = openStore(files.eventsFile)
   const next = createVisitors('demo')
@@ -105,7 +105,7 @@ function fill(): void {
   store.close()
 }
 
-/** What another customer's report waits for, and nobody else's. */
+/** Stores events of another customer. Only that customer's report has to wait for them. */
 function flood(): void {
   const store = openStore(files.eventsFile)
   const next = createVisitors('flooded')
@@ -114,7 +114,7 @@ function flood(): void {
   store.close()
 }
 
-/** Answers what a visitor does next. */
+/** @returns A function that makes the next event. */
 function createVisitors(customer: string): (at: number) => LogEvent {
   const random = createRandom(5)
   const devices: string[] = []
@@ -204,7 +204,7 @@ async function measure(): Promise<void> {
   console.log(line('memory of the process, above its start', megabytes(rss - rssBefore)))
   clearInterval(watching)
 
-  // The gateway has the log open too: a queue in front of its thread.
+  // The log as in the gateway: a queue in front of its thread.
   const workerFile = new URL('../../dist/sqlite-worker.js', import.meta.url)
   const thread = await startSqliteThread(files.eventsFile, workerFile)
   const log = createGroupCommit(createSqliteLog(thread))
@@ -229,7 +229,7 @@ async function measure(): Promise<void> {
     beside.push(await timed(() => reports.read('demo', utmOf(0))))
   }
   await patiently(reports, 'flooded')
-  // What else runs on this core makes both wait alike.
+  // For comparison: other programs on this core delay bare computing as much as a report.
   const computing = Array.from({ length: READS }, () => timedSync(() => compute(median(live))))
   const database = new Database(files.eventsFile, { readonly: true })
   const one = database.prepare('SELECT * FROM events WHERE seq = ?')
@@ -290,7 +290,7 @@ function openReports(): Reports {
   return createSqliteReports({ ...files, workerFile })
 }
 
-/** A report, however long the log has to be read for it. */
+/** Reads a report, and waits as long as the log is still being read. */
 async function patiently(reports: Reports, customer = 'demo') {
   for (;;)
     try {
@@ -300,7 +300,7 @@ async function patiently(reports: Reports, customer = 'demo') {
     }
 }
 
-/** As many events as go in, 64 at a time. */
+/** Appends as many events as possible, 64 at a time. @returns Events per second. */
 async function saturate(append: (count: number) => Promise<unknown>): Promise<number> {
   const end = performance.now() + ROUND_MS
   let stored = 0
@@ -315,7 +315,7 @@ async function saturate(append: (count: number) => Promise<unknown>): Promise<nu
   return stored / (ROUND_MS / 1000)
 }
 
-/** OFFERED events a second, one by one; how long each waited, ms. */
+/** Appends OFFERED events a second, one by one. @returns The time of each append, ms. */
 async function offer(append: (count: number) => Promise<unknown>): Promise<number[]> {
   const end = performance.now() + ROUND_MS
   const waits: Promise<number>[] = []
@@ -332,7 +332,7 @@ async function timed(run: () => Promise<unknown>): Promise<number> {
   return performance.now() - begun
 }
 
-/** Takes so many ms of this thread's time, however long that is by the clock. */
+/** Uses CPU time, ms, however long that takes by the clock. */
 function compute(ms: number): void {
   const begun = process.cpuUsage()
   for (;;) {

@@ -1,4 +1,4 @@
-// Requests and bytes on the wire for 100 events in one task, and for one, beside one sendBeacon an event.
+// Requests and bytes for one event and for 100 events in one task, compared with one sendBeacon per event.
 import { expect } from '@playwright/test'
 import { line, startBenchPages } from '../benchPages.ts'
 
@@ -8,7 +8,7 @@ const address = shop.page('/a')
 console.log(line('', 'requests', 'bodies, B', 'headers, B'))
 for (const count of [1, 100]) {
   await measure(`${count} by track.search`, count, "track.search({ search_term: 'term ' + n })")
-  // The same payload as the script's, which a beacon's sender would have to make too.
+  // The same payload as the script's: any sender must make it.
   await measure(
     `${count} by sendBeacon`,
     count,

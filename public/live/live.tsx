@@ -349,7 +349,7 @@ function Bar() {
       <button
         type="button"
         class="chip"
-        aria-label={`Show every device again, not only ${short}`}
+        aria-label={`Show all devices again, not only ${short}`}
         onClick={() => toggleDevice(filter.did)}
         hidden={!filter.did}
         data-test="device-filter"

@@ -64,7 +64,7 @@ export const scriptedPage = ({
             <form id="newsletter">
               ${NEWSLETTER}
             </form>
-            <p class="told" role="status" data-test="newsletter-told"></p>
+            <p class="confirmation" role="status" data-test="newsletter-confirmation"></p>
           `)}
           ${ABOUT}
           <small>

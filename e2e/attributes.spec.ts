@@ -1,6 +1,10 @@
 import { expect, type Row, search, test } from './fixtures.ts'
 
-test('marks around a slot, in an open shadow root @both', async ({ page, shop, expectStored }) => {
+test('attributes on elements around a slot, in an open shadow root @both', async ({
+  page,
+  shop,
+  expectStored,
+}) => {
   const card = `<p data-track-product-id="7"><button data-track="viewProduct"><slot></slot></button></p>`
   const body = `<x-card><i>Look</i></x-card>
     <script>document.querySelector('x-card').attachShadow({mode:'open'}).innerHTML='${card}'</script>`
@@ -9,7 +13,7 @@ test('marks around a slot, in an open shadow root @both', async ({ page, shop, e
   await expectStored([{ event: 'view_product', payload: { product_id: '7' } }])
 })
 
-test('debug mode tells what is passed over: disabled, prevented, no helper', async ({
+test('debug mode reports elements that report nothing: disabled, prevented, no helper', async ({
   page,
   shop,
   context,
@@ -41,11 +45,11 @@ test('debug mode tells what is passed over: disabled, prevented, no helper', asy
 })
 
 const LINE = 'data-track="viewProduct" data-track-product-id'
-/** Asked for, of what the script loads by itself. */
+/** Requests for the files that the script loads by itself. */
 const pathsOf = (wire: { others: readonly { readonly path: string }[] }) =>
   wire.others.map(({ path }) => path).filter((path) => path.endsWith('.js'))
 
-test('what reports elements by their presence is loaded once, by a page that has one', async ({
+test('the reader of load and visible is loaded once, only by a page with such an element', async ({
   page,
   shop,
   wire,
@@ -69,7 +73,11 @@ test('what reports elements by their presence is loaded once, by a page that has
   expect(pathsOf(wire)).toEqual(['/t/p.js'])
 })
 
-test('a policy of nonces allows it with the script', async ({ page, shop, expectStored }) => {
+test('a nonce that allows the script allows the reader of load and visible', async ({
+  page,
+  shop,
+  expectStored,
+}) => {
   await page.goto(
     shop.page('/a', {
       head: shop.tag('nonce="x"'),
@@ -82,7 +90,7 @@ test('a policy of nonces allows it with the script', async ({ page, shop, expect
   await expectStored([{ event: 'view_product', payload: { product_id: '1' } }])
 })
 
-test('a page that is left before it has come reports what was there at load', async ({
+test('a page that is left before the reader has loaded reports the load elements', async ({
   page,
   shop,
   context,
@@ -100,7 +108,7 @@ test('a page that is left before it has come reports what was there at load', as
   await expectStored([{ event: 'view_product', payload: { product_id: '1' } }])
 })
 
-test('where it does not come everything else goes on, and debug mode tells', async ({
+test('if the reader can not be loaded, everything else works, and debug mode reports it', async ({
   page,
   shop,
   context,
@@ -121,13 +129,13 @@ test('where it does not come everything else goes on, and debug mode tells', asy
 
 const views = (...ids: readonly number[]) =>
   ids.map((id) => ({ event: 'view_product', payload: { product_id: `${id}` } }))
-/** The products of all events, sorted: two that are seen at once come in any order. */
+/** The products of all events, sorted: two that become visible together may arrive in any order. */
 const viewed = async (stored: () => Promise<Row[]>) =>
   (await stored()).map(({ payload }) => payload.product_id).sort()
 const seen = (id: number, style: string, inside = '') =>
   `<div ${LINE}="${id}" data-track-on="visible" style="${style}">${inside}</div>`
 
-test('an element is seen once half of it, or of what of it fits on the screen, is there for a second', async ({
+test('an element counts as visible once half of it, or half of the part that fits, was on screen for a second', async ({
   page,
   shop,
   expectStored,
@@ -147,7 +155,7 @@ test('an element is seen once half of it, or of what of it fits on the screen, i
   await expect.poll(() => viewed(stored)).toEqual(['2', '3', '4', undefined])
 })
 
-test('what leaves the screen within a second was not seen', async ({
+test('an element that leaves the screen within a second does not count as visible', async ({
   page,
   shop,
   expectStored,
@@ -163,7 +171,7 @@ test('what leaves the screen within a second was not seen', async ({
         const screen = new IntersectionObserver(([sight]) => {
           if (!sight?.isIntersecting) return
           screen.disconnect()
-          // What observed it too has been called before the next frame.
+          // The script's observer has been called before the next frame too.
           requestAnimationFrame(() => done())
         })
         screen.observe(element)
@@ -172,11 +180,11 @@ test('what leaves the screen within a second was not seen', async ({
     await show('p2')
     await show('p3')
   })
-  // Had the second counted, it would have come before the third.
+  // If the second counted, it would be stored before the third.
   await expectStored(views(1, 3))
 })
 
-test('an element without a box of its own is seen by its children', async ({
+test('an element with display: contents counts as visible by its children', async ({
   page,
   shop,
   stored,
@@ -194,7 +202,7 @@ test('an element without a box of its own is seen by its children', async ({
   await expect.poll(() => viewed(stored)).toEqual(['1', '2', '3', '4'])
 })
 
-test('elements in open shadow roots count, also in what is defined late', async ({
+test('elements in open shadow roots count, also in custom elements defined late', async ({
   page,
   shop,
   expectStored,
@@ -217,7 +225,7 @@ test('elements in open shadow roots count, also in what is defined late', async 
   await expectStored(views(1, 2))
 })
 
-test('an element on screen that says something else is seen again, and on each page of a router', async ({
+test('a visible element counts again after its attributes change, and on each page of a router', async ({
   page,
   shop,
   expectStored,
@@ -235,7 +243,7 @@ test('an element on screen that says something else is seen again, and on each p
   await expectStored(views(1, 2, 2))
 })
 
-test('a form that the page submits by itself counts by the control that does it', async ({
+test('a form that the page submits by script counts by the control that was clicked', async ({
   page,
   shop,
   expectStored,
@@ -250,7 +258,7 @@ test('a form that the page submits by itself counts by the control that does it'
   await expectStored(['mug'])
 })
 
-test('of several fields that a form may mean the visible one is read, then the filled one', async ({
+test('of several matching fields, a visible one is read first, then a filled one', async ({
   page,
   shop,
   expectStored,

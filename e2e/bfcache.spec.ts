@@ -1,7 +1,7 @@
 import { findBrowsers, QUIET_CHROMIUM } from './browsers.mjs'
 import { expect, expectNothingKept, search, test } from './fixtures.ts'
 
-// Pages that come out of the back/forward cache, which Playwright switches off.
+// Pages restored from the back/forward cache, which Playwright switches off by default.
 
 const { chromium } = await findBrowsers()
 
@@ -13,12 +13,12 @@ test.use({
   },
 })
 
-/** Remembers whether the page has come out of the cache. */
+/** Records whether the page was restored from the cache. */
 const NOTE = '<script>addEventListener("pageshow",e=>{restored=e.persisted})</script>'
-/** Goes back with the page's own code: page.goBack() waits for a load, and there is none. */
+/** Goes back by the page's own code: page.goBack() waits for a load, and a restored page has none. */
 const BACK = '<script>addEventListener("click",()=>history.back())</script>'
 
-test('frozen with requests on their way, restored: nothing lost', async ({
+test('a page is frozen with open requests and restored: nothing is lost', async ({
   page,
   shop,
   wire,
@@ -47,11 +47,7 @@ test('frozen with requests on their way, restored: nothing lost', async ({
 test.describe('with page views', () => {
   test.use({ config: { pageViews: 'all' } })
 
-  test('a page that is restored has a page view of its own', async ({
-    page,
-    shop,
-    expectStored,
-  }) => {
+  test('a restored page is a page view', async ({ page, shop, expectStored }) => {
     await page.goto(shop.page('/a', { body: NOTE }))
     const viewOf = (path: string) => ({
       operation: 'viewHomepage',

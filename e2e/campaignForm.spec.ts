@@ -6,7 +6,7 @@ import { expect } from './fixtures.ts'
 
 test.use({ testIdAttribute: 'data-test' })
 
-test('a campaign is created in the page: faults stand at their fields, and nothing typed is lost', async ({
+test('a campaign is created with the form: errors are shown at their fields, and no input is lost', async ({
   page,
   demo,
 }) => {
@@ -29,14 +29,14 @@ test('a campaign is created in the page: faults stand at their fields, and nothi
   await expect(field('wrong-sender.sender')).toHaveText(
     'Expected an e-mail address of at most 254 characters, received "letters@kiln"',
   )
-  // Replies go to the same address, so what is wrong with it is said once.
+  // The same address is used for replies, so its error is shown once.
   await expect(field('wrong-sender.reply_to')).toBeEmpty()
   await expect(field('wrong-content.html')).toContainText('Expected HTML')
   await expect(field('wrong-sender.name')).toBeEmpty()
   await expect(field('faults')).toContainText('6 fields need another look')
   await expect(field('faults')).toContainText('Campaign name · Subject line · Preview text')
 
-  // What is changed is not wrong any more, and what follows it neither; the rest is.
+  // The errors of a changed field, and of a field that follows it, disappear. The others stay.
   await field('subject.name').fill('Căni de toamnă')
   await expect(field('wrong-subject.name')).toBeEmpty()
   await expect(field('subject.name')).not.toHaveAttribute('aria-invalid')
@@ -62,7 +62,7 @@ test('a campaign is created in the page: faults stand at their fields, and nothi
   await expect(field('note-scheduling.send_at')).toBeEmpty()
   await field('scheduling.time').fill('18:30')
 
-  // A dead network, a reload, another view: what was typed is there.
+  // The input survives a failed request, a reload and another view.
   await page.route('**/campaigns/data/create*', (route) => route.abort())
   await field('create').click()
   await expect(field('faults')).toContainText('The gateway does not answer')
@@ -89,13 +89,16 @@ test('a campaign is created in the page: faults stand at their fields, and nothi
       scheduling: { send_at: '2099-12-24 18:30', use_optimal_time: 0, optimize_for: 'opening' },
     },
   ])
-  // A new form begins anew.
+  // The next form is empty.
   await page.getByTestId('campaign').getByTestId('back').click()
   await page.getByTestId('new-campaign').click()
   await expect(field('subject.name')).toHaveValue('')
 })
 
-test('the preview shows a letter’s styles, and runs and loads nothing', async ({ page, demo }) => {
+test('the preview shows a letter’s styles, runs no script and loads nothing', async ({
+  page,
+  demo,
+}) => {
   const shop = await addShop(demo, 'Letters')
   await signIn(page, demo, shop)
   const asked: string[] = []
@@ -119,10 +122,7 @@ test('the preview shows a letter’s styles, and runs and loads nothing', async 
   expect(asked.filter((url) => !url.startsWith(demo.url) && !url.startsWith('data:'))).toEqual([])
 })
 
-test('a letter that begins with the example leads by the campaign’s own link', async ({
-  page,
-  demo,
-}) => {
+test('the link in the example letter is the campaign’s link', async ({ page, demo }) => {
   const shop = await addShop(demo, 'Example', ['Ours'])
   await signIn(page, demo, shop)
   await openForm(page, demo, shop)
@@ -137,13 +137,13 @@ test('a letter that begins with the example leads by the campaign’s own link',
   expect(await html.inputValue()).toContain(`<a href=${values} style=`)
   await expect(page.getByTestId('new-link')).toContainText('utm_source=a+b')
 
-  // Beside words of one's own.
+  // Around selected text.
   await html.fill('See the mugs.')
   await html.evaluate((area: HTMLTextAreaElement) => area.setSelectionRange(4, 12))
   await page.getByTestId('insert-link').click()
   await expect(html).toHaveValue(`See <a href=${values}>the mugs</a>.`)
 
-  // The values of another campaign are said to be its.
+  // The form warns if another campaign has the same utm values.
   await page.getByTestId('tracking.utm_campaign').fill('mugs')
   await page.getByTestId('tracking.utm_source').fill('letter')
   await expect(page.getByTestId('note-tracking.utm_campaign')).toContainText(
@@ -151,7 +151,10 @@ test('a letter that begins with the example leads by the campaign’s own link',
   )
 })
 
-test('on another channel the form says why it asks for every field', async ({ page, demo }) => {
+test('on a channel other than e-mail the form says why every field is required', async ({
+  page,
+  demo,
+}) => {
   await page.goto(`${demo.url}/campaigns/?customer=demo&new=`)
   await expect(page.getByTestId('note-type')).toBeHidden()
   await expect(page.getByTestId('campaign-form')).toContainText('This gateway sends nothing itself')
@@ -163,7 +166,7 @@ test('on another channel the form says why it asks for every field', async ({ pa
   await expect(page.getByLabel('Subject line', { exact: true })).toBeVisible()
 })
 
-test('back leads out of the form, however often the letter was drawn', async ({ page, demo }) => {
+test('updates of the preview add no entries to the history', async ({ page, demo }) => {
   const shop = await addShop(demo, 'History', ['Ours'])
   await signIn(page, demo, shop)
   await page.getByTestId('new-campaign').click()
@@ -182,7 +185,7 @@ test('back leads out of the form, however often the letter was drawn', async ({ 
   await expect(page.getByTestId('list')).toBeVisible()
 })
 
-/** Holds creates back until they are let go. */
+/** Holds requests to create a campaign until they are released. */
 async function holdCreates(page: Page) {
   let letGo = () => {}
   const held = new Promise<void>((resolve) => {
@@ -195,7 +198,7 @@ async function holdCreates(page: Page) {
   return letGo
 }
 
-test('an operator who leaves the form while a campaign is created stays there and sees the outcome', async ({
+test('an operator who opens another view while a campaign is created stays there and sees the outcome', async ({
   page,
   demo,
 }) => {
@@ -216,7 +219,7 @@ test('an operator who leaves the form while a campaign is created stays there an
   await expect.poll(() => names(page)).toEqual(['Left alone'])
   await expect(page.getByTestId('list')).toBeVisible()
 
-  // The form begins anew; now somebody else is looked at meanwhile.
+  // The form is empty again. Now another customer is watched meanwhile.
   await page.unroute('**/campaigns/data/create*')
   await page.getByTestId('new-campaign').click()
   await expect(page.getByTestId('notice')).toBeHidden()
@@ -236,11 +239,14 @@ test('an operator who leaves the form while a campaign is created stays there an
   await expect(page.getByTestId('create')).toBeEnabled()
 })
 
-test('a campaign without an answer is given up, and may be tried again', async ({ page, demo }) => {
+test('a request to create without an answer times out, and can be sent again', async ({
+  page,
+  demo,
+}) => {
   const shop = await addShop(demo, 'Hung')
   await signIn(page, demo, shop)
   await openForm(page, demo, shop)
-  // A minute is a second here.
+  // Shortens the timeout of a minute to a second.
   await page.evaluate(() => {
     const real = AbortSignal.timeout.bind(AbortSignal)
     AbortSignal.timeout = (ms) => real(ms === 60_000 ? 1_000 : ms)
@@ -256,7 +262,7 @@ test('a campaign without an answer is given up, and may be tried again', async (
   await expect(page.getByTestId('subject.name')).toHaveValue('Hung')
 })
 
-test('a draft outlives a session that ends, and is dropped by signing out', async ({
+test('a draft survives the end of a session, and is removed by signing out', async ({
   page,
   context,
   demo,

@@ -17,7 +17,7 @@ const PHONES = [390, 320]
 
 test.use({ testIdAttribute: 'data-test' })
 
-/** From a page of the demo shop that was reached by a link: a look, a cart, a checkout, an address. */
+/** Walks through the demo shop: a product view, a cart, a checkout, an e-mail address. */
 async function walk(shop: Page) {
   await shop.getByTestId('product-link').first().click()
   await shop.getByTestId('add-to-cart').click()
@@ -33,7 +33,7 @@ async function walk(shop: Page) {
 const newTab = (context: BrowserContext, act: () => Promise<void>) =>
   Promise.all([context.waitForEvent('page'), act()]).then(([page]) => page)
 
-test('a newcomer walks through the demo shop from the campaign, and its report fills by itself', async ({
+test('the report updates by itself while a visitor walks through the demo shop', async ({
   page,
   context,
   demo,
@@ -45,7 +45,7 @@ test('a newcomer walks through the demo shop from the campaign, and its report f
   const shop = await newTab(context, () => page.getByTestId('open-shop').click())
   await expect(shop).toHaveURL((await page.getByTestId('link').textContent()) ?? '')
   await walk(shop)
-  // An ordinary visit, without the link, is nobody's.
+  // A visit without the link does not count for the campaign.
   const other = await (await context.browser()?.newContext())?.newPage()
   await other?.goto(`${demo.url}/shop/product.html?id=12`)
 
@@ -57,7 +57,7 @@ test('a newcomer walks through the demo shop from the campaign, and its report f
   await expect(page.getByRole('img', { name: /How far visitors came/ })).toBeVisible()
   await expect(page.getByTestId('report-empty')).toBeHidden()
 
-  // Day by day, by keyboard and as a table.
+  // The days by keyboard and as a table.
   await page.getByTestId('timeline').focus()
   await page.keyboard.press('ArrowLeft')
   await expect(page.getByTestId('tip')).toContainText('1 visitor')
@@ -77,7 +77,10 @@ test('a newcomer walks through the demo shop from the campaign, and its report f
   await other?.context().close()
 })
 
-test('search, channel and pages stand in the address; back goes back', async ({ page, demo }) => {
+test('search, channel and page number are part of the address; back returns to them', async ({
+  page,
+  demo,
+}) => {
   const some = Array.from({ length: 22 }, (_, index) => `Letter ${index + 1}`)
   const shop = await addShop(demo, 'Many', [...some, 'Căni SMS', '100 % SMS'])
   await signIn(page, demo, shop)
@@ -106,7 +109,7 @@ test('search, channel and pages stand in the address; back goes back', async ({ 
   await expect(page.getByTestId('found')).toHaveText('24 campaigns')
 })
 
-test('one sign-in is for both pages, and another customer’s campaigns can not be read', async ({
+test('one sign-in is valid on both pages, and another customer’s campaigns can not be read', async ({
   page,
   demo,
 }) => {
@@ -139,7 +142,7 @@ test('one sign-in is for both pages, and another customer’s campaigns can not 
   await expect(page.getByTestId('campaign')).toBeHidden()
 })
 
-test('typed words are searched for, also when something else is clicked at once', async ({
+test('a typed search is applied, also if something else is clicked at once', async ({
   page,
   demo,
 }) => {
@@ -156,7 +159,7 @@ test('typed words are searched for, also when something else is clicked at once'
   await page.goBack()
   await expect(page.getByTestId('search')).toHaveValue('letter')
   await expect(page.getByTestId('found')).toHaveText('22 campaigns')
-  // In one task: on a busy machine the list may be there before a click that follows.
+  // In one task: on a busy machine the list may be loaded before a separate click.
   await page.getByTestId('search').evaluate((field: HTMLInputElement) => {
     field.value = 'letter 2'
     field.dispatchEvent(new Event('input', { bubbles: true }))
@@ -165,7 +168,7 @@ test('typed words are searched for, also when something else is clicked at once'
   await expect.poll(() => names(page)).toEqual(['Letter 22', 'Letter 21', 'Letter 20', 'Letter 2'])
 })
 
-test('events are listed by their count, a dozen at first, and long names stay different', async ({
+test('event names are sorted by count, twelve are shown at first, and long names stay distinguishable', async ({
   page,
   demo,
 }) => {
@@ -210,7 +213,7 @@ test('events are listed by their count, a dozen at first, and long names stay di
   await expect(page.getByTestId('more-names')).toBeHidden()
   await expect(page.getByTestId('report')).toContainText('crawlers and monitors, are counted too')
 
-  // Alt and an arrow is the browser's way back.
+  // Alt and left is the browser's shortcut for back.
   const isTaken = (key: string, altKey: boolean) =>
     page
       .getByTestId('timeline')
@@ -224,7 +227,7 @@ test('events are listed by their count, a dozen at first, and long names stay di
   expect(await isTaken('ArrowLeft', true)).toBe(false)
   expect(await isTaken('ArrowLeft', false)).toBe(true)
 
-  // What was sent, in the form's words; whose values these are too.
+  // The content in the form's words, and other campaigns with the same utm values.
   await expect(page.getByTestId('namesakes')).toContainText('Also the values of “The same”')
   await page.getByText('Content and settings').click()
   await expect(page.getByTestId('campaign')).toContainText('Regular')
@@ -233,7 +236,7 @@ test('events are listed by their count, a dozen at first, and long names stay di
   expect(letter?.height).toBeLessThan(400)
 })
 
-test('a campaign that could not be read is read when the page is seen again', async ({
+test('a campaign that could not be loaded is loaded when the page becomes visible again', async ({
   page,
   demo,
 }) => {
@@ -251,7 +254,7 @@ for (const [what, query] of [
   ['report', 'customer=demo&id=autumn-mugs'],
   ['list', 'customer=demo'],
 ])
-  test(`a hidden page does not ask for its ${what} again, also after no answer`, async ({
+  test(`a hidden page does not load its ${what} again, also after a failed request`, async ({
     page,
     demo,
   }) => {
@@ -278,10 +281,7 @@ for (const [what, query] of [
     await expect.poll(() => asked).toBe(before + 1)
   })
 
-test('a campaign by the client, and its report read by the client after a walk', async ({
-  page,
-  demo,
-}) => {
+test('the client creates a campaign, and reads its report after a walk', async ({ page, demo }) => {
   const bundle = pathToFileURL(new URL('../dist/client.js', import.meta.url).pathname).href
   const load: { createClient: typeof createClient } = await import(bundle)
   const restKey = demo.customers.rotate('demo', 'rest') as string
@@ -306,7 +306,7 @@ test('a campaign by the client, and its report read by the client after a walk',
 })
 
 for (const width of PHONES)
-  test(`nothing scrolls sideways at ${width} px`, async ({ page, demo }) => {
+  test(`the page does not scroll sideways at ${width} px`, async ({ page, demo }) => {
     await page.setViewportSize({ width, height: 844 })
     const long = 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft'
     const shop = await addShop(demo, `Phone ${long}`, [long])

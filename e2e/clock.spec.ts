@@ -16,13 +16,13 @@ const YEAR_MS = 365.25 * 86_400_000
 const DAY_MS = 86_400_000
 const MINUTE_MS = 60_000
 
-/** As who reads a device's events orders them: by corrected moment, then by id. */
+/** The order of a device's events: by corrected time, then by id. */
 const inOrder = (rows: readonly Row[]) =>
   [...rows]
     .sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1))
     .map(({ payload }) => payload.search_term)
 
-/** Searches one after another, each in a task of its own some ms later. */
+/** Searches one after another, each in its own task some ms later. */
 const searchSlowly = (page: Page, terms: readonly string[]) =>
   page.evaluate(async (all) => {
     for (const search_term of all) {
@@ -39,7 +39,7 @@ for (const [name, byMs] of [
   ['25 years behind', -25 * YEAR_MS],
   ['an hour ahead', 60 * MINUTE_MS],
 ] as const)
-  test(`a clock that is ${name}: moments and order are right, retries or not`, async ({
+  test(`a clock that is ${name}: times and order are right, with and without retries`, async ({
     page,
     shop,
     wire,
@@ -47,7 +47,7 @@ for (const [name, byMs] of [
   }) => {
     if (byMs) await shiftClock(page, byMs)
     await page.goto(shop.page('/a'))
-    // Requests take unequally long, some fail, and one loses its answer.
+    // Requests take different times, some fail, and one loses its answer.
     let n = 0
     wire.always(() => {
       n++
@@ -65,7 +65,7 @@ for (const [name, byMs] of [
 
 test.describe('an event that is too old', () => {
   test.use({ config: { maxAgeDays: 2 } })
-  test('is dropped and told, and does not block what is behind it', async ({
+  test('is dropped and reported, and does not block later events', async ({
     page,
     shop,
     wire,
@@ -80,7 +80,7 @@ test.describe('an event that is too old', () => {
     await page.clock.fastForward(3 * DAY_MS)
     wire.heal()
     await search(page, 'new')
-    // In steps shorter than a request may take: the clock ends those that time out by it, too.
+    // In steps shorter than a request's timeout, which the faked clock moves too.
     await expect
       .poll(
         async () => {
@@ -115,7 +115,7 @@ test.describe('an event that is too old', () => {
   })
 })
 
-test('a clock that is put back by a day between two pages: nothing stays behind', async ({
+test('a clock that is set back by a day between two pages: every event is delivered', async ({
   context,
   page,
   shop,

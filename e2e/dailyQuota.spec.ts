@@ -5,7 +5,7 @@ import { loadGateway, makeFolder } from './gateway.ts'
 
 test.use({ testIdAttribute: 'data-test' })
 
-test('the operator pages say that the daily quota is nearly used up, and that it is', async ({
+test('the operators’ pages warn before the daily quota is used up, and when it is', async ({
   page,
   watch,
 }) => {

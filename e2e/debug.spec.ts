@@ -4,7 +4,7 @@ import { expect, search, test } from './fixtures.ts'
 const BODY =
   '<button id="add" data-track="addToCart" data-track-product-id="12-34" data-track-variation-id="1" data-track-variation-sku="s">Add</button>'
 
-/** What the pages of a context print, and on what level; without the first line of debug mode. */
+/** The console lines of a context's pages with their levels, without the first line of debug mode. */
 function listenTo(context: BrowserContext): string[] {
   const lines: string[] = []
   context.on('console', (message) => {
@@ -14,7 +14,7 @@ function listenTo(context: BrowserContext): string[] {
   return lines
 }
 
-/** Does two things of which nothing can be sent. */
+/** Causes two problems, after which nothing is sent. */
 const fail = async (page: Page) => {
   await page.click('#add')
   await page.evaluate(
@@ -39,7 +39,7 @@ test('nothing is printed, and the inspector is not loaded, without debug mode', 
   expect(await page.evaluate(() => sessionStorage.length)).toBe(0)
 })
 
-test('by the address once a tab: what, where, why and what fixes it', async ({
+test('switched on by the address, for the tab: prints each problem once, with element, reason and fix', async ({
   page,
   shop,
   wire,
@@ -49,7 +49,7 @@ test('by the address once a tab: what, where, why and what fixes it', async ({
   shop.page('/a', { body: BODY })
   await page.goto(`${shop.url}/a?track_debug=1`)
   await expect.poll(() => wire.others.map(({ path }) => path)).toContain('/t/i.js')
-  // It prints what comes once it is there.
+  // It prints problems that occur after it has loaded.
   await expect
     .poll(async () => {
       await page.click('#add')
@@ -69,11 +69,11 @@ test('by the address once a tab: what, where, why and what fixes it', async ({
     /order was not sent \(order\)\n {2}at: \{"event":"__sm__order","number":731\}\n {2}why: .+\n {2}fix: /,
   )
   expect(lines[2]).toMatch(/search was not sent \(invalid\)/)
-  // Once for each thing, however often it happens.
+  // Once per problem, however often it occurs.
   await fail(page)
   await fail(page)
 
-  // The next page of the tab needs no address for it, another tab is none of it.
+  // It stays on for the next page of the tab, and is off in another tab.
   await page.goto(`${shop.url}/a`)
   await expect
     .poll(async () => {
@@ -89,7 +89,7 @@ test('by the address once a tab: what, where, why and what fixes it', async ({
   expect(lines).toHaveLength(4)
 })
 
-test('by a call, and off again on the next page', async ({ page, shop, context }) => {
+test('switched on by a call, and off again on the next page', async ({ page, shop, context }) => {
   const lines = listenTo(context)
   await page.goto(shop.page('/a', { body: BODY }))
   await page.evaluate(() => track.debug(true))
@@ -106,7 +106,7 @@ test('by a call, and off again on the next page', async ({ page, shop, context }
   expect(lines).toHaveLength(1)
 })
 
-test('a console of the page that calls us back, and one that throws, stop nothing', async ({
+test('a console that calls a helper, and one that throws, do no harm', async ({
   page,
   shop,
   expectStored,
@@ -132,7 +132,7 @@ test('a policy that forbids the inspector does no harm', async ({
   watch,
   expectStored,
 }) => {
-  // The script's folder alone is allowed; of inline scripts none.
+  // Only the path of the script is allowed, and no inline script.
   const policy = `script-src ${wire.url}/t/j/; connect-src ${wire.url}; require-trusted-types-for 'script'`
   shop.page('/a', { body: BODY, headers: { 'content-security-policy': policy } })
   await page.goto(`${shop.url}/a?track_debug=1`)
@@ -140,15 +140,11 @@ test('a policy that forbids the inspector does no harm', async ({
   await search(page, 'end')
   await expectStored(['end'])
   expect(wire.others.map(({ path }) => path)).not.toContain('/t/i.js')
-  // The browser's own line about it is all that anybody sees.
+  // Only the browser's own line about it appears.
   for (const fault of watch.faults.splice(0)) expect(fault).toMatch(/Content.Security.Policy/i)
 })
 
-test('a policy that allows the script by its nonce allows the inspector with it', async ({
-  page,
-  shop,
-  wire,
-}) => {
+test('a nonce that allows the script allows the inspector too', async ({ page, shop, wire }) => {
   const policy = "script-src 'nonce-x'; require-trusted-types-for 'script'"
   const head = shop.tag('nonce="x"')
   shop.page('/a', { head, body: BODY, headers: { 'content-security-policy': policy } })
@@ -156,7 +152,7 @@ test('a policy that allows the script by its nonce allows the inspector with it'
   await expect.poll(() => wire.others.map(({ path }) => path)).toContain('/t/i.js')
 })
 
-test('an inspector that does not come does no harm', async ({
+test('an inspector that can not be loaded does no harm', async ({
   page,
   shop,
   context,

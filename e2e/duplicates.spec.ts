@@ -1,14 +1,14 @@
 import type { Page } from '@playwright/test'
 import { expect, search, test } from './fixtures.ts'
 
-/** Notices of what was not sent: why. */
+/** The reasons of dropped events. */
 const HEAD = "<script>var why=[];track.on('dropped',({reason})=>why.push(reason))</script>"
 const why = (page: Page) => page.evaluate('why')
 
 const LINE = `{product_id:7,quantity:1,variation:{id:'7-1',sku:'A7'}}`
 const PUSH = `dataLayer.push({event:'__sm__add_to_cart',product_id:'7',quantity:1,variation:{id:'7-1',sku:'A7'}})`
 const CALL = `track.addToCart(${LINE})`
-/** A marked button; `onclick` is the theme's. */
+/** A button with attributes; `onclick` is the code of the theme. */
 const button = (onclick: string) =>
   `<button data-track="addToCart" data-track-product-id="7" data-track-variation-id="7-1"
     data-track-variation-sku="A7" onclick="${onclick}">Add</button>`
@@ -16,10 +16,10 @@ const plain = (onclick: string) => `<button onclick="${onclick}">Add</button>`
 
 const add = { operation: 'addToCart', payload: { product_id: 7, quantity: 1 } }
 
-/** One click of each page, then a second: so many events must come of a click. */
+/** Pages on which the button is clicked once, then again. Each click must be one event. */
 const ONE: { readonly [name: string]: string } = {
   'an attribute and a push': button(PUSH),
-  'an attribute and a push that comes later': button(`setTimeout(()=>{${PUSH}},40)`),
+  'an attribute and a later push': button(`setTimeout(()=>{${PUSH}},40)`),
   'an attribute and a call': button(CALL),
   'a push and a call': plain(`${PUSH};${CALL}`),
   'an attribute, a push and a call': button(`${PUSH};fetch('/cart').then(()=>{${CALL}})`),
@@ -27,7 +27,7 @@ const ONE: { readonly [name: string]: string } = {
   'a theme that pushes twice': plain(`${PUSH};${PUSH}`),
 }
 
-/** Which event the browser is in, and in what order its listeners run, is the engine's. */
+/** These depend on `window.event` and on the order of listeners, which may differ between engines. */
 const ENGINES = /^an attribute and a (push|call)$|runs its code twice/
 const GROUPS = {
   'one click, one event; two clicks are two': (name: string) => !ENGINES.test(name),
@@ -52,7 +52,7 @@ for (const [title, isOfGroup] of Object.entries(GROUPS))
       })
   })
 
-test('code that a theme adds again after each reload of a part: one event a click', async ({
+test('a listener that a theme adds again after each update of a part: one event per click', async ({
   page,
   shop,
   expectStored,
@@ -71,7 +71,7 @@ test('code that a theme adds again after each reload of a part: one event a clic
   expect(await why(page)).toHaveLength(4)
 })
 
-test('two clicks before either of their pushes: still two events', async ({
+test('two clicks before their two pushes: still two events', async ({
   page,
   shop,
   expectStored,
@@ -83,13 +83,13 @@ test('two clicks before either of their pushes: still two events', async ({
   await page.click('button')
   await page.clock.runFor(1600)
   expect(await why(page)).toEqual(['duplicate', 'duplicate'])
-  // A third push has no click to be of.
+  // A third push has no click.
   await page.evaluate(PUSH)
   await search(page, 'end')
   await expectStored([add, add, add, 'end'])
 })
 
-test('what differs in quantity or variation is no duplicate; nor is what one reporter says twice', async ({
+test('not duplicates: another quantity or variation, and two reports of the same kind', async ({
   page,
   shop,
   expectStored,
@@ -112,7 +112,7 @@ test('what differs in quantity or variation is no duplicate; nor is what one rep
   expect(await why(page)).toEqual([])
 })
 
-test('the window: 5 seconds, or what the key says; 0 is never', async ({
+test('the duplicate window is 5 seconds, or the setting of the key; 0 switches it off', async ({
   page,
   customer,
   shop,
@@ -135,7 +135,7 @@ test('the window: 5 seconds, or what the key says; 0 is never', async ({
   await expectStored([add, add, add, add, add, add, 'end'], { customer: never })
 })
 
-test('said before the script by stub and push, at different moments: one event', async ({
+test('reported by stub and push before the script loads, at different times: one event', async ({
   page,
   shop,
   expectStored,
@@ -149,7 +149,7 @@ test('said before the script by stub and push, at different moments: one event',
   await expectStored([add, 'end'])
 })
 
-test('elements in one another, and a form with its button: one action, one event', async ({
+test('nested elements, and a form with its button: one action, one event', async ({
   page,
   shop,
   expectStored,

@@ -2,7 +2,7 @@ import type { Page } from '@playwright/test'
 import { KEEPING_STUB, KEEPING_STUB_ES5, STUB, STUB_ES5 } from '../src/tracker/snippet.ts'
 import { expect, expectNothingKept, keptIn, type Row, search, test } from './fixtures.ts'
 
-/** The script's answer waits until it is let through. */
+/** Holds the script back until it is released. */
 async function holdScript(page: Page): Promise<() => void> {
   let letThrough = () => {}
   const held = new Promise<void>((resolve) => {
@@ -28,7 +28,7 @@ const KEEPING_STUBS = { modern: KEEPING_STUB, ES5: KEEPING_STUB_ES5 }
 const snippet = (stub: string) => `<script>${stub}</script>`
 
 for (const [form, STUB] of Object.entries(STUBS))
-  test(`calls made to the stub are replayed in order, with the address and moment of the call, ${form}`, async ({
+  test(`calls to the stub are replayed in order, with the address and the time of the call, ${form}`, async ({
     page,
     shop,
     expectStored,
@@ -61,7 +61,7 @@ for (const [form, STUB] of Object.entries(STUBS))
     expect(await outcomes(page)).toEqual([true, true, false])
   })
 
-test('the landing address is cleaned before the first call: what the page calls carries it', async ({
+test('the page removes utm values before the first call: events still have the loaded address', async ({
   page,
   shop,
   expectStored,
@@ -83,7 +83,7 @@ test('the landing address is cleaned before the first call: what the page calls 
   )
 })
 
-test('the plain stub stores nothing: what no script took ends with its page', async ({
+test('the short stub stores nothing: without a script, its calls end with the page', async ({
   page,
   shop,
 }) => {
@@ -97,7 +97,7 @@ test('the plain stub stores nothing: what no script took ends with its page', as
 })
 
 for (const [form, KEEPING_STUB] of Object.entries(KEEPING_STUBS))
-  test(`the keeping stub: a visitor who leaves before the script arrives, ${form}${form === 'modern' ? ' @both' : ''}`, async ({
+  test(`the long stub keeps the calls of a visitor who leaves before the script has loaded, ${form}${form === 'modern' ? ' @both' : ''}`, async ({
     page,
     shop,
     expectStored,
@@ -125,7 +125,7 @@ for (const [form, KEEPING_STUB] of Object.entries(KEEPING_STUBS))
     await expectNothingKept(page)
   })
 
-test('two tabs that replay the same kept calls make one event', async ({
+test('two tabs that replay the same stored call make one event', async ({
   context,
   page,
   shop,

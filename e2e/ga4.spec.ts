@@ -3,7 +3,7 @@ import type { Page } from '@playwright/test'
 import { STUB } from '../src/tracker/snippet.ts'
 import { expect, search, test } from './fixtures.ts'
 
-/** A push, or the arguments of a gtag call, and what must come of it. */
+/** A push, or the arguments of a gtag call, and the expected events. */
 type Vector = {
   readonly push?: object
   readonly gtag?: readonly unknown[]
@@ -15,7 +15,7 @@ const vectors: Vector[] = JSON.parse(
   readFileSync(new URL('../src/tracker/fixtures/ga4.json', import.meta.url), 'utf8'),
 )
 
-/** Google's own snippet, and codes of what was seen and not sent. */
+/** Google's own snippet, and a list of the reasons for which pushes were not sent. */
 const HEAD = `<script>${STUB}
   var codes = []
   track.on('dropped', ({ code, reason }) => codes.push(code ?? reason))
@@ -30,13 +30,13 @@ const scriptOf = ({ push, gtag }: Vector) =>
 
 test.use({ config: { ga4: true } })
 
-/** Of each way to say something one; src/tracker/parts/ga4.test.ts runs them all, before and after the script. */
+/** One vector of each kind. src/tracker/parts/ga4.test.ts runs all of them, before and after the script. */
 const chosen = [
   vectors.find(({ push, warn }) => push && warn?.includes('ga4-variant')),
   vectors.find(({ gtag, warn }) => gtag && warn?.includes('ga4-variant')),
 ].filter((vector) => vector !== undefined)
 
-test('a push and a gtag call, the script before them and after', async ({
+test('a push and a gtag call, before and after the script', async ({
   page,
   customer,
   shop,
@@ -46,7 +46,7 @@ test('a push and a gtag call, the script before them and after', async ({
   for (const vector of chosen)
     for (const arrival of ['before', 'after'])
       await test.step(`${arrival} ${scriptOf(vector)}`, async () => {
-        // A key of its own: what one says is no duplicate of what another said.
+        // Each vector has its own key, so that it is not a duplicate of another.
         const own = customer.another({ ga4: true })
         const tag = shop.tag('', own.trackingKey)
         const push = `<script>${scriptOf(vector)}</script>`
@@ -60,7 +60,7 @@ test('a push and a gtag call, the script before them and after', async ({
       })
 })
 
-/** Says in the page that a visitor clicked, in GA4's words, Universal Analytics', or a plugin's. */
+/** Pushes of the same click, in the dialects of GA4, Universal Analytics and the plugins. */
 const SAY = {
   ga4: "dataLayer.push({event:'add_to_cart',ecommerce:{items:[{item_id:'12',quantity:1}]}})",
   gtag: "gtag('event','add_to_cart',{items:[{item_id:'12',quantity:1}]})",
@@ -78,7 +78,7 @@ const PAIRS = [
   ['plugin', 'ua'],
 ] as const
 
-test('one click said in two dialects is one event, two clicks are two', async ({
+test('one click pushed in two dialects is one event, two clicks are two', async ({
   page,
   customer,
   shop,
@@ -96,7 +96,7 @@ test('one click said in two dialects is one event, two clicks are two', async ({
       expect(await page.evaluate('codes')).toEqual(['duplicate', 'duplicate'])
       await search(page, 'end')
       await expectStored([add, add, 'end'], { customer: own })
-      // What one page has said may be said again on the next: that is another test's.
+      // Reports are carried over to the next page; another test covers that.
       await page.evaluate(() => sessionStorage.clear())
     })
 })
@@ -117,7 +117,7 @@ test('all three dialects, a plugin and an attribute for one click are one event'
   ])
 })
 
-test('said on one page and by the plugin on the next: one event; the next click is another', async ({
+test('pushed for GA4 on one page and by the plugin on the next: one event; the next click is another', async ({
   page,
   shop,
   expectStored,
@@ -128,13 +128,13 @@ test('said on one page and by the plugin on the next: one event; the next click 
   shop.page('/cart', { head: HEAD + shop.tag(), body: next })
   await page.click('a')
   await page.waitForURL('**/cart')
-  // And a page later nobody remembers: what the plugin says now is a second click.
+  // One page later the report is forgotten: the plugin's push is a second click.
   await page.goto(shop.page('/b', { head: HEAD + shop.tag(), body: next }))
   await search(page, 'end')
   await expectStored([add, add, 'end'])
 })
 
-test('nothing of persons is carried over, and what is carried is taken once', async ({
+test('no personal data is carried over, and a carried report is used once', async ({
   page,
   shop,
 }) => {
@@ -148,7 +148,7 @@ test('nothing of persons is carried over, and what is carried is taken once', as
   expect(await carried()).toBe('{}')
 })
 
-test('off: nothing that GA4 is told is read; the plugin is', async ({
+test('off: pushes for GA4 are not read, those of the plugin are', async ({
   page,
   customer,
   shop,
@@ -163,7 +163,7 @@ test('off: nothing that GA4 is told is read; the plugin is', async ({
   })
 })
 
-test('options of the key: ids by pattern and parameter, the home page, e-mail addresses', async ({
+test('settings of the key: ids by pattern and parameter, the home page, e-mail addresses', async ({
   page,
   customer,
   shop,
@@ -195,7 +195,7 @@ test('options of the key: ids by pattern and parameter, the home page, e-mail ad
   )
 })
 
-test('twenty lines of a push, and the rest is told; a split push is told', async ({
+test('twenty items of a push are sent, and debug mode reports the rest; it also reports a push without items', async ({
   page,
   shop,
   expectStored,

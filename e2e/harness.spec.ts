@@ -1,22 +1,26 @@
 import { expect, test } from './fixtures.ts'
 
-// What the other specs rest on. If these fail, the rest proves nothing.
+// The assumptions of the other specs. If these tests fail, the others prove nothing.
 
-test('the wire can lose: a plain fetch does not survive its page', async ({ page, shop, wire }) => {
+test('the proxy can lose requests: a plain fetch does not survive its page', async ({
+  page,
+  shop,
+  wire,
+}) => {
   await page.goto(shop.page('/a', { head: '' }))
   shop.page('/b', { head: '' })
-  // However long the navigation takes.
+  // The request must not arrive, however long the navigation takes.
   wire.delayMs = 60_000
   await page.evaluate((base) => {
     fetch(`${base}/t/r?k=none&id=plain`, { method: 'POST', body: '{}' }).catch(() => {})
   }, wire.url)
-  // A navigation before the browser has connected would leave nothing to see of the request.
+  // Wait for the connection: before it, a navigation would leave no trace of the request.
   await expect.poll(() => wire.events.length).toBe(1)
   await page.goto(`${shop.url}/b`)
   await expect.poll(() => wire.events.map(({ outcome }) => outcome)).toEqual(['aborted'])
 })
 
-test('the wire plays its plan', async ({ page, shop, wire }) => {
+test('the proxy causes the chosen faults', async ({ page, shop, wire }) => {
   await page.goto(shop.page('/a', { head: '' }))
   const send = () =>
     page.evaluate(async (base) => {
@@ -36,7 +40,7 @@ test('the wire plays its plan', async ({ page, shop, wire }) => {
     .toEqual([503, 'lost', 'lost', 500, 404, 404])
 })
 
-test('an error in a page is seen', async ({ page, shop, watch }) => {
+test('an error in a page is detected', async ({ page, shop, watch }) => {
   await page.goto(shop.page('/a', { head: '' }))
   await page.evaluate(() => {
     setTimeout(() => {

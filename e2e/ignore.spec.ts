@@ -3,7 +3,7 @@ import { expect, keptIn, search, test } from './fixtures.ts'
 
 test.use({ config: { pageViews: 'all' } })
 
-test('a browser that is ignored sends nothing, until that is undone', async ({
+test('an ignored browser sends nothing, until track_ignore=0', async ({
   context,
   page,
   shop,
@@ -16,7 +16,7 @@ test('a browser that is ignored sends nothing, until that is undone', async ({
   const head = `<script>${STUB}</script>${early}${shop.tag()}${shop.tag('', second.trackingKey)}`
   const body = '<button data-track="addToCart" data-track-product-id="7">Add</button>'
   shop.page('/a', { head, body })
-  // What was kept before is not sent either.
+  // Events kept from before are not sent either.
   await page.goto(`${shop.url}/a`)
   await expectStored(['early', { event: 'view_page' }])
   await context.setOffline(true)
@@ -50,7 +50,7 @@ test('a browser that is ignored sends nothing, until that is undone', async ({
   await expectStored(['early', { event: 'view_page' }, 'kept', ...after])
 })
 
-test('a page that cleans its address before the script is there: ignored all the same', async ({
+test('a page that removes the parameter before the script has loaded is ignored too', async ({
   page,
   shop,
   wire,
@@ -68,7 +68,7 @@ test('a page that cleans its address before the script is there: ignored all the
   await expectStored([{ event: 'view_page' }])
 })
 
-test('debug mode says that the browser is ignored', async ({ page, shop, context }) => {
+test('debug mode reports that the browser is ignored', async ({ page, shop, context }) => {
   shop.page('/a', { body: '<button data-track="nothing">Add</button>' })
   const lines: string[] = []
   context.on('console', (message) => lines.push(message.text()))

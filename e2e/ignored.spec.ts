@@ -1,7 +1,7 @@
 import { VISITOR_ADDRESS } from './faultProxy.ts'
 import { expect, expectNothingKept, search, test } from './fixtures.ts'
 
-test('events from an address that the customer ignores leave the page and are not stored', async ({
+test('events from an address that the customer ignores are acknowledged and not stored', async ({
   page,
   shop,
   wire,
@@ -13,7 +13,7 @@ test('events from an address that the customer ignores leave the page and are no
   const ignore = (ignored: string[]) => gateway.customers.change(customer.customerId, { ignored })
   ignore([VISITOR_ADDRESS])
   await page.goto(shop.page('/a'))
-  // Its answer is lost, so the page asks or sends again.
+  // The answer is lost, so the page asks or sends again.
   wire.next('loseAnswer')
   await search(page, 'one')
   await expect.poll(() => wire.events.map(({ outcome }) => outcome)).toContain('lost')

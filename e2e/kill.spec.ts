@@ -2,16 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, expectNothingKept, keptIn, search } from './fixtures.ts'
 import { test } from './profile.ts'
 
-// Three browsers are started in a test, which takes long on a busy machine.
+// A test starts three browsers, which takes long on a busy machine.
 test.describe.configure({ timeout: 180_000 })
 
-test('online, killed 100 ms after the calls, and again a second after others', async ({
+test('the browser is killed online, 100 ms after some calls and a second after others: nothing is lost', async ({
   startBrowser,
   shop,
   wire,
   expectStored,
 }) => {
-  // The requests are on the wire before the browser dies; 150 ms would be a slow network's.
+  // Requests must arrive before the browser is killed; the default of 150 ms is a slow network.
   wire.delayMs = 20
   const terms: string[] = []
   for (const ms of [100, 1000]) {
@@ -20,7 +20,7 @@ test('online, killed 100 ms after the calls, and again a second after others', a
     await page.goto(shop.page(`/${ms}`))
     terms.push(`${ms} one`, `${ms} two`)
     await search(page, `${ms} one`, `${ms} two`)
-    // How long the browser lives after the calls is the subject.
+    // A fixed time: the test is about how long the browser lives after the calls.
     await sleep(ms)
     await kill()
   }
@@ -32,7 +32,7 @@ test('online, killed 100 ms after the calls, and again a second after others', a
   await expectNothingKept(page)
 })
 
-test('the process of a page crashes: nothing lost', async ({
+test('the process of a page crashes: nothing is lost', async ({
   context,
   page,
   shop,

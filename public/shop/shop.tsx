@@ -295,7 +295,8 @@ function joinNewsletter(event: Event) {
   const field = $<HTMLInputElement>('#newsletter input')
   const email_address = field.value.trim()
   field.value = ''
-  $('#newsletter ~ .confirmation').textContent = 'You are on the list. One letter a firing, no more.'
+  $('#newsletter ~ .confirmation').textContent =
+    'You are on the list. One letter a firing, no more.'
   track.setEmail({ email_address })
 }
 

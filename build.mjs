@@ -1,14 +1,13 @@
-// Builds the whole product into dist, after installing what is missing.
+// Installs missing packages and builds the whole product into dist.
 //
-//   node build.mjs           install, build, print the sizes, hold them against the budget
-//   node build.mjs --sizes   the same, and what each feature of the script weighs (some seconds)
+//   node build.mjs           install, build, print the sizes, compare them with the budgets
+//   node build.mjs --sizes   the same, and print the size of each feature of the script (some seconds)
 //   node build.mjs start     install, build if a source has changed, start the gateway with its demo
 //
-// The script of "npm start" begins with exec, so that no shell stands between npm and the gateway: a
-// shell that Ctrl-C ends makes npm go before the gateway has stopped. What follows it there is for
-// Windows, where there is no exec.
+// The script of "npm start" begins with exec, so that there is no shell between npm and the gateway. If Ctrl-C ended
+// that shell, npm would exit before the gateway has stopped. The command after it is for Windows, which has no exec.
 //
-// Only Node's own modules may be imported at the top: before the install there are no others.
+// Only modules of Node may be imported at the top, because the packages may not be installed yet.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +23,7 @@ try {
   if (!starting || !fresh) await build(stamp, process.argv.includes('--sizes'))
   if (starting) await startGateway()
 } catch (error) {
-  // esbuild has already told its errors, one by one; the first line of its message counts them.
+  // esbuild has already printed its errors. The first line of its message has their number.
   console.error(`\n${error.errors ? error.message.split('\n')[0] : error.message}`)
   process.exit(1)
 }
@@ -41,14 +40,14 @@ async function build(stamp, withFeatures) {
   await buildPages()
   const faults = checkSizes(budgetBrotliBytes)
   if (withFeatures) await printFeatureSizes(version)
-  // Its process would stay as long as the gateway runs.
+  // Otherwise the process of esbuild would run as long as the gateway.
   await stop()
   if (faults.length) throw new Error(faults.join('\n'))
   mkdirSync(join(root, 'dist'), { recursive: true })
   writeFileSync(STAMP, stamp)
 }
 
-/** A hash of all that goes into dist, so that a start with nothing changed does not build. */
+/** A hash of all sources of dist. If it has not changed, `start` does not build. */
 function stampOfSources() {
   const hash = createHash('sha256')
   const sources = ['src', 'public'].flatMap((folder) =>
@@ -63,7 +62,7 @@ function stampOfSources() {
   return hash.digest('hex')
 }
 
-/** In this process: one process less between the terminal's Ctrl-C and the gateway's clean stop. */
+/** Starts the gateway in this process, so that it gets the Ctrl-C of the terminal itself. */
 async function startGateway() {
   process.env.DEMO ??= 'on'
   process.argv = [process.execPath, join(root, 'dist/shoptrail.js'), 'start']

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Bytes. A README is read to its end only if it is short; the rest is in docs. */
+/** Bytes. The README is short, so that it is read to its end. Everything else is in docs. */
 const MAX_README_BYTES = 9_000
 
 /** Files by their paths in the repository. */
@@ -38,7 +38,7 @@ const prose = (text: string): string => text.replace(/^```.*?^```/gms, '')
 const headingsOf = (text: string): string[] =>
   [...prose(text).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading.replaceAll('`', ''))
 
-/** What code hosts make of a heading: lower case, hyphens for spaces, no other punctuation. */
+/** The anchor that code hosts give a heading: lower case, hyphens for spaces, no other punctuation. */
 const anchorOf = (heading: string): string =>
   heading
     .toLowerCase()
@@ -51,7 +51,7 @@ const linksOf = (text: string): string[] =>
     .map(([, target = '']) => target)
     .filter((target) => !/^\w+:/.test(target))
 
-/** The links of a page that lead nowhere. */
+/** The links of a page whose target does not exist. */
 function findBrokenLinks(page: string, files: Files, exists: (path: string) => boolean): string[] {
   return linksOf(files.get(page) ?? '').filter((target) => {
     const [path = '', anchor] = target.split('#', 2)
@@ -62,8 +62,8 @@ function findBrokenLinks(page: string, files: Files, exists: (path: string) => b
 }
 
 /**
- * What a source cites that does not exist: a page by its path in the repository, with a heading in quotation
- * marks behind it or without one. A comment may break its line in between.
+ * The citations in a source whose target does not exist. A citation is the path of a page in the repository, and
+ * optionally a heading in quotation marks after it. It may be on two lines of a comment.
  */
 function findBrokenCitations(source: string, files: Files): string[] {
   const text = source.replaceAll('\\"', '"').replace(/\n\s*(?:\*|\/\/)? */g, ' ')
@@ -76,11 +76,11 @@ function findBrokenCitations(source: string, files: Files): string[] {
     .map(([citation]) => citation)
 }
 
-test.each([...pages.keys()])('every link of %s leads somewhere', (page) => {
+test.each([...pages.keys()])('every link of %s has a target', (page) => {
   expect(findBrokenLinks(page, pages, (path) => existsSync(join(root, path)))).toEqual([])
 })
 
-/** Paths that a page names in code marks, from the top of the repository. */
+/** Paths from the root of the repository that a page has as inline code. */
 const pathsOf = (text: string): string[] =>
   [...prose(text).matchAll(/`((?:src|public|e2e)(?:\/[\w.-]+)+)`/g)].map(([, path = '']) => path)
 
@@ -124,7 +124,7 @@ const EXAMPLE: Files = new Map([
 ])
 const exists = (path: string) => EXAMPLE.has(path) || path === 'LICENSE'
 
-test('right links and citations pass', () => {
+test('valid links and citations pass', () => {
   expect(findBrokenLinks('docs/a.md', EXAMPLE, exists)).toEqual([])
   expect(findBrokenLinks('docs/b.md', EXAMPLE, exists)).toEqual([])
   const source =

@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => prepared.end())
 
-test('the example of the client runs, and does what it says', async () => {
+test('the example of the client runs against a gateway', async () => {
   const [create = '', operations = ''] = blocksOf('docs/client.md', 'js')
   const env = { CUSTOMER_ID: 'CUST-1', REST_KEY: restKey, TRACKING_KEY }
   const code = [

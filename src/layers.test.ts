@@ -8,7 +8,7 @@ type Edge = readonly [from: string, to: string]
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Folders of the gateway, above those that they may import from. Its entry files may import from all. */
+/** For each folder of the gateway, those that it may import from. The entry files may import from all of them. */
 const GATEWAY = {
   sqlite: ['campaigns', 'collect', 'customers', 'http', 'lib'],
   operators: ['campaigns', 'collect', 'customers', 'http', 'lib'],
@@ -21,8 +21,8 @@ const GATEWAY = {
 }
 
 /**
- * The other folders, from which a file may import, its own always being one of them. A file belongs to the longest
- * folder of this list that it is in.
+ * For each folder, the other folders that its files may import from. A file belongs to the innermost of these folders
+ * that contains it.
  */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   contract: [],
@@ -30,7 +30,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   tracker: ['contract', 'tracker/lib'],
   'tracker/lib': ['contract'],
   'tracker/parts': ['contract', 'tracker', 'tracker/lib'],
-  // Bundles of their own.
+  // These are separate bundles.
   'tracker/inspector': ['contract', 'tracker', 'tracker/lib'],
   'tracker/presence': ['contract', 'tracker', 'tracker/lib'],
   gateway: ['contract', ...Object.keys(GATEWAY).map((name) => `gateway/${name}`)],
@@ -54,9 +54,9 @@ const OF_SCRIPT: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * The path of an event (docs/how-it-works.md), top to bottom: a file may import from its own line and from
- * those below it, never from one above. Of delivery, flush has a line of its own: it takes from the outbox
- * and gives to the transport, which do not know it.
+ * The path of an event through the script's files, top to bottom (docs/how-it-works.md). A file may import from its own
+ * line and from those below it, not from one above. flush has a separate line, because it calls the outbox and the
+ * transport, and these do not call it.
  */
 const LINES: readonly (readonly string[])[] = [
   ['main'],
@@ -68,7 +68,7 @@ const LINES: readonly (readonly string[])[] = [
   ['notices', 'config'],
 ]
 
-/** Where two files of one line have an order: the first imports the second, not the other way round. */
+/** Files of one line that have an order: the first may import the second, the second not the first. */
 const BELOW: readonly Edge[] = [['transport', 'outbox']]
 
 /**
@@ -77,11 +77,11 @@ const BELOW: readonly Edge[] = [['transport', 'outbox']]
  */
 const STATELESS = 'tracker/schemas.ts'
 
-/** Import and export declarations, those of types too, and dynamic imports. */
+/** Import and export declarations, also of types, and dynamic imports. */
 const IMPORT =
   /^(?:import|export)\b[^'"`;]*?\bfrom '(\.[^']+)'|^import '(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm
 
-/** Every source file, as a path below src; those of the pages begin with public. */
+/** Every source file, as a path below src. Paths of the pages begin with public. */
 const files = ['src', 'public']
   .flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((path) =>
@@ -114,7 +114,7 @@ const folderOf = (path: string) =>
 const nameOf = (path: string) => path.replace(/^tracker\/|\.ts$/g, '')
 const lineOf = (path: string) => LINES.findIndex((names) => names.includes(nameOf(path)))
 
-/** What is wrong with an import; undefined where it is right. */
+/** The fault of an import. Undefined if it is allowed. */
 function faultOf([from, to]: Edge): string | undefined {
   const edge = `${from} imports ${to}`
   const [folder, target] = [folderOf(from), folderOf(to)]
@@ -131,7 +131,7 @@ function faultOf([from, to]: Edge): string | undefined {
   return above > below || isBack ? edge : undefined
 }
 
-/** The circles in a graph, each as a path that comes back to its start. */
+/** The circles in a graph, each as a path that ends at its start. */
 function circlesOf(all: readonly Edge[]): string[] {
   const targets = new Map<string, string[]>()
   for (const [from, to] of all) targets.set(from, [...(targets.get(from) ?? []), to])
@@ -148,7 +148,7 @@ function circlesOf(all: readonly Edge[]): string[] {
   return circles
 }
 
-test('every import is of a file that is there', () => {
+test('every import is of a file that exists', () => {
   expect(edges.length).toBeGreaterThan(400)
   expect(edges.filter(([, to]) => !existsSync(absolute(to)))).toEqual([])
 })
@@ -227,20 +227,20 @@ async function inputsOf(...entries: string[]): Promise<string[]> {
 test('a part reaches no module that has a state', async () => {
   const ours = (await inputsOf(...parts)).filter((path) => path.startsWith('src/'))
   expect(ours.filter((path) => /^src\/tracker\/\w+\.ts$/.test(path))).toEqual([`src/${STATELESS}`])
-  // The one kept there is a pattern, the same in every copy.
+  // fields.ts has a pattern, which is the same in every copy.
   const stateful = ours.filter(
     (path) => path !== 'src/contract/fields.ts' && STATE.test(readFileSync(root + path, 'utf8')),
   )
   expect(stateful).toEqual([])
 })
 
-test('the script that pages load for their elements brings no second copy of the first', async () => {
+test('the script for load and visible elements contains no module of the main script', async () => {
   const inputs = await inputsOf('src/tracker/presence/main.ts')
   expect(inputs).toContain('src/tracker/presence/createWatch.ts')
   expect(inputs.filter((path) => !/^src\/tracker\/(presence|lib)\//.test(path))).toEqual([])
 })
 
-/** A variable of the module that changes, or a collection that fills. */
+/** A variable of a module that can change, or a collection. */
 const STATE = /^(export )?(let|const \w+.*= new (Weak)?(Map|Set)\b)/m
 
 test('what counts as a state', () => {

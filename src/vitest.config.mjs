@@ -12,17 +12,17 @@ const PAGES = '{src/tracker,public}/**/*'
 export default defineConfig({
   test: {
     globalSetup: 'src/test/buildGateway.ts',
-    // All cores. By default one is left free, which is half of two.
+    // All cores. By default vitest leaves one free, which is half of two.
     maxWorkers: '100%',
-    // For machines whose cores are all busy. A test that passes ends in seconds.
+    // Long, for busy machines. A test that passes ends in seconds.
     testTimeout: 60_000,
     hookTimeout: 60_000,
     projects: [
       {
         extends: true,
         test: {
-          // Code of pages. Each file has globals of its own, in threads that are used again: a process
-          // for each file takes twice the time.
+          // Code of pages. Each file has its own globals, in threads that are reused. A process for each file takes
+          // twice the time.
           name: 'page',
           include: [tests(PAGES)],
           pool: 'vmThreads',
@@ -31,7 +31,7 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          // Nothing here changes globals, so files share their processes, which saves half a second a file.
+          // These tests change no globals, so files share processes, which saves half a second for each file.
           name: 'node',
           include: [tests('src/**/*')],
           exclude: [tests(PAGES), SLOW],
@@ -41,7 +41,7 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          // What kills processes, fills memory or installs the package. Takes a minute.
+          // Tests that kill processes, fill memory or install the package. They take a minute.
           name: 'slow',
           include: [SLOW],
         },

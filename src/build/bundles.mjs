@@ -119,7 +119,7 @@ async function minifyExpression(expression) {
   const minified = `(${code.slice('_='.length).replace(/;$/, '')})`
   // The gateway puts these texts together without a check.
   if (!code.startsWith('_=') || typeof runInNewContext(minified) !== 'function') {
-    throw new Error(`terser made no function of a bundle: ${code.slice(0, 80)} …`)
+    throw new Error(`terser did not return a function: ${code.slice(0, 80)} …`)
   }
   return minified
 }

@@ -39,7 +39,7 @@ export async function readAnswer(response: FetchedAnswer, signal: Signal): Promi
           left -= value.length
         }
       } finally {
-        // Not awaited: a stream may take its time to end.
+        // Not awaited, because a stream may take long to end.
         reader.cancel().catch(() => {})
       }
       text += decoder.decode()

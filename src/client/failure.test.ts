@@ -56,7 +56,7 @@ const THROWN: Readonly<Record<string, (url: string) => unknown>> = {
         return this.#secret
       }
     })('failed'),
-  'a class with a look of its own': (url) =>
+  'a class with its own inspect function': (url) =>
     new (class FetchError extends Error {
       #secret = url;
       [inspect.custom] = undefined
@@ -71,7 +71,7 @@ const THROWN: Readonly<Record<string, (url: string) => unknown>> = {
         return this.#secret
       }
     })('failed'),
-  'a list of its own class': (url) =>
+  'a subclass of Array': (url) =>
     Object.assign(new Error('failed'), {
       tries: new (class Tries extends Array {
         #secret = url
@@ -91,7 +91,7 @@ const THROWN: Readonly<Record<string, (url: string) => unknown>> = {
       enumerable: true,
     })
   },
-  'a class of its own': (url) =>
+  'a subclass of Error': (url) =>
     new (class FetchError extends Error {
       url = url
       #secret = url

@@ -1,18 +1,18 @@
 import type { Signal } from './signal.ts'
 
-/** What the client needs of a fetch. The runtime's own fits. */
+/** The part of `fetch` that the client uses. The runtime's `fetch` has this type. */
 export type Fetch = (url: string, init: FetchInit) => Promise<FetchedAnswer>
 
 export type FetchInit = {
   readonly method: 'GET' | 'POST'
   readonly headers: Record<string, string>
   readonly body?: string
-  /** The client follows redirects itself, only to where a key may go. */
+  /** The client follows redirects itself, and only at the same origin, because the address contains keys. */
   readonly redirect: 'manual'
   readonly signal: Signal
 }
 
-/** What the client reads of a Response. */
+/** The part of a Response that the client reads. */
 export type FetchedAnswer = {
   readonly status: number
   readonly type?: string

@@ -32,9 +32,9 @@ export type { CallOptions, ClientOptions } from './options.ts'
 export type { Signal } from './signal.ts'
 
 /**
- * A client of the service, for a shop's own server: it holds the restKey, which must never be in a page.
+ * Creates a client of the service, for a shop's server. It must not run in a page, because it has the restKey.
  *
- * It runs wherever there are fetch and AbortSignal.timeout, and holds nothing open between calls. A call that fails
+ * It runs in every runtime with fetch and AbortSignal.timeout, and keeps nothing open between calls. A call that fails
  * is repeated if that is safe, after a random wait of up to 500 ms, then up to 1 s and so on, up to 10 s. If the
  * answer has `Retry-After`, the wait is that time (up to 60 s) and the random one.
  *

@@ -31,7 +31,7 @@ export type Outcome =
       readonly target: string
       readonly why: string
     }
-  /** No answer. `wasSent` is false only if the request can not have left; after a final one there is no retry. */
+  /** No answer. `wasSent` is false only if nothing can have been sent. If `isFinal`, there is no retry. */
   | {
       readonly kind: 'none'
       /** In words, for the message of an error. */
@@ -91,7 +91,7 @@ async function follow(
     // A fetch that was given to createClient may ignore the signal.
     if (signal.aborted) throw signal.reason
     const response = await orAborted(fetch(from, init), signal)
-    // Read in any case: an unread body keeps its socket.
+    // Every body is read, because an unread one keeps its socket.
     const answer = await readAnswer(response, signal)
     const { status, location } = answer
     const { type, redirected } = response

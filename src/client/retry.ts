@@ -26,7 +26,7 @@ export function isWorthRetry(outcome: Outcome, operation: string): boolean {
 }
 
 /**
- * How long to wait before a retry, ms: exponential backoff with full jitter, added to what the gateway asks
+ * The wait before a retry, ms: exponential backoff with full jitter, added to what the gateway asks
  * for. Without the jitter all clients that got the same `Retry-After` would come back together.
  *
  * @param failed Requests that have failed, from 1.

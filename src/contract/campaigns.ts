@@ -21,7 +21,7 @@ import {
 
 /** The longest `content.html`, characters (code points). */
 export const MAX_HTML_CHARACTERS = 512_000
-/** By `lengthOf`: `isLongerThan` takes 100 ms for half a million characters. */
+/** With `lengthOf`, because `isLongerThan` takes 100 ms for half a million characters. */
 const isHtmlLength = (html: string): boolean =>
   lengthOf(html.slice(0, 2 * MAX_HTML_CHARACTERS + 2)) <= MAX_HTML_CHARACTERS
 

@@ -30,7 +30,7 @@ export type DropReason =
 export type Verdict = {
   readonly id: string
   /**
-   * The HTTP status that the event would get if it were sent alone. Of a question: 200 if the event is stored, 404
+   * The HTTP status that the event would get if it were sent alone. For a question: 200 if the event is stored, 404
    * if it is not, 422 if the id is not a UUID.
    */
   readonly status: number

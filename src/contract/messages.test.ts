@@ -6,7 +6,7 @@ const SECRET = 'S3CRET-REST-KEY'
 
 type Fields = { readonly [field: string]: unknown }
 
-/** Every field of a payload, dotted, with the payload in which it holds another value. */
+/** Every field of a payload, dotted, with a payload in which it has another value. */
 function replaceEach(payload: Fields, value: unknown): readonly [path: string, changed: Fields][] {
   return Object.entries(payload).flatMap(([field, inner]) => {
     const nested =

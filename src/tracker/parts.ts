@@ -20,7 +20,7 @@ type Readers = Map<Reader, WeakMap<object, string>>
 /**
  * An optional part of the script. The build makes a script for each set of parts, and the gateway serves the one that a
  * key's settings need. A part is started once on a page, even if several keys need it. It may come from the copy of the
- * script that a second key loads, so everything that has state is a parameter. A part imports only what has none.
+ * script that a second key loads, so all state is passed as parameters. A part imports only modules without state.
  *
  * @param configs The configuration of each key on this page. Keys may join later.
  * @param readers Readers of the dataLayer.
@@ -43,7 +43,7 @@ export type Parts = { readonly [name: string]: Part }
 export function createParts(...state: Parameters<Part>): (parts: Parts, config: Config) => void {
   const started: { [name: string]: ReturnType<Part> } = {}
   return (parts, config) => {
-    // The browser may lack what one part needs. The others still start.
+    // The browser may lack an API that one part needs. The others still start.
     for (const name in parts)
       if (!(name in started)) started[name] = guard(() => parts[name]?.(...state))
     for (const name in started) guard(() => started[name]?.(config))

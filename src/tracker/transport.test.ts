@@ -292,7 +292,7 @@ test.each<[string, number, unknown, string[]]>([
   ],
   ['without results', 200, {}, ['unknown', 'unknown', 'unknown']],
   ['null', 200, null, ['unknown', 'unknown', 'unknown']],
-  ['results that are none', 200, { results: 'x' }, ['unknown', 'unknown', 'unknown']],
+  ['results that are not a list', 200, { results: 'x' }, ['unknown', 'unknown', 'unknown']],
   ['HTML', 200, '<html>', ['unknown', 'unknown', 'unknown']],
   ['empty', 200, '', ['unknown', 'unknown', 'unknown']],
   ...[401, 403, 404].map((status): [string, number, unknown, string[]] => [

@@ -25,7 +25,7 @@ test.each([
     [],
   ],
   [
-    'only what is never read',
+    'only a field that is never read',
     '<input type="password" id="p"><button data-track-source-from="#p"></button>',
     ['data-track-source-from="#p"'],
   ],

@@ -100,9 +100,9 @@ test('notices of its own watch are printed too, once', async () => {
   const notice = { operation: 'search', reason: 'invalid', code: 'prevented' } as const
   const printed: string[] = []
   const out = { warn: (text: string) => void printed.push(text), info: () => {} }
-  startConsole(createNotices().on, out, (tell) => {
-    tell(notice)
-    tell(notice)
+  startConsole(createNotices().on, out, (warn) => {
+    warn(notice)
+    warn(notice)
   })
   expect(printed).toEqual([expect.stringContaining('search was not sent (prevented)')])
 })

@@ -4,7 +4,7 @@ import { readSettings, tagOf } from './readSettings.ts'
 import { watchPresence } from './watchPresence.ts'
 
 /**
- * Warns of what the attributes part does not report: an action at a disabled control (`disabled`), a submit that the page
+ * Warns of elements that the attributes part does not report: an action at a disabled control (`disabled`), a submit that the page
  * prevents (`prevented`), and `load` or `visible` elements whose script can not be loaded (`presence`). Does nothing if
  * the first key has attributes off.
  *

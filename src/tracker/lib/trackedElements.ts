@@ -73,7 +73,7 @@ export function readField(scopes: Path, selector: string): string | undefined {
   })
 }
 
-/** Calls `use` when the visitor does what an element with `data-track` waits for, before the page's own listeners. */
+/** Calls `use` at each action that an element with `data-track` reports, before the page's own listeners. */
 export function whenUsed(
   use: (element: HTMLElement, event: MouseEvent & SubmitEvent, path: Path) => void,
 ): void {

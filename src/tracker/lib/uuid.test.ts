@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { UUID } from '../../contract/uuid.ts'
 import { uuid4, uuid7 } from './uuid.ts'
 
-/** The ms since 1970 that a version 7 UUID holds. */
+/** The ms since 1970 that a version 7 UUID contains. */
 const timeOf = (id: string) => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
 
 test('version and variant', () => {

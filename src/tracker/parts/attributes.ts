@@ -27,9 +27,9 @@ const SEARCH_MS = 300
  * Reports elements with `data-track`, which names the helper. The fields of the payload are in the attributes
  * `data-track-…` of the element or of the nearest ancestor that has them. `data-track-on` is the time of the report.
  *
- * One action of the visitor is one event. If such elements are nested, only the innermost is reported. What the action
- * causes in turn (a click made by a listener, the submit of a clicked button) is reported only with another helper. The
- * DOM events are not prevented, delayed or repeated.
+ * One action of the visitor is one event. If such elements are nested, only the innermost is reported. A consequence of
+ * the action (a click made by a listener, the submit of a clicked button) is reported only with another helper. The DOM
+ * events are not prevented, delayed or repeated.
  *
  * Disabled controls, and forms whose submit the page prevents, are not reported. The inspector finds these by itself.
  */

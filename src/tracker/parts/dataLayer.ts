@@ -13,7 +13,8 @@ import type { Track } from '../track.ts'
 const wantsPlugins = ({ dataLayer = DATA_LAYER }: Config) => dataLayer
 
 /**
- * Passes what is pushed into the global `dataLayer` to the readers: that of shop plugins, here, and that of GA4.
+ * Passes each object that is pushed into the global `dataLayer` to the readers: the reader of shop plugins in this file,
+ * and that of GA4.
  *
  * Makes the array if there is none, and never replaces it. Wraps its `push`; others may wrap it before or after. Tag
  * managers shorten the array, so the position in it means nothing; each object is remembered by itself. If the page
@@ -23,8 +24,8 @@ const wantsPlugins = ({ dataLayer = DATA_LAYER }: Config) => dataLayer
  * Name and prefix are taken from the first key that needs this part. Each key has its own setting for the events of
  * plugins.
  *
- * @returns To be called for each key when its readers are added: reads what was pushed before, in order, and from then
- * on what is pushed.
+ * @returns To be called for each key when its readers are added. Reads the earlier pushes in order, and later ones when
+ * they are pushed.
  */
 export const dataLayer: Part = (track, _configs, notices, readers) => {
   const page = window as unknown as { [name: string]: unknown }

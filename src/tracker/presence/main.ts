@@ -38,7 +38,7 @@ export function start(report: Report, readPayload: ReadPayload, configs: Configs
   const awaited = new Set<string>()
   let page = ''
 
-  /** Forgets what was reported if a router shows another page. A change of the fragment is only one with pageViewHash. */
+  /** Clears `reported` if a router shows another page. With pageViewHash, another fragment is another page too. */
   const checkPage = () => {
     let here = location.pathname
     for (const { pageViewHash } of configs.values()) if (pageViewHash) here += location.hash

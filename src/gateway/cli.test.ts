@@ -32,7 +32,7 @@ const start = (env: Record<string, string>) =>
 
 const fieldOf = (name: string, text: string) => new RegExp(`${name} +(\\S+)`).exec(text)?.[1] ?? ''
 
-test('a start with the demo prints all addresses, and the demo’s key once', () => {
+test('a start with the demo prints all addresses, and its REST key only the first time', () => {
   const said = running.said()
   expect(said).toContain(`${running.url}/shop/`)
   expect(said).toContain(`${running.url}/live/`)
@@ -160,7 +160,7 @@ test.each<[string, Record<string, string>, string]>([
   expect(stdout).toContain(`(${base} `)
 })
 
-test('an own id can be used once', () => {
+test('a chosen id can be used once', () => {
   const args = ['customer', 'add', '--id', 'my-shop', '--origin', 'https://shop.example']
   expect(run(args).stdout).toContain('my-shop')
   expect(run(args)).toMatchObject({ status: 1, stderr: 'The customer my-shop exists\n' })
@@ -179,13 +179,13 @@ test('a shop can keep its keys; the REST key is read from the environment and no
   customers.close()
   expect(run([...args.map((one) => one.replace('mover', 'other')), 'loopback'])).toMatchObject({
     status: 1,
-    stderr: 'The tracking key OLD-KEY/1 is another customer’s\n',
+    stderr: 'The tracking key OLD-KEY/1 belongs to another customer\n',
   })
 })
 
 test.each([
   ...['', ' ', 'SECRET-15-LONG-', ' REST-KEY-00000001', 'REST-KEY-00000001\n', 'SECRET'.repeat(43)],
-])('%j in REST_KEY is no key', (REST_KEY) => {
+])('%j in REST_KEY is not a valid key', (REST_KEY) => {
   const args = ['customer', 'add', '--origin', 'loopback', '--id', 'never']
   const { status, stderr } = run(args, { REST_KEY })
   expect(status).toBe(64)
@@ -199,9 +199,9 @@ test.each<[string[], string]>([
   [['customers', 'list'], 'There is no command customers list. Did you mean customer?'],
   [['customer', 'lst'], 'There is no command customer lst. Did you mean list?'],
   [['start', 'now'], 'There is no command start now'],
-  [['customer'], 'customer what? Expected one of add, list, set, rotate, remove.'],
+  [['customer'], 'Expected one of add, list, set, rotate, remove after customer.'],
   [['customer', 'frobnicate'], 'There is no command customer frobnicate'],
-  [['customer', 'add'], 'Which pages may send events?'],
+  [['customer', 'add'], 'Expected the origin of the pages that send events'],
   [['customer', 'add', 'x', '--origin', 'loopback'], 'takes no x'],
   [['customer', 'add', '--origin', 'shop.example'], 'shop.example is not an origin'],
   [['customer', 'add', '--origin', 'loopback', '--id', 'a b'], 'Expected an --id'],
@@ -238,14 +238,14 @@ test.each<[string[], string]>([
     ['customer', 'set', 'demo', ...Array.from({ length: 101 }, (_, n) => `--ignore=192.0.2.${n}`)],
     'Expected at most 100 times --ignore: name networks in place of addresses',
   ],
-  [['data'], 'data what? Expected one of accept.'],
+  [['data'], 'Expected one of accept after data.'],
   [['data', 'acept'], 'There is no command data acept. Did you mean accept?'],
   [['data', 'accept', 'x'], 'data accept takes no x.'],
   [['data', 'accept', '--yes'], 'data accept takes no --yes.'],
   [['constructor'], 'There is no command constructor.'],
-  [['customer', 'set', 'demo'], 'Set what?'],
-  [['customer', 'rotate', 'demo'], 'Which key?'],
-  [['customer', 'remove'], 'Whose?'],
+  [['customer', 'set', 'demo'], 'Expected --origin, --name'],
+  [['customer', 'rotate', 'demo'], 'Expected --key rest or --key tracking'],
+  [['customer', 'remove'], 'Expected the id of a customer: customer remove ID'],
   [['customer', 'remove', 'a', 'b'], 'takes no b'],
   [['customer', 'list', '--frob'], 'There is no option --frob.\n'],
   [['customer', 'add', '--orgin', 'loopback'], 'There is no option --orgin. Did you mean origin?'],
@@ -264,7 +264,7 @@ test.each<[string[], string]>([
   expect(stderr).toContain(message)
 })
 
-test('a customer whose row is damaged is listed as such, and mended by a change', () => {
+test('a customer whose row is damaged is listed as such, and repaired by a change', () => {
   const add = ['customer', 'add', '--origin', 'loopback', '--id']
   run([...add, 'sound'])
   run([...add, 'broken', '--config', '{"source":"x"}'])
@@ -347,21 +347,21 @@ test('the process has the arguments and the environment of its command, its outp
   expect(runIt('customer', 'add')).toEqual({
     status: 64,
     stdout: '',
-    stderr: expect.stringMatching(/^Which pages may send events\?.*\nCommands and options: .*\n$/),
+    stderr: expect.stringMatching(/^Expected the origin of .*\nCommands and options: .*\n$/),
   })
   expect(runIt('customer', 'add', '--origin', 'loopback', '--id', 'one').status).toBe(0)
   expect(runIt('customer', 'list').stdout).toMatch(/^one\n/)
   expect(existsSync(join(DATA_DIR, 'customers.db'))).toBe(true)
 })
 
-test('wrong settings end with 78 and say all of it', () => {
+test('wrong settings end with exit code 78 and a message with every fault', () => {
   const { status, stderr } = start({ PORT: 'x', LOG_LEVEL: 'y' })
   expect(status).toBe(78)
   expect(stderr).toContain('PORT')
   expect(stderr).toContain('LOG_LEVEL')
 })
 
-test('a taken port is one clear line', async () => {
+test('a port in use is reported in one line', async () => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -374,7 +374,7 @@ test('a taken port is one clear line', async () => {
 })
 
 test.each([['0.0.0.1'], ['no.such.host.invalid'], ['999.1.1.1']])(
-  'HOST %s that can not be listened on is named',
+  'a HOST that can not be used, %s, is named in one line',
   (HOST) => {
     const { status, stderr } = start({ HOST })
     expect(status).toBe(1)
@@ -385,7 +385,7 @@ test.each([['0.0.0.1'], ['no.such.host.invalid'], ['999.1.1.1']])(
 test.each([
   ['a file', () => join(folder, 'dist/shoptrail.js')],
   ['below /proc', () => '/proc/x'],
-])('DATA_DIR that is %s: one line, whatever is asked for', (_, dataDir) => {
+])('a DATA_DIR that is %s is reported in one line by every command', (_, dataDir) => {
   const DATA_DIR = dataDir()
   for (const { status, stderr } of [start({ DATA_DIR }), run(['customer', 'list'], { DATA_DIR })]) {
     expect(status).toBe(1)
@@ -394,17 +394,22 @@ test.each([
   }
 })
 
-test.each(['events.db', 'customers.db'])('a %s that is none is named, with what to do', (name) => {
-  const DATA_DIR = join(folder, `bad-${name}`)
-  mkdirSync(DATA_DIR)
-  writeFileSync(join(DATA_DIR, name), 'garbage '.repeat(1_000))
-  const { status, stderr } = start({ DATA_DIR })
-  expect(status).toBe(1)
-  expect(stderr).toContain(`${join(DATA_DIR, name)} is no database of ours, or is damaged`)
-  expect(stderr.trim()).not.toContain('\n')
-})
+test.each(['events.db', 'customers.db'])(
+  'a %s that is not a database is named, with the remedy',
+  (name) => {
+    const DATA_DIR = join(folder, `bad-${name}`)
+    mkdirSync(DATA_DIR)
+    writeFileSync(join(DATA_DIR, name), 'garbage '.repeat(1_000))
+    const { status, stderr } = start({ DATA_DIR })
+    expect(status).toBe(1)
+    expect(stderr).toContain(
+      `${join(DATA_DIR, name)} is not a database of shoptrail, or is damaged`,
+    )
+    expect(stderr.trim()).not.toContain('\n')
+  },
+)
 
-test('a start with the demo says the key that the demo customer has now', async () => {
+test('a start with the demo prints the current tracking key of the demo customer', async () => {
   const DATA_DIR = join(folder, 'rotated')
   await (await startProcess(folder, { DATA_DIR })).end('SIGTERM')
   const rotated = run(['customer', 'rotate', 'demo', '--key', 'tracking'], { DATA_DIR })
@@ -414,7 +419,7 @@ test('a start with the demo says the key that the demo customer has now', async 
   await again.end('SIGTERM')
 })
 
-/** Starts a gateway that prints log lines, and ends it once it listens or says something else: what it printed, by stream. */
+/** Starts a gateway, ends it once stdout contains `last`, and returns its output by stream. */
 async function startAndEnd(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
@@ -424,14 +429,14 @@ async function startAndEnd(
     env: { PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const said = { stdout: '', stderr: '' }
+  const output = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const)
     own[name].on('data', (chunk: Buffer) => {
-      said[name] += chunk
-      if (said.stdout.includes(last)) own.kill()
+      output[name] += chunk
+      if (output.stdout.includes(last)) own.kill()
     })
   await once(own, 'close')
-  return said
+  return output
 }
 
 test.each([
@@ -441,18 +446,21 @@ test.each([
     { PUBLIC_URL: 'https://t.shop.example' },
     'PUBLIC_URL https://t.shop.example is not an address of this machine alone',
   ],
-])('with %j a start with the demo says in a line why there is none', async (env, reason) => {
-  const { stdout, stderr } = await startAndEnd(['--demo'], {
-    ...env,
-    DATA_DIR: join(folder, `world-${Object.keys(env)}`),
-  })
-  expect(stderr).toBe(
-    `The gateway runs without the demo: its pages ask nobody to sign in, and ${reason}. Leave ${Object.keys(env)} out to have it. To add a customer of your own: npx shoptrail customer add --origin https://shop.example\n`,
-  )
-  expect(stdout).not.toContain('/shop/')
-})
+])(
+  'with %j a start with the demo reports in one line why it is not served',
+  async (env, reason) => {
+    const { stdout, stderr } = await startAndEnd(['--demo'], {
+      ...env,
+      DATA_DIR: join(folder, `world-${Object.keys(env)}`),
+    })
+    expect(stderr).toBe(
+      `The gateway runs without the demo: its pages need no sign-in, and ${reason}. Unset ${Object.keys(env)} to serve it. To add a customer of your own: npx shoptrail customer add --origin https://shop.example\n`,
+    )
+    expect(stdout).not.toContain('/shop/')
+  },
+)
 
-test('the log says what inlined scripts need, and that a demo customer is left', async () => {
+test('the log warns that inlined scripts need PUBLIC_URL, and that a demo customer still exists', async () => {
   const DATA_DIR = join(folder, 'left')
   const bare = await startAndEnd([], { DATA_DIR })
   expect(bare.stdout).toContain('PUBLIC_URL is not set: scripts that are inlined or evaluated')
@@ -468,7 +476,7 @@ test('the log says what inlined scripts need, and that a demo customer is left',
   expect(stdout + stderr).not.toContain('mmmm')
 })
 
-test('the welcome names the metrics only where there are any', async () => {
+test('the welcome names the address of the metrics only if there is one', async () => {
   const without = await startProcess(folder, { DATA_DIR: join(folder, 'quiet') })
   expect(without.said()).not.toMatch(/metrics/i)
   await without.end('SIGTERM')
@@ -479,7 +487,7 @@ test('the welcome names the metrics only where there are any', async () => {
   await own.end('SIGTERM')
 })
 
-test('a taken METRICS_PORT is one clear line', async () => {
+test('a METRICS_PORT in use is reported in one line', async () => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -492,7 +500,7 @@ test('a taken METRICS_PORT is one clear line', async () => {
 })
 
 test.each<[NodeJS.Signals]>([['SIGINT'], ['SIGTERM']])(
-  '%s ends it cleanly, twice as well',
+  '%s ends it cleanly, also if it is sent twice',
   async (signal) => {
     const own = await startProcess(folder, { DATA_DIR: join(folder, signal) })
     const ended = own.end(signal)

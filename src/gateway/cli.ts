@@ -51,7 +51,7 @@ Settings of the gateway are environment variables:
   PUBLIC_URL         the gateway's public address; scripts that are inlined need it
   TRUSTED_PROXIES    addresses and networks whose X-Forwarded-For is trusted, separated by commas
   METRICS_PORT       port on 127.0.0.1 that answers GET /metrics
-  METRICS_TOKEN      secret of 16 characters or more, with which PORT answers GET /metrics too
+  METRICS_TOKEN      secret of 16 characters or more; with it, PORT answers GET /metrics too
                      (Authorization: Bearer …)
   MAX_CONNECTIONS 2048   BODY_BUDGET_BYTES 33554432   SEND_TIMEOUT_MS 30000
   MAX_LIVE_VIEWS 100   MAX_LIVE_VIEWS_PER_CUSTOMER 10
@@ -65,7 +65,7 @@ Limits of one sender; above them the gateway answers 429 with Retry-After, and p
   DAILY_EVENTS 10000000             DAILY_BYTES 21474836480       of a customer in a day (UTC)
 `
 
-/** What a command line comes to: the settings of a gateway to start, or what to print and the exit code. */
+/** The result of a command line: the settings of a gateway to start, or the output and the exit code. */
 export type Outcome =
   | { readonly start: Settings }
   | {
@@ -76,7 +76,7 @@ export type Outcome =
     }
 
 /**
- * Runs a command line, apart from starting the gateway. Never throws.
+ * Runs a command line. The caller starts the gateway. Never throws.
  *
  * @param args Without the names of Node and of the script.
  * @param env Settings, and REST_KEY.
@@ -141,7 +141,7 @@ function explainOption({ message }: Error): string {
   const unknown = /^Unknown option '--?([\w-]+)/.exec(message)?.[1]
   return unknown
     ? `There is no option --${unknown}.${suggest(unknown, Object.keys(OPTIONS))}`
-    : // What node adds to some of its messages is on further lines.
+    : // Some messages of node have a hint on further lines.
       message.replaceAll('\n', ' ')
 }
 
@@ -159,7 +159,7 @@ function findFault(command: string, rest: readonly string[], given: readonly str
   const taken = isStart ? ['demo'] : verbs?.get(word)
   const typed = [command, ...rest].join(' ')
   if (verbs && rest.length === 0)
-    return `${command} what? Expected one of ${[...verbs.keys()].join(', ')}.`
+    return `Expected one of ${[...verbs.keys()].join(', ')} after ${command}.`
   if (!taken) {
     const known = verbs ? [...verbs.keys()] : ['start', ...Object.keys(COMMANDS)]
     const near = suggest(verbs ? word : command, known)

@@ -63,7 +63,7 @@ export function runCustomer(
   const takesId = verb !== 'add' && verb !== 'list'
   if (more.length > 0 || (id !== undefined && !takesId))
     return misused(`customer ${verb} takes no ${takesId ? more[0] : id}`)
-  if (takesId && !id) return misused(`Whose? customer ${verb} ID`)
+  if (takesId && !id) return misused(`Expected the id of a customer: customer ${verb} ID`)
   const read = readChange(options)
   if (!read.ok) return read
   const folder = resolve(settings.dataDir)
@@ -95,7 +95,10 @@ function add(
   settings: Settings,
   ownRestKey: string | undefined,
 ): Done {
-  if (!asked.origins) return misused('Which pages may send events? --origin https://shop.example')
+  if (!asked.origins)
+    return misused(
+      'Expected the origin of the pages that send events: --origin https://shop.example',
+    )
   if (customerId !== undefined && !/^[\w.-]{1,64}$/.test(customerId))
     return misused('Expected an --id of 1 to 64 letters, digits, dots, hyphens and underscores')
   if (trackingKey !== undefined && !isTrackingKey(trackingKey))
@@ -140,11 +143,9 @@ function changeOne(
   settings: Settings,
 ): Done {
   if (verb === 'set' && Object.keys(asked).length === 0)
-    return misused(
-      'Set what? --origin, --name, --config, --daily-events, --daily-bytes or --ignore',
-    )
+    return misused('Expected --origin, --name, --config, --daily-events, --daily-bytes or --ignore')
   if (verb === 'rotate' && key !== 'rest' && key !== 'tracking')
-    return misused('Which key? --key rest or --key tracking')
+    return misused('Expected --key rest or --key tracking')
   const customer = customers.find(id) as Customer
   if (verb === 'remove') {
     if (!yes)
@@ -155,7 +156,7 @@ function changeOne(
     return done(`Removed ${id}`)
   }
   if (verb === 'set') {
-    // The stored text, so that an invalid setting can be removed by its name.
+    // Not `config`: invalid settings are missing in it, and could not be removed.
     const change = toChange(asked, readObject(customer.configText) ?? {})
     if (!change.ok) return change
     return done(...linesOf([customers.change(id, change.change) as Customer], settings))
@@ -174,7 +175,7 @@ function changeOne(
       )
 }
 
-/** The change that was typed. `config` has only the settings that were named. */
+/** The change that was typed. `config` has only the settings that were typed. */
 type Asked = {
   readonly name?: string
   readonly origins?: string[]
@@ -267,7 +268,7 @@ function readObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Merges the settings that were named into the stored ones. Null removes one. */
+/** Merges the typed settings into the stored ones. Null removes one. */
 function toChange(
   { config, ...rest }: Asked,
   before: Readonly<Record<string, unknown>>,
@@ -303,7 +304,7 @@ function linesOf(customers: readonly Customer[], { limits }: Settings): string[]
       ...(ignored.length > 0 ? [`  ignored      ${ignored.join(' ')}`] : []),
       ...faults.map(
         ({ part, reason }) =>
-          `  UNUSABLE     ${part}: ${reason}. It is answered 503. ${repair(customerId)[part]}`,
+          `  UNUSABLE     ${part}: ${reason}. Its requests are answered 503. ${repair(customerId)[part]}`,
       ),
     ]
   })

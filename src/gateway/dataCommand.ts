@@ -8,8 +8,8 @@ import { prepareDataFolder } from './sqlite/dataFolder.ts'
 export const DATA_VERBS: ReadonlyMap<string, readonly string[]> = new Map([['accept', []]])
 
 /**
- * `data accept`: accepts databases that are not those of the last start. A gateway that waits for them opens them within a
- * second.
+ * `data accept`: accepts databases that are not those of the last start. A gateway that waits for them opens them
+ * within a second.
  *
  * @throws Error if the data can not be opened.
  */
@@ -20,7 +20,7 @@ export function acceptData({ dataDir }: Settings): Done {
   if (!accepted) return done(`There is nothing to accept in ${folder}.`)
   return done(
     `In ${folder}: ${accepted}.`,
-    'Accepted. What is there now belongs together, and what is missing is made.',
+    'Accepted. The databases that are there now belong together. A missing one will be created.',
   )
 }
 

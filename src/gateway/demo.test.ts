@@ -72,7 +72,7 @@ test('a demo customer of an earlier start is not open without the demo', async (
 })
 
 test.each([['http://localhost'], ['http://127.0.0.1'], ['http://[::1]']])(
-  'behind a plain proxy on the same machine, which sends Host %s, nothing of a customer is open',
+  'behind a proxy on the same machine that sends Host %s, no customer is visible without a sign-in',
   async (origin) => {
     const gateway = await prepared.start({ demo: true })
     const { customer } = gateway.customers.add({ origins: ['loopback'] })

@@ -2,8 +2,9 @@ import { isLoopbackAddress } from './http/address.ts'
 import { isLoopbackHost } from './http/origins.ts'
 
 /**
- * Why this gateway can not serve the demo, and what to do. Undefined if it can. The demo needs no sign-in, and behind a
- * proxy every request looks local. So it is served only at a loopback address, without a proxy and a public address.
+ * Why this gateway can not serve the demo, and the remedy. Undefined if it can. The demo needs no sign-in, and behind a
+ * proxy every request looks local. So the demo is served only at a loopback address, without a proxy and without a
+ * public address.
  */
 export function findDemoBlock(options: {
   readonly host: string
@@ -11,7 +12,7 @@ export function findDemoBlock(options: {
   readonly publicUrl: string | undefined
 }): string | undefined {
   const { host, trustedProxies, publicUrl } = options
-  // No other name: DNS may resolve x.localhost to any address.
+  // No other name is accepted, since DNS may resolve x.localhost to any address.
   if (!isLoopbackAddress(host) && host.toLowerCase() !== 'localhost')
     return blockOf('HOST', `HOST ${host} is not an address of this machine alone`)
   if (trustedProxies.length > 0) return blockOf('TRUSTED_PROXIES', 'TRUSTED_PROXIES is set')
@@ -21,4 +22,4 @@ export function findDemoBlock(options: {
 }
 
 const blockOf = (setting: string, reason: string): string =>
-  `its pages ask nobody to sign in, and ${reason}. Leave ${setting} out to have it`
+  `its pages need no sign-in, and ${reason}. Unset ${setting} to serve it`

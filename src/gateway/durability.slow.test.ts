@@ -9,7 +9,7 @@ import { openDatabase } from './sqlite/database.ts'
 
 /** Acknowledged means durable: shown on the real process, killed while it is busy. */
 let folder: string
-/** Of the demo customer, as the first start over a folder says it. */
+/** The REST key of the demo customer, which the first start over a folder prints. */
 let restKey = ''
 
 beforeAll(async () => {
@@ -75,7 +75,7 @@ test('kill -9 under load loses nothing that was acknowledged, and a resend store
     const stored = new Set(storedIds(dataDir))
     expect(acknowledged.filter((id) => !stored.has(bare(id)))).toEqual([])
 
-    // The senders of what was cut off can not know whether it was stored: they send it again.
+    // Senders without an answer do not know whether the event was stored, so they send it again.
     const restarted = await startProcess(folder, { DATA_DIR: dataDir })
     for (const id of [...round.unanswered, ...round.acknowledged.slice(-20)])
       expect(await post(restarted, id)).toBe(true)
@@ -113,7 +113,8 @@ test('kill -9 loses no campaign that was answered', async () => {
   expect(answered).toHaveLength(30)
 }, 60_000)
 
-// kill -9 can not tell FULL from NORMAL, since the page cache survives it; the order of system calls can.
+// kill -9 does not show whether FULL or NORMAL is set, since the page cache survives it. The order of system calls
+// does.
 const canTrace = spawnSync('strace', ['-V']).status === 0
 test.runIf(canTrace)(
   'the log is flushed to the disk before the answer leaves',
@@ -150,4 +151,4 @@ test.runIf(canTrace)(
   30_000,
 )
 
-if (!canTrace) console.warn('strace is missing: the order of fsync and answer was not looked at')
+if (!canTrace) console.warn('strace is missing: the order of fsync and answer was not checked')

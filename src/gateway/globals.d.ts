@@ -1,2 +1,2 @@
-/** The package's version, written in by the build; absent where the sources run as they are. */
+/** The package's version, which the build inserts. Undefined if the sources run without a build. */
 declare const __version__: string | undefined

@@ -16,8 +16,8 @@ const MAX_ERROR_LINES = 10
 /**
  * Runs a gateway in this process, until SIGTERM, SIGINT or a fatal error.
  *
- * @returns Exit code: 0 after a clean stop, 1 if it could not start or after a fatal error, so that a supervisor starts it
- * again.
+ * @returns Exit code: 0 after a clean stop, 1 if it could not start or after a fatal error, so that a supervisor starts
+ * it again.
  */
 export async function runGateway(settings: Settings): Promise<number> {
   const log = createLog(settings.logLevel)
@@ -52,13 +52,13 @@ export async function runGateway(settings: Settings): Promise<number> {
       log.info('PUBLIC_URL is not set: scripts that are inlined or evaluated do not start')
     if (gateway.customers.findByTrackingKey(DEMO_TRACKING_KEY))
       log.warn(
-        'The demo customer of an earlier start is still there, and everybody knows its tracking key. Remove it: npx shoptrail customer remove demo --yes',
+        'The demo customer of an earlier start still exists, and its tracking key is public. Remove it: npx shoptrail customer remove demo --yes',
       )
   }
   try {
     gateway = await startGateway({
       ...options,
-      // The pattern of the route, never the address, which contains keys.
+      // `route` is a pattern. The address is not logged, since it contains keys.
       onError: (error, route) => {
         if (mayLog()) log.error({ err: error, route }, 'A request failed')
       },
@@ -94,7 +94,10 @@ export async function runGateway(settings: Settings): Promise<number> {
     isFatal ? FATAL_EXIT_MS : HARD_EXIT_MS,
   ).unref()
   if (isFatal)
-    log.fatal({ dataDir: resolve(settings.dataDir) }, `The gateway can not go on. ${why.message}`)
+    log.fatal(
+      { dataDir: resolve(settings.dataDir) },
+      `The gateway can not continue. ${why.message}`,
+    )
   else if (!gateway.isOpen() || !gateway.demo) log.info({ signal: why }, 'Stopping')
   await gateway.close()
   return isFatal ? 1 : 0

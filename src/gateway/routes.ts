@@ -62,8 +62,8 @@ type Handler = (
 type Method = 'GET' | 'POST'
 
 /**
- * Whether an unknown path is that of an operation of the wider service. The path of a report whose id was not encoded is
- * that of an unknown campaign.
+ * Whether a path without a route belongs to an operation of the wider service. A path that ends like a report's is a
+ * report whose id was not encoded, so its campaign is unknown.
  */
 const isForeignOperation = (path: string): boolean =>
   /^\/api\/v1(?:\/[\w.-]+)+$/.test(path) && !path.endsWith('/email/get-report')
@@ -72,8 +72,8 @@ const isForeignOperation = (path: string): boolean =>
 const PREFLIGHT_MAX_AGE_SECONDS = '86400'
 
 /**
- * All routes of the gateway, one line each. Each answers every method: 405 with Allow for methods that it does not take,
- * and Allow for OPTIONS.
+ * All routes of the gateway, one line each. Each answers every method: 405 with Allow for methods that it does not
+ * take, and Allow for OPTIONS.
  *
  * @returns The app, and `close`, which ends the open live views.
  */

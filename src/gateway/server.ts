@@ -35,13 +35,13 @@ export type GatewayOptions = {
   /** Address to listen on. Default 127.0.0.1. */
   readonly host?: string
   /**
-   * Whether to create the demo customer with its campaign and serve the demo shop, on this machine without a sign-in. Has
-   * no effect if `findDemoBlock` returns a reason. Default false.
+   * Whether to create the demo customer with its campaign and serve the demo shop, on this machine without a sign-in.
+   * Has no effect if `findDemoBlock` returns a reason. Default false.
    */
   readonly demo?: boolean
   /**
-   * The gateway's public address, without a slash at its end. Default none: the script takes the address from its tag, and
-   * can not be inlined.
+   * The gateway's public address, without a slash at its end. Default none: the script takes the address from its tag,
+   * and can not be inlined.
    */
   readonly publicUrl?: string | undefined
   /** Addresses and networks of the proxies in front. Default none. */
@@ -52,13 +52,14 @@ export type GatewayOptions = {
   readonly metricsToken?: string | undefined
   /** Folder of `track`, `inspector.js` and `presence.js`. Default: the folder of this bundle. */
   readonly scriptFolder?: string
-  /** Folder of `live`, `campaigns` and `shop`. Default: `public` beside this bundle. */
+  /** Folder of `live`, `campaigns` and `shop`. Default: `public` in the folder of this bundle. */
   readonly publicFolder?: string
-  /** Bundle of sqlite/worker.ts, with report-worker.js beside it. Default: beside this bundle. */
+  /** Bundle of sqlite/worker.ts, with report-worker.js in the same folder. Default: in the folder of this bundle. */
   readonly workerFile?: URL
   /**
-   * Connections that are open at once. Above it an idle one is closed, then a slow one; if there is none, the new one.
-   * Default 2,048, or fewer if the process may not open that many files.
+   * Connections that are open at once. Above it an idle one is closed for a new one. If none is idle, a slow one is
+   * closed. If none is slow, the new one is closed. Default 2,048, or fewer if the process may not open that many
+   * files.
    */
   readonly maxConnections?: number | undefined
   /** Memory of all bodies and large answers above 16 KiB together, bytes. Above it 503. Default 32 MiB. */
@@ -123,10 +124,10 @@ export type Gateway = {
   close(): Promise<void>
 }
 
-/** How long a gateway that can not go on waits for clients that are reading answers, ms. */
+/** How long a gateway waits for clients that are reading answers after a fatal error, ms. */
 const FATAL_PATIENCE_MS = 500
 
-/** What exists once the data is open. */
+/** Everything that exists only while the data is open. */
 type Opened = Pick<Gateway, 'demo' | 'demoBlock' | 'demoRestKey'> & {
   readonly data: Data
   readonly routes: ReturnType<typeof createRoutes>
@@ -136,8 +137,8 @@ type Opened = Pick<Gateway, 'demo' | 'demoBlock' | 'demoRestKey'> & {
  * Starts a gateway. If the databases are not those of the last start, it listens, is not ready, and becomes ready
  * within about a second after they are put back or accepted (`shoptrail data accept`).
  *
- * @throws Error if the port is in use (`code` is EADDRINUSE), the data can not be opened, the script has not been built, or
- * the process may not open as many files as `maxConnections` needs.
+ * @throws Error if the port is in use (`code` is EADDRINUSE), the data can not be opened, the script has not been
+ * built, or the process may not open as many files as `maxConnections` needs.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const {

@@ -43,7 +43,7 @@ const variables = object({
   DATA_DIR: optional(string(), './data'),
   /**
    * The gateway's public address, such as https://t.shop.example. Default none: the script takes the address from its
-   * tag, and scripts that are inlined or evaluated do not start. Normalized like in browsers, since the page compares
+   * tag, and scripts that are inlined or evaluated do not start. Normalized as browsers do it, since the page compares
    * addresses as text.
    */
   PUBLIC_URL: optional(
@@ -94,20 +94,21 @@ const variables = object({
   CUSTOMER_BYTES_BURST: limitOf(customer.bytes.burst),
   /**
    * The same for each address (IPv6: each /64) that sends without a REST key. Scripts that an address loads are counted
-   * apart, with the same limits. Defaults 500 with a burst of 2,500, and 1 MiB with a burst of 16 MiB.
+   * separately, with the same limits. Defaults 500 with a burst of 2,500, and 1 MiB with a burst of 16 MiB.
    */
   ADDRESS_EVENTS_PER_SECOND: limitOf(address.events.perSecond),
   ADDRESS_EVENTS_BURST: limitOf(address.events.burst),
   ADDRESS_BYTES_PER_SECOND: limitOf(address.bytes.perSecond),
   ADDRESS_BYTES_BURST: limitOf(address.bytes.burst),
   /**
-   * What a customer without a quota of its own may store in a day (UTC): events, and bytes of their payloads. The request
-   * that reaches the quota is still stored; then 429 until the day ends. Defaults 10,000,000 and 20 GiB.
+   * How much a customer without a quota of its own may store in a day (UTC): events, and bytes of their payloads. The
+   * request that reaches the quota is still stored; then 429 until the day ends. Defaults 10,000,000 and 20 GiB.
    */
   DAILY_EVENTS: limitOf(daily.events),
   DAILY_BYTES: limitOf(daily.bytes),
   /**
-   * Port of 127.0.0.1 for GET /metrics, 0 to 65,535, other than PORT. 0 is any free port. Default none: no port is opened.
+   * Port of 127.0.0.1 for GET /metrics, 0 to 65,535, other than PORT. 0 is any free port. Default none: no port is
+   * opened.
    */
   METRICS_PORT: optional(port),
   /**
@@ -122,8 +123,8 @@ const variables = object({
   ),
   /**
    * Whether to create the demo customer and serve the demo shop, its live view and its campaigns without a sign-in. Has
-   * an effect only if HOST is a loopback address, TRUSTED_PROXIES is empty, and PUBLIC_URL is absent or names a loopback
-   * host. Default off.
+   * an effect only if HOST is a loopback address, TRUSTED_PROXIES is empty, and PUBLIC_URL is absent or names a
+   * loopback host. Default off.
    */
   DEMO: optional(
     pipe(
@@ -133,13 +134,14 @@ const variables = object({
     'off',
   ),
   /**
-   * Connections that are open at once, 16 to 1,000,000. Above it an idle one is closed, then a slow one; if there is none,
-   * the new one. Default 2,048, or fewer if the process may not open that many files.
+   * Connections that are open at once, 16 to 1,000,000. Above it an idle one is closed for a new one. If none is idle,
+   * a slow one is closed. If none is slow, the new one is closed. Default 2,048, or fewer if the process may not open
+   * that many files.
    */
   MAX_CONNECTIONS: optional(whole(16, 1_000_000)),
   /**
-   * Memory of all bodies and large answers above 16 KiB together, bytes, 8 MiB to 1 TiB. One address gets a quarter of it.
-   * Above it 503 with Retry-After. Default 32 MiB.
+   * Memory of all bodies and large answers above 16 KiB together, bytes, 8 MiB to 1 TiB. One address gets a quarter of
+   * it. Above it 503 with Retry-After. Default 32 MiB.
    */
   BODY_BUDGET_BYTES: optional(whole(8 * 2 ** 20, 2 ** 40)),
   /**
@@ -166,7 +168,7 @@ const schema = pipe(
   forward(
     check(
       ({ PORT, METRICS_PORT }) => !PORT || PORT !== METRICS_PORT,
-      'Expected another port than PORT',
+      'Expected a port other than PORT',
     ),
     ['METRICS_PORT'],
   ),

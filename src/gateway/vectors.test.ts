@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Answer, prepareGateway, recordsOf, type Sent, send } from '../test/gateway.ts'
 import type { Gateway } from './index.ts'
 
-/** A request of the fixture, and what must come of it. */
+/** A request of the fixture, and its expected result. */
 type Vector = {
   readonly id: string
   readonly kind: string
@@ -40,7 +40,7 @@ const vectors = JSON.parse(
 const ELSEWHERE = ['H-G-019', 'H-G-034']
 const ORIGIN = 'https://shop.example'
 
-/** Real sockets can come from 127.0.0.0/8 only; the vectors' peers stand for these. */
+/** Sockets of a test can come from 127.0.0.0/8 only. These addresses replace the peers of the vectors. */
 const PEERS: Record<string, string> = { '198.51.100.7': '127.0.0.7', '10.0.0.2': '127.0.0.2' }
 const peerOf = (address: string) => PEERS[address] ?? address
 
@@ -99,7 +99,7 @@ test.each(table)('$id $kind', async ({ input, expected }) => {
   if (answer.headers['content-type']?.startsWith('text/javascript')) expectScript(answer)
 })
 
-/** `{EVENTS}` is POST /t/r of the customer, unless the vector says a key itself. */
+/** `{EVENTS}` is POST /t/r of the customer, unless the vector has a key itself. */
 function targetOf(template: string): string {
   const script = /^\{SCRIPT:(.*)\}$/.exec(template)?.[1]
   if (script !== undefined)

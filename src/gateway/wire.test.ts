@@ -42,7 +42,7 @@ beforeAll(async () => {
 })
 afterAll(() => prepared.end())
 
-/** The head as the client writes it, byte for byte; the length is this body's. */
+/** The head as the client writes it, byte for byte, with the length of this body. */
 function headOf({ client, method, path, query_raw, body_raw }: Recorded, expectation = '') {
   const kind = method === 'GET' ? 'GET' : body_raw ? 'POST_with_body' : 'POST_without_body'
   const lines = Object.entries(headers[client]?.[kind] ?? {}).map(([name, value]) => {
@@ -77,7 +77,7 @@ const created = (body: object) => ({
   status: 'scheduled',
   created_at: expect.stringMatching(/^\d{4}-.+Z$/),
 })
-/** JSON of a report in which nothing has come. */
+/** JSON of a report without events. */
 const REPORT = {
   campaign_id: '99',
   from: null,
@@ -96,7 +96,7 @@ const served = (trackingKey: string) => ({
   script: expect.any(String),
 })
 
-/** The success that each operation promises, or what the fixture's `expect` says. */
+/** The success of each operation, or of each request that is named by `expect` in the fixture. */
 const promised: Record<string, (body: object) => unknown> = {
   list: () => ({
     data: expect.arrayContaining([aSummary]),

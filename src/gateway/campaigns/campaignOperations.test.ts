@@ -5,7 +5,7 @@ import { prepareGateway, send } from '../../test/gateway.ts'
 import { completePayloads } from '../../test/payloads.ts'
 import type { Gateway } from '../index.ts'
 
-/** The campaign operations over the REST half of a real gateway, each customer with campaigns of its own. */
+/** The campaign operations, over the REST API of a real gateway. Each customer has campaigns of its own. */
 let prepared: Awaited<ReturnType<typeof prepareGateway>>
 let gateway: Gateway
 
@@ -62,7 +62,7 @@ const findWhole = async (customerId: string, id: string): Promise<CampaignRecord
 const namesOf = ({ json }: { json: { data: CampaignRecord[] } }) =>
   json.data.map(({ subject }) => subject.name)
 
-test('a campaign gets an id, a state and a time. Lists answer it without its HTML', async () => {
+test('a campaign gets an id, a state and a time, and lists leave its HTML out', async () => {
   const { customerId, create, list, latest } = addCustomer()
   const campaign = makeCampaign({ html: '<p>ă € 😀 </p>\n\u0000 end' })
   const { status, json: record } = await create({ ...campaign, more: 1, id: 'mine' })
@@ -82,8 +82,8 @@ test('a campaign gets an id, a state and a time. Lists answer it without its HTM
 
 test.each([
   ['no object', [], ['']],
-  ['nothing of it', {}, ['type', 'mode', 'sender', 'subject', 'content', 'tracking']],
-  ['a wrong moment', makeCampaign({ at: '2027-02-30 10:00' }), ['scheduling.send_at']],
+  ['no field', {}, ['type', 'mode', 'sender', 'subject', 'content', 'tracking']],
+  ['an impossible date', makeCampaign({ at: '2027-02-30 10:00' }), ['scheduling.send_at']],
   ['blank HTML', makeCampaign({ html: ' ' }), ['content.html']],
   ['HTML that is too long', makeCampaign({ html: 'ă'.repeat(512_001) }), ['content.html']],
   ['keys of a prototype', `{"__proto__":${JSON.stringify(makeCampaign())}}`, ['type', 'mode']],
@@ -118,7 +118,7 @@ test('keys of prototypes are not kept and change nothing', async () => {
   expect({}).not.toHaveProperty('polluted')
 })
 
-test('a customer sees its own campaigns, and no other’s', async () => {
+test('a customer sees only its own campaigns', async () => {
   const [mine, theirs] = [addCustomer(), addCustomer()]
   const { json: record } = await mine.create()
   expect((await theirs.list()).json.total).toBe(0)
@@ -186,12 +186,12 @@ test('a search finds part of the name or of the subject line, in any case and sc
   expect(await found("it's \\")).toEqual(['it\'s \\ "quoted"'])
   expect(await found(' full ')).toEqual(['it\'s \\ "quoted"'])
   expect(await found("' OR 1=1 --")).toEqual([])
-  // The name and the line are two texts.
+  // The name and the subject line are searched separately.
   expect(await found('100%Ο')).toEqual([])
   expect(await found('\u0000')).toEqual([])
 })
 
-test('of a long name or subject line the beginning is searched', async () => {
+test('only the beginning of a long name or subject line is searched', async () => {
   const { create, list } = addCustomer()
   const found = async (search: string) => (await list({ search })).json.total
   const long = (text: string) => `${'x'.repeat(990)} ${text}`
@@ -264,7 +264,7 @@ test('HEAD answers the latest campaigns without a body', async () => {
   expect((await send(gateway.url, target)).status).toBe(200)
 })
 
-test('a report is of an e-mail campaign that there is', async () => {
+test('only an e-mail campaign that exists has a report', async () => {
   const { create, report } = addCustomer()
   const { json: email } = await create()
   const { json: sms } = await create(makeCampaign({ type: 'sms' }))
@@ -323,7 +323,7 @@ test('two gateways over one file: each creates, both list', async () => {
   expect((await other.list()).json).toEqual(json)
 })
 
-test('campaigns outlive a restart, and no new customer sees those of one that was removed', async () => {
+test('campaigns survive a restart, and no new customer gets those of a removed one', async () => {
   const dataDir = join(prepared.folder, 'restarted')
   const before = await prepared.start({ dataDir })
   const { customerId, create, list } = addCustomer(before)
@@ -333,7 +333,7 @@ test('campaigns outlive a restart, and no new customer sees those of one that wa
   const after = await prepared.start({ dataDir })
   const again = operationsOf(customerId, after)
   expect((await again.list()).json).toEqual(json)
-  // Where nobody is left, the gateway takes its data for lost.
+  // Without any customer the gateway would report its data as lost.
   addCustomer(after)
   after.customers.remove(customerId)
   expect((await again.list()).status).toBe(404)
@@ -349,7 +349,7 @@ test('a campaign whose id exists is not changed', async () => {
   expect((await list()).json).toMatchObject({ total: 1, data: [{ type: 'email' }] })
 })
 
-test('campaigns count in the daily quota of bytes, over a new start too', async () => {
+test('campaigns count in the daily quota of bytes, also after a restart', async () => {
   const limits = { daily: { bytes: 3_000 } }
   const first = await prepared.start({ limits })
   const small = addCustomer(first)

@@ -17,14 +17,14 @@ import type { Reports } from './report.ts'
 export type Answered<T> = ({ readonly ok: true } & T) | Refusal
 
 /**
- * The campaign operations, for the REST routes and the operators' pages. They check what was sent. The caller checks the
- * credentials. Each rejects with Unavailable if the campaigns or the log can not be read or written, and with TooMany,
- * having done nothing, if a customer calls faster than it is answered.
+ * The campaign operations, for the REST routes and the operators' pages. They check the payloads. The caller checks the
+ * credentials. Each rejects with Unavailable if the campaigns or the log can not be read or written. It rejects with
+ * TooMany, and does nothing, if there are too many calls at once.
  */
 export type CampaignOperations = {
   /**
-   * Resolves when the campaign is durable. 422 with issues if it is invalid, 429 if the daily quota of bytes is used up:
-   * campaigns count like payloads.
+   * Resolves when the campaign is durable. 422 with issues if it is invalid, 429 if the daily quota of bytes is used
+   * up: campaigns count like payloads.
    */
   create(customerId: string, body: unknown): Promise<Answered<{ readonly record: CampaignRecord }>>
   /** Newest first. 422 with issues if a filter is invalid. */
@@ -32,7 +32,8 @@ export type CampaignOperations = {
   /**
    * The newest campaigns.
    *
-   * @param limit How many, as the text of a query: a whole number from 1, otherwise 422. Above 100 it is 100. Default 1.
+   * @param limit How many, as the text of a query: a whole number from 1, otherwise 422. Above 100 it is 100. Default
+   * 1.
    */
   latest(
     customerId: string,
@@ -44,12 +45,15 @@ export type CampaignOperations = {
   report(customerId: string, id: string): Promise<Answered<{ readonly report: EmailReport }>>
 }
 
-/** The largest body of create, bytes of UTF-8. A client may escape every character of the HTML. */
+/**
+ * The largest body of create, bytes of UTF-8. Larger than the longest HTML, since a client may escape every character
+ * of it.
+ */
 export const MAX_CREATE_BYTES = 7 * 2 ** 20
 
-/** Default of campaigns a page. */
+/** Campaigns a page by default. */
 const DEFAULT_LIMIT = 20
-/** The most campaigns a page, or that getLatestCampaign answers. */
+/** The most campaigns on a page, and in an answer of getLatestCampaign. */
 const MAX_LIMIT = 100
 
 /** @param now The clock, ms since 1970. */

@@ -1,7 +1,7 @@
 import type { CampaignRecord, CampaignSummary } from '../../contract/index.ts'
 import type { Usage } from '../customers/usage.ts'
 
-/** Which campaigns. */
+/** Which campaigns to list. */
 export type CampaignQuery = {
   /** Part of the name or the subject line (of their first 1,000 characters), in any case. Default all. */
   readonly search?: string
@@ -18,14 +18,14 @@ export type CampaignQuery = {
 }
 
 /**
- * The campaigns of all customers. Each function rejects with Unavailable if the store can not be read or written, and
- * with TooMany, having done nothing, if a customer calls faster than it is answered.
+ * The campaigns of all customers. Each function rejects with Unavailable if the store can not be read or written. It
+ * rejects with TooMany, and does nothing, if there are too many calls at once.
  */
 export type Campaigns = {
   /**
    * Resolves when the campaign is durable. A campaign whose id the customer already has is not changed.
    *
-   * @returns What the customer has stored today.
+   * @returns How much the customer has stored today.
    */
   create(customer: string, campaign: CampaignRecord): Promise<readonly Usage[]>
   /** A CampaignRecord as JSON, UTF-8: its HTML may be 2 MB, so it is sent as it was stored. */

@@ -20,7 +20,7 @@ let gateway: Gateway
 
 beforeAll(async () => {
   prepared = await prepareGateway()
-  // Time passes fast, so that many wrong keys slow nobody down.
+  // Time passes fast, so that wrong keys are never answered 429.
   let clock = 0
   gateway = await prepared.start({ metricsPort: 0, monotonicNow: () => (clock += 60_000) })
   const { customers } = gateway
@@ -62,7 +62,7 @@ test.each([
   expect(json).toHaveProperty('message')
 })
 
-test.each([...POSTS, ...GETS])('OPTIONS %s opens nothing to pages', async (path) => {
+test.each([...POSTS, ...GETS])('OPTIONS %s has no CORS headers', async (path) => {
   const answer = await send(gateway.url, path, {
     method: 'OPTIONS',
     headers: { origin: 'https://shop.example', 'access-control-request-method': 'POST' },
@@ -93,7 +93,7 @@ test.each([
   for (const path of GETS) expect(await call(path, undefined, { query })).toMatchObject({ status })
 })
 
-test('of keys that are repeated the first counts', async () => {
+test('the first of repeated keys counts', async () => {
   const query = `${KEYS}&k=wrong&u=NOBODY`
   expect(await call(CHECK_API, '', { query })).toMatchObject({ status: 200, json: [] })
 })
@@ -132,7 +132,7 @@ test.each([
   [CHECK, 4_096],
   [CHECK_API, 4_096],
   [CREATE, 7_340_032],
-])('413 above the bound of %s', async (path, bound) => {
+])('413 above the limit of %s', async (path, bound) => {
   const over = Buffer.alloc(bound + 1, ' ')
   expect((await call(path, over)).status).toBe(413)
   const chunked = { 'transfer-encoding': 'chunked' }
@@ -284,10 +284,10 @@ test.each([
   },
 )
 
-test('a few large campaigns are created at once, of one customer half as many', async () => {
+test('one customer may create two large campaigns at once, and does not block others', async () => {
   const large = JSON.stringify({ ...CAMPAIGN, content: { html: 'x'.repeat(300_000) } })
   const other = 'k=REST-KEY-00000002&u=CUST-2'
-  /** One that has its place, and sends nothing more. */
+  /** A create that has a permit, and sends nothing more. */
   const begin = async (request: string) => {
     const { socket } = await openConnection(gateway.port)
     socket.write(`${request.replaceAll('\n', '\r\n')}\r\n\r\n`)
@@ -304,12 +304,12 @@ test('a few large campaigns are created at once, of one customer half as many', 
   })
   expect(refused.headers['retry-after']).toBe('1')
   expect((await waiting).status).toBe(429)
-  // Small ones, other customers and events are taken meanwhile.
+  // Small campaigns, other customers and events are accepted meanwhile.
   const small = await Promise.all(Array.from({ length: 20 }, () => call(CREATE, CAMPAIGN)))
   expect(new Set(small.map(({ status }) => status))).toEqual(new Set([200]))
   expect((await call(CREATE, large, { query: other })).status).toBe(200)
   expect((await call(CUSTOM, EVENT)).status).toBe(200)
-  // Who waits when a place comes free gets it, by an answer or by one that gives up.
+  // A waiting create gets the permit of one that was answered or aborted.
   const [first, second] = held
   const next = call(CREATE, large)
   first?.write(large)
@@ -320,7 +320,7 @@ test('a few large campaigns are created at once, of one customer half as many', 
   first?.destroy()
 })
 
-test('lists that are not read take a bounded memory, and small ones are answered meanwhile', async () => {
+test('lists that are not read take a bounded memory, and small lists are answered meanwhile', async () => {
   const bounded = await prepared.start({ bodyBudgetBytes: 4 * 2 ** 20 })
   const { restKey } = bounded.customers.add({ customerId: 'large' })
   const longest = '\u0001'.repeat(2_047)

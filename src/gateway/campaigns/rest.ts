@@ -31,9 +31,12 @@ export type RestDependencies = {
 const MAX_FILTER_BYTES = 16_384
 const MAX_CHECK_BYTES = 4_096
 
-/** A campaign of at most so many bytes needs no permit. One of unknown length does. */
+/** A campaign whose body is larger than this, bytes, or of unknown length needs a permit of `LARGE_CREATES`. */
 const SMALL_CREATE_BYTES = 2 ** 18
-/** Large campaigns that are created at once, all customers together: each is several times its body in memory. */
+/**
+ * Large campaigns that are created at once, all customers together. Each takes several times the size of its body in
+ * memory.
+ */
 const LARGE_CREATES = {
   permits: 4,
   maxWaiting: 200,
@@ -50,10 +53,10 @@ type Call = Pick<RequestEnv, 'readBody' | 'reserve'> & {
 }
 
 /**
- * The routes under /api/v1, for servers that have the REST key (docs/decisions.md, "Paths"). No page can read an answer,
- * since a REST key must never be in a page.
+ * The routes under /api/v1, for servers that have the REST key (docs/decisions.md, "Paths"). No page can read an
+ * answer, since a REST key must never be in a page.
  *
- * The handlers reject with Unavailable and with TooMany like the operations.
+ * The handlers reject with Unavailable and with TooMany, as the operations do.
  */
 export function createRest(dependencies: RestDependencies) {
   const { admission, addresses, customers, operations, metrics, keyThrottle } = dependencies
@@ -120,7 +123,7 @@ export function createRest(dependencies: RestDependencies) {
     return answer(200, { id })
   }
 
-  /** POST /api/v1/check-api-credentials: the keys in the query have been checked before. */
+  /** POST /api/v1/check-api-credentials: `guarded` has already checked the keys in the query. */
   async function checkApiKeys(call: Call): Promise<Response | Refusal> {
     const body = await read(call, MAX_CHECK_BYTES, { whenEmpty: {} })
     if (!body.ok) return body
@@ -146,7 +149,7 @@ export function createRest(dependencies: RestDependencies) {
     message: 'This gateway does not offer this operation',
   })
 
-  /** Reads a body. Counts its bytes if its length was not declared. */
+  /** Reads a body. If its length was not declared, its bytes are counted here. */
   async function read(
     { request, customer, readBody }: Call,
     maxBytes: number,
@@ -158,7 +161,7 @@ export function createRest(dependencies: RestDependencies) {
     return (uncounted > 0 ? admission.call(customer, 0, uncounted) : undefined) ?? body
   }
 
-  /** docs/decisions.md, "Answers": missing 401, an unknown customer 404, a wrong key 401. */
+  /** docs/decisions.md, "Answers": a missing key is 401, an unknown customer 404, a wrong key 401. */
   function identify(query: Query, address: string): { ok: true; customer: Customer } | Refusal {
     const restKey = query('k')
     const customerId = query('u')
@@ -218,7 +221,7 @@ const isSmall = ({ headers }: Request): boolean => {
   return length !== null && Number(length) <= SMALL_CREATE_BYTES
 }
 
-/** The segment after `campaigns`, decoded once. Empty, which no id is, if it can not be decoded. */
+/** The segment after `campaigns`, decoded once. Empty if it can not be decoded: no campaign has an empty id. */
 function campaignIdOf(url: string): string {
   const segment = /\/campaigns\/([^/?]*)/.exec(url)?.[1] ?? ''
   try {

@@ -8,7 +8,7 @@ export type CheckDependencies = {
   readonly keyThrottle: KeyThrottle
 }
 
-/** The credentials of `check-credentials`, by their names there. */
+/** The fields of `check-credentials`. */
 const NAMES = { k: 'the tracking key', r: 'the REST key', u: 'the customer id' }
 
 /**
@@ -16,8 +16,8 @@ const NAMES = { k: 'the tracking key', r: 'the REST key', u: 'the customer id' }
  * `{"k": trackingKey, "r": restKey, "u": customerId}`. Faults do not quote what was sent, since it may be a secret.
  *
  * @param address Of the sender.
- * @returns undefined if they belong together. 422 if one is missing, 404 for an unknown tracking key, 401 if another one
- * is not that customer's, 429 after too many of these.
+ * @returns undefined if they belong together. 422 if one is missing, 404 for an unknown tracking key, 401 if the REST
+ * key or the customer id is not that customer's, 429 after too many wrong ones.
  */
 export function checkCredentials(
   { customers, keyThrottle }: CheckDependencies,

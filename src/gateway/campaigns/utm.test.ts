@@ -35,7 +35,7 @@ test.each([
   ['https://shop.test/??utm_campaign=a&utm_source=s', utm('', '', 's')],
   ['ht\ntps://shop.test/\t?ut\rm_campaign=a\nb', utm('ab')],
   ['https://shop.test?a=#b?utm_campaign=a', undefined],
-  // Only hosts that the contract has accepted are stored; they are not parsed again.
+  // The contract has checked the host before an event is stored, so it is not parsed again.
   ['https://shop test]/?utm_campaign=a', utm('a')],
   ['data:,?utm_campaign=a', undefined],
   ['not an address?utm_campaign=a', undefined],

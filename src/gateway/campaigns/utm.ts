@@ -5,17 +5,17 @@ import type { Campaign } from '../../contract/index.ts'
 export type Utm = Campaign['tracking']
 
 /**
- * The longest address that is read, UTF-16 units: 8,192 characters, the limit of the contract, of at most two units each.
- * Earlier versions have stored longer ones.
+ * The longest address that is read, UTF-16 units: 8,192 characters, the limit of the contract, of at most two units
+ * each. Earlier versions have stored longer ones.
  */
 const MAX_URL_LENGTH = 16_384
 
 /**
  * The utm values of an address. Undefined if it has none, or is longer than the contract allows.
  *
- * Only the query counts, and the first value of a repeated parameter, like `URLSearchParams.get` (`+` is a space, `%2B` a
- * plus). A missing value is empty: an address with some of the three is a visit too, of a campaign that this gateway does
- * not know.
+ * Only the query counts, and the first value of a repeated parameter, like `URLSearchParams.get` (`+` is a space, `%2B`
+ * a plus). A missing value is empty. An address with only some of the three is a visit too, but of a campaign that this
+ * gateway does not know.
  *
  * @param url A valid address of http or https. Its host is not parsed again: the time for that grows with the square of
  *   its length (punycode, RFC 3492).

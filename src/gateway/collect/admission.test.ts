@@ -17,7 +17,7 @@ const PAYLOAD = {
   http_user_agent: 'Mozilla/5.0',
 }
 const EVENT = JSON.stringify(PAYLOAD)
-/** Slow enough that nothing comes back while a test runs. */
+/** A rate so slow that no bucket refills during a test. */
 const never = (burst: number) => ({ perSecond: 0.001, burst })
 
 let prepared: Awaited<ReturnType<typeof prepareGateway>>
@@ -105,7 +105,7 @@ test('a batch of more than the bucket holds passes when the bucket is full', asy
 
 test.each([
   ['declared', {}, 5_000],
-  // Until it is read it counts as the largest.
+  // A body of unknown length counts as the largest one until it is read.
   ['chunked', { 'transfer-encoding': 'chunked' }, 131_072 + 3_000],
 ])('bytes are counted too, %s', async (_, headers, burst) => {
   await start({ address: { bytes: never(burst) } })
@@ -176,7 +176,7 @@ test.each(['/t/r', '/t/batch'])(
     const chunked = (body: string) =>
       post(`${path}?k=SHOPKEY1`, body, { headers: { 'transfer-encoding': 'chunked' } })
     const valid = path === '/t/r' ? EVENT : JSON.stringify({ events: [{ payload: PAYLOAD }] })
-    // What is accepted is paid for by its size.
+    // An accepted body counts with its own size.
     for (let i = 0; i < 3; i++) expect((await chunked(valid)).status).toBe(200)
     expect((await chunked(`{"a":"${'x'.repeat(100_000)}`)).status).toBe(400)
     expect((await chunked(valid)).status).toBe(429)
@@ -196,7 +196,7 @@ test('many addresses together have the limits of the customer; its servers and o
   expect(await limitedBy('server', 'events')).toBe(0)
 })
 
-test('a server that has the REST key speaks for all its visitors: only its customer is limited', async () => {
+test('a server with the REST key sends for all its visitors: only its customer is limited', async () => {
   await start({ address: { events: never(1), bytes: never(1) }, customer: { events: never(6) } })
   const server = `/t/r?k=SHOPKEY1&api_key=${REST_KEY}`
   for (let i = 0; i < 4; i++) expect((await post(server, EVENT)).status).toBe(200)
@@ -228,13 +228,13 @@ test.each([
   expect(await limitedBy('server', 'bytes')).toBe(1)
 })
 
-test('a wrong REST key does not pass by the limit of the address', async () => {
+test('a wrong REST key does not bypass the limit of the address', async () => {
   await start({ address: { events: never(2) } })
   const wrong = '/t/r?k=SHOPKEY1&api_key=WRONGWRONGWRONGW'
   for (const status of [401, 401, 429]) expect((await post(wrong, EVENT)).status).toBe(status)
 })
 
-test('scripts are counted by address, apart from events, and refused in the requested form', async () => {
+test('scripts are counted by address, separately from events, and refused in the requested form', async () => {
   await start({ address: { events: never(2) } })
   for (let i = 0; i < 3; i++) await postEvent(A)
   expect((await script(A)).status).toBe(200)
@@ -255,14 +255,14 @@ test('scripts are counted by address, apart from events, and refused in the requ
 })
 
 test('a limited address that may be a proxy is reported once an hour', async () => {
-  const told: string[] = []
+  const reported: string[] = []
   let clock = 0
   await start(
     { address: { events: never(1) } },
     {
       trustedProxies: ['127.0.0.9'],
       monotonicNow: () => clock,
-      onUnknownProxy: (peer) => told.push(peer),
+      onUnknownProxy: (peer) => reported.push(peer),
     },
   )
   const forwarded = { 'x-forwarded-for': '203.0.113.7' }
@@ -271,10 +271,10 @@ test('a limited address that may be a proxy is reported once an hour', async () 
   expect((await postFrom('127.0.0.9', forwarded)).status).toBe(200)
   expect((await postFrom('127.0.0.9', forwarded)).status).toBe(429)
   expect((await postFrom(A, forwarded)).status).toBe(200)
-  expect(told).toEqual([])
+  expect(reported).toEqual([])
   for (let i = 0; i < 3; i++) expect((await postFrom(A, forwarded)).status).toBe(429)
-  expect(told).toEqual([A])
+  expect(reported).toEqual([A])
   clock += 3_600_000
   for (let i = 0; i < 9; i++) await postFrom(A, forwarded)
-  expect(told).toEqual([A, A])
+  expect(reported).toEqual([A, A])
 })

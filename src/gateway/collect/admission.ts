@@ -7,9 +7,9 @@ import { type Cost, createRateLimit, type Limited } from '../http/rateLimit.ts'
 import type { EventLog, LogEvent, Outcome } from './eventLog.ts'
 import type { Quota } from './quota.ts'
 
-/** The sender of a request, as far as it is known before the body is read. */
+/** The sender of a request, known before the body is read. */
 export type Source = {
-  /** Undefined if the request is refused. */
+  /** Undefined if the credentials are wrong, so that the request is refused later. */
   readonly customer: Customer | undefined
   /** Whether the request has the customer's REST key. A server sends for many visitors, from one address. */
   readonly isServer: boolean
@@ -29,8 +29,8 @@ export const declaredBytes = ({ headers }: Request, maxBytes: number): number =>
   Math.min(Number(headers.get('content-length')) || 0, maxBytes)
 
 /**
- * The same before a body of events is read. A body of unknown length counts as the largest one until it is read, since
- * it takes as much work before it can be refused.
+ * The bytes to count before a body of events is read. A body of unknown length counts as the largest one until it is
+ * read, since it takes as much work before it can be refused.
  */
 export const expectedBytes = (request: Request, maxBytes: number): number =>
   request.headers.has('transfer-encoding') ? maxBytes : declaredBytes(request, maxBytes)
@@ -42,7 +42,7 @@ export type Admission = {
    * even if the request is refused later. Takes nothing from the customer's buckets, so a request that is refused, or
    * declares a body and never sends it, costs the customer nothing.
    *
-   * @param bytes Of `expectedBytes`.
+   * @param bytes Result of `expectedBytes`.
    */
   arrive(source: Source, bytes: number): Refusal | undefined
   /**
@@ -55,8 +55,8 @@ export type Admission = {
    */
   admit(source: Source, events: number, bytes: number, counted: number): Refusal | undefined
   /**
-   * Call it in the same tick with what will be stored or looked up. Only this is taken from the buckets of the
-   * customer's pages, so that invalid events of a stranger do not block the events of visitors.
+   * Call it in the same tick as `admit`, with the events that will be stored or looked up. Only this is taken from the
+   * buckets of the customer's pages, so that invalid events of a stranger do not block the events of visitors.
    *
    * @param bytes At most the length of the body.
    */
@@ -65,7 +65,7 @@ export type Admission = {
   call(customer: Customer, requests: number, bytes: number): Refusal | undefined
   /** Call it when an address loads a script. */
   script(address: string): Refusal | undefined
-  /** Call it before something else than an event is stored. Refused if the customer's daily quota is reached. */
+  /** Call it before anything but an event is stored. Refused if the customer's daily quota is reached. */
   store(customer: Customer): Refusal | undefined
   /** Stores a customer's events. Refused if its daily quota is reached. Rejects like `EventLog.append`. */
   append(
@@ -80,7 +80,7 @@ export type AdmissionDependencies = {
   readonly log: Pick<EventLog, 'append'>
   readonly metrics: Metrics
   readonly addresses: Addresses
-  /** Called, at most once an hour, when an address is refused that may be a proxy with many visitors behind it. */
+  /** Called, at most once an hour, when a refused address may be a proxy with many visitors. */
   readonly onUnknownProxy: (peer: string) => void
   /** A monotonic clock, ms. */
   readonly monotonicNow: () => number
@@ -101,9 +101,9 @@ const MESSAGES = {
 /**
  * Token buckets for everything that strangers can call: a customer's tracking key and its allowed Origins are public.
  *
- * A customer has one pair of buckets for its pages and one for its servers, so that a flood with its public key does not
- * block its servers. Scripts have buckets of their own, so that an address that sends too many events still loads the
- * script.
+ * A customer has one pair of buckets for its pages and one for its servers, so that a flood with its public key does
+ * not block its servers. Scripts have buckets of their own, so that an address that sends too many events still loads
+ * the script.
  */
 export function createAdmission(dependencies: AdmissionDependencies): Admission {
   const { limits, quota, log, metrics, monotonicNow: now } = dependencies

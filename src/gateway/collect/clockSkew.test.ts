@@ -5,7 +5,7 @@ const NOW = 1_800_000_000_000
 const DAY = 86_400_000
 
 test.each<[string, unknown, unknown, number]>([
-  ['both by a right clock: believed as it is', NOW - 5_000, NOW - 1_000, NOW - 5_000],
+  ['both by a right clock: not corrected', NOW - 5_000, NOW - 1_000, NOW - 5_000],
   ['both by a clock years behind', NOW - 2_000 * DAY, NOW - 2_000 * DAY + 30_000, NOW - 30_000],
   ['both by a clock years ahead', NOW + 2_000 * DAY, NOW + 2_000 * DAY + 30_000, NOW - 30_000],
   ['days in an outbox', 1_000, 1_000 + 20 * DAY, NOW - 20 * DAY],
@@ -13,7 +13,7 @@ test.each<[string, unknown, unknown, number]>([
   ['without sent, in the past', NOW - DAY, Number.NaN, NOW - DAY],
   ['without sent, in the future', NOW + DAY, Number.NaN, NOW],
   ['without sent, impossibly old', 1, undefined, NOW],
-  ['sent that is no moment', NOW - DAY, -1, NOW - DAY],
+  ['sent that is not a time', NOW - DAY, -1, NOW - DAY],
   ['no at', Number.NaN, NOW, NOW],
   ['at as text', `${NOW - DAY}`, NOW, NOW],
   ['at beyond all numbers', Number.POSITIVE_INFINITY, NOW, NOW],
@@ -27,7 +27,7 @@ test.each([
   ['ahead by a minute and a half', 90_000],
   ['years behind', -2_000 * DAY],
   ['years ahead', 2_000 * DAY],
-])('events of a clock that is %s keep their order, however long each is on its way', (_, off) => {
+])('events of a clock that is %s keep their order, however long each request takes', (_, off) => {
   const correctTime = createClockSkew()
   const ways = [900, 10, 25_000, 3, 400, 12]
   const moments = ways.map((wayMs, index) => {
@@ -39,19 +39,19 @@ test.each([
     expect(Math.abs(moment - (NOW + index * 5))).toBeLessThanOrEqual(900)
 })
 
-test('a clock that was set right is believed again', () => {
+test('a clock that was set right is not corrected any more', () => {
   const correctTime = createClockSkew()
   correctTime('device', 1_000_000, 1_000_000, NOW)
   expect(correctTime('device', NOW + 5_000, NOW + 5_000, NOW + 5_100)).toBe(NOW + 5_000)
 })
 
-test('one device has nothing to do with another', () => {
+test('the clock of one device does not affect another', () => {
   const correctTime = createClockSkew()
   correctTime('a', NOW - 90_000, NOW - 90_000, NOW)
   expect(correctTime('b', NOW - 80_000, NOW - 80_000, NOW)).toBe(NOW)
 })
 
-test('a device with a name of any length is known again, and is not another one', () => {
+test('a device with a name of any length is recognised, and not confused with another one', () => {
   const correctTime = createClockSkew()
   const [one, other] = ['1', '2'].map((end) => 'd'.repeat(100_000) + end) as [string, string]
   expect(correctTime(one, 1_000, 2_000, NOW)).toBe(NOW - 1_000)

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 
-/** An event with an older time comes from a broken clock, days. More than the longest `maxAgeDays`. */
+/** The time of an event that seems older than this is not used, days. More than the longest `maxAgeDays`. */
 const MAX_AGE_DAYS = 400
 const DAY_MS = 86_400_000
 /** A clock with a smaller skew counts as right, ms. Longer than a request takes to arrive. */
 const TOLERANCE_MS = 60_000
-/** Devices with a wrong clock in memory. */
+/** The most devices whose skew is kept in memory. */
 const MAX_DEVICES = 10_000
-/** Longer names of devices are hashed, so that their memory is bounded, characters. */
+/** Longer names of devices are hashed to bound the memory, characters. */
 const MAX_NAME_LENGTH = 128
 
 /**
@@ -22,10 +22,10 @@ const MAX_NAME_LENGTH = 128
 export type CorrectTime = (device: string, at: unknown, sent: unknown, receivedAt: number) => number
 
 /**
- * Corrects times of clocks that may be wrong by years. The skew of a clock is `receivedAt - sent`, but this contains how
- * long the request took, which differs between requests: correcting each event by its own would change the order of a
- * device's events. So a clock that is about right is not corrected, and for a wrong clock the first measurement is used
- * until a later one differs from it.
+ * Corrects times of clocks that may be wrong by years. The skew of a clock is `receivedAt - sent`, but this contains
+ * the time that the request took. That time differs between requests, so correcting each event by its own measurement
+ * would change the order of a device's events. So a clock that is about right is not corrected. For a wrong clock the
+ * first measurement is used until a later one differs from it by more than the tolerance.
  */
 export function createClockSkew(): CorrectTime {
   const offsets = new LRUCache<string, number>({ max: MAX_DEVICES })

@@ -115,7 +115,12 @@ test.each<[string, string, Headers, number]>([
   ['an opaque Origin', 'k=SHOPKEY1', { origin: 'null' }, 403],
   ['an opaque Origin where it is allowed', 'k=PREFIXED', { origin: 'null' }, 200],
   ['a subdomain where all are allowed', 'k=PREFIXED', { origin: 'https://eu.shop.example' }, 200],
-  ['a name that ends so', 'k=PREFIXED', { origin: 'https://evil-shop.example' }, 403],
+  [
+    'a name that only ends like a subdomain',
+    'k=PREFIXED',
+    { origin: 'https://evil-shop.example' },
+    403,
+  ],
   ['a loopback Origin where it is not allowed', 'k=SHOPKEY1', { origin: 'http://localhost' }, 403],
   ['a loopback Origin where it is', 'k=PREFIXED', { origin: 'http://localhost:3000' }, 200],
   [
@@ -132,7 +137,7 @@ test.each<[string, string, Headers, number]>([
   ['two tracking keys, the first unknown', 'k=NOTHING1&k=SHOPKEY1', { origin: ORIGIN }, 404],
   ['an unknown tracking key', 'k=NOTHING1', { origin: ORIGIN }, 404],
   ['a wrong api_key', 'k=SHOPKEY1&api_key=wrong', {}, 401],
-  ['a wrong api_key beside a good Origin', 'k=SHOPKEY1&api_key=wrong', { origin: ORIGIN }, 401],
+  ['a wrong api_key with an allowed Origin', 'k=SHOPKEY1&api_key=wrong', { origin: ORIGIN }, 401],
 ])('credentials: %s', async (_, query, headers, status) => {
   const answer = await post(query, PAYLOAD, headers)
   expect(answer.status).toBe(status)
@@ -140,7 +145,7 @@ test.each<[string, string, Headers, number]>([
   expect(answer.body).toHaveProperty(status === 200 ? 'id' : 'message')
 })
 
-test('a server with the restKey needs no Origin, and is believed about its visitor', async () => {
+test('a server with the restKey needs no Origin, and may state the address of its visitor', async () => {
   const payload = { ...PAYLOAD, remote_addr: '198.51.100.77', http_user_agent: 'Visitor/1' }
   expect((await post(`k=SHOPKEY1&api_key=${restKey}`, payload, {})).status).toBe(200)
   expect(await newestPayload()).toEqual(payload)
@@ -152,7 +157,7 @@ test('the address that a page states is replaced', async () => {
 })
 
 test.each([[undefined], [null], [''], [' '], [`${' '.repeat(1024)}x`]])(
-  'a missing agent is the header’s: %.9j',
+  'a missing user agent is taken from the header: %.9j',
   async (agent) => {
     const headers = { origin: ORIGIN, 'user-agent': 'Header/1' }
     await post('k=SHOPKEY1', { ...PAYLOAD, http_user_agent: agent }, headers)
@@ -168,7 +173,7 @@ test('without a user agent the event is invalid, with the path', async () => {
 
 test.each([
   ['the field', { ...PAYLOAD, url: 'nope' }, /^The event is invalid: url: Expected .+/],
-  ['nothing, of a whole payload', [], /^The event is invalid: Expected an object/],
+  ['no field, if the payload is not an object', [], /^The event is invalid: Expected an object/],
 ])('the message of a 422 names the first fault: %s', async (_, payload, message) => {
   const { status, body } = await post('k=SHOPKEY1', payload)
   expect(status).toBe(422)
@@ -306,7 +311,7 @@ test('a body that nests too deeply is refused as a whole: pages then send its ev
   expect(await recordsOf({ log })).toHaveLength(before)
 })
 
-test('a short event that nests deeply costs the others of its batch nothing', async () => {
+test('a short event that nests deeply does not affect the others of its batch', async () => {
   const deep = `{"x":${'['.repeat(1_000)}${']'.repeat(1_000)}}`
   const { status, body } = await postBatch(
     `{"events":[{"payload":${deep}},{"payload":${JSON.stringify(PAYLOAD)}}]}`,
@@ -315,7 +320,7 @@ test('a short event that nests deeply costs the others of its batch nothing', as
   expect(body.results).toMatchObject([{ status: 422 }, { status: 200 }])
 })
 
-test('a user agent of any length is looked at', async () => {
+test('a user agent of any length is checked', async () => {
   const long = 'x'.repeat(60_000)
   await post('k=SHOPKEY1', { ...PAYLOAD, http_user_agent: `Googlebot/2.1 ${long}` })
   expect((await newest())?.bot).toBe(true)
@@ -329,15 +334,15 @@ test.each([
   ['nothing', null, 422],
   ['no JSON', '{', 400],
   ['500 events', { events: Array(500).fill({ payload: PAYLOAD }) }, 200],
-  ['500 events that are none', { events: Array(500).fill(null) }, 422],
+  ['500 invalid events', { events: Array(500).fill(null) }, 422],
   ['501 events', { events: Array(501).fill(null) }, 413],
   ['above a mebibyte', `{"events":[],"x":"${'x'.repeat(2 ** 20)}"}`, 413],
-  ['none at all', { events: [] }, 200],
+  ['no events', { events: [] }, 200],
 ])('a batch of %s', async (_, body, status) => {
   expect((await postBatch(body)).status).toBe(status)
 })
 
-test('a batch needs the same rights', async () => {
+test('a batch needs the same credentials', async () => {
   expect((await postBatch({ events: [] }, 'k=NOTHING1')).status).toBe(404)
 })
 
@@ -392,7 +397,7 @@ test('a batch whose bare verdicts would be larger is refused as a whole, and not
   expect(await recordsOf({ log } as never)).toHaveLength(before)
 })
 
-// Asking before sending again.
+// Questions that a page asks before it sends an event again.
 
 const idAt = (n: number) => `0190f3a2-7c41-7d11-9a3e-${`${n}`.padStart(12, '0')}`
 const statusesOf = ({ results }: { results: { status: number }[] }) =>
@@ -435,8 +440,8 @@ test('the status alone shows whether all ids are stored', async () => {
 
 test.each([
   ['no id', {}],
-  ['an id that is no UUID', { id: 'x', at: 1 }],
-  ['an id that is no text', { id: 7 }],
+  ['an id that is not a UUID', { id: 'x', at: 1 }],
+  ['an id that is not a text', { id: 7 }],
   ['an id that is null', { id: null }],
 ])('a question with %s is invalid', async (_, ask) => {
   const { body } = await postBatch({ events: [ask, { id: idAt(6) }] })
@@ -479,7 +484,7 @@ test('a visit from an address that the customer ignores is acknowledged as ignor
     { id: idAt(21), status: 404 },
     { id, status: 422 },
   ])
-  // It can only be sent again, to the same end.
+  // The page then sends it again, and it is ignored again.
   expect((await postBatch({ events: [{ id }] }, key)).body.results).toEqual([{ id, status: 404 }])
   expect(await recordsOf({ log })).toHaveLength(before)
   expect((await metrics.render()).text).toContain('events_ignored_total 1\n')
@@ -509,7 +514,7 @@ test('ignored events take nothing from the limits of the customer’s pages', as
   expect(accepted).toEqual([0])
 })
 
-test('500 questions without `at` are answered, and cost a tenth of as many events', async () => {
+test('500 questions without `at` are answered, and count as 50 events', async () => {
   const taken: number[] = []
   const admission = admissionWith(createMetrics(() => 0))
   const counting = createCollectWith({
@@ -530,7 +535,7 @@ test('500 questions without `at` are answered, and cost a tenth of as many event
   expect(taken).toEqual([50, 2, 1])
 })
 
-test('a batch is refused by the number of its values, and payloads of some hundred own keys are not many', async () => {
+test('a batch with too many values is refused, but payloads with some hundred keys of their own are accepted', async () => {
   const own = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`own${i}`, i]))
   const events = Array.from({ length: 40 }, () => ({ payload: { ...own, ...PAYLOAD } }))
   const { status, body } = await postBatch({ events })

@@ -29,13 +29,13 @@ export const MAX_BATCH_BYTES = 2 ** 20
 export const MAX_BATCH_EVENTS = 500
 /** The most values in a batch: above it 413. A page's event has 16. This many take 18 ms at worst. */
 const MAX_BATCH_VALUES = 20_000
-/** The answer to a batch is at most as large as the batch, or as this, bytes. */
+/** The answer to a batch may be as large as the batch, and always as large as this, bytes. */
 const MIN_ANSWER_BYTES = 1_024
 /** How much longer a verdict is than a question without `at`, bytes. */
 const ASK_ANSWER_BYTES = 16
 /**
- * This many questions count as one event. An address may send 500 events a second, or 5,000 questions, which take 2 % of
- * the store's thread (4 microseconds each).
+ * This many questions count as one event. An address may send 500 events a second, or 5,000 questions, which take 2 %
+ * of the store's thread (4 microseconds each).
  */
 const ASKS_PER_EVENT = 10
 
@@ -53,7 +53,7 @@ export type CollectDependencies = {
 /** A page of the customer, or a server with the REST key that sends for its visitor. */
 type Sender = { readonly ok: true; readonly customer: Customer; readonly isServer: boolean }
 
-/** What the events of one request are completed with. */
+/** The facts about a request that complete the events in its body. */
 type Arrival = {
   readonly sender: Sender
   readonly address: string
@@ -70,16 +70,16 @@ type JudgedEvent =
       readonly isIgnored: boolean
     }
   | Refusal
-/** What one envelope is: an event, a question (without `event`), or invalid. */
+/** The result for one envelope: an event, a question (without `event`), or a refusal. */
 type Judged = JudgedEvent | { readonly ok: true; readonly id: string; readonly event?: undefined }
 
 /**
- * Receives events: one by POST /t/r, several by POST /t/batch. Each is completed with what only the gateway knows,
- * checked against the full contract, stored, and only then acknowledged. Visits from addresses that the customer ignores
- * are acknowledged with `ignored` and not stored. A question about one is answered 404, and the event that is then sent
- * again is ignored again.
+ * Receives events: one by POST /t/r, several by POST /t/batch. Each is completed with the sender's address, user agent
+ * and corrected time, checked against the full contract, stored, and only then acknowledged. Visits from addresses that
+ * the customer ignores are acknowledged with `ignored` and not stored. A question about such a visit is answered 404.
+ * The page then sends it again, and it is ignored again.
  *
- * The handlers reject with Unavailable like the log.
+ * The handlers reject with Unavailable, as the log does.
  */
 export function createCollect(dependencies: CollectDependencies) {
   const { admission, customers, log, metrics, keyThrottle } = dependencies
@@ -291,11 +291,11 @@ const invalidEvent = (path: string, message: string): Refusal =>
   invalid('The event is invalid', [{ path, message }])
 
 /**
- * The body of a batch's answer. It must not be larger than the batch, or strangers could make the gateway send much more
- * than they do. If it is, the issues are left out, then the messages, and then the whole batch is refused. Its size does
- * not depend on `missing`.
+ * The body of a batch's answer. It must not be larger than the batch: otherwise strangers could make the gateway send
+ * much more than they send. If it is, the issues are left out, then the messages too. If that is not enough, the whole
+ * batch is refused. Its size does not depend on `missing`.
  *
- * @param missing The ids asked about that are not stored.
+ * @param missing The ids of questions that are not stored.
  */
 function writeVerdicts(
   judged: readonly Judged[],
@@ -354,18 +354,20 @@ const isAsk = (envelope: unknown): boolean => {
   return given !== undefined && given.payload === undefined
 }
 
-/** The id of a refused event. Empty if it is not a UUID, since a text of the sender is not repeated. */
+/** The id of a refused event. Empty if it is not a UUID: the answer does not repeat other texts of the sender. */
 function idOf(envelope: unknown): string {
   const id = asObject(envelope)?.id
   return typeof id === 'string' && UUID.test(id) ? id : ''
 }
 
-/** User agents above this length are rare, so they are checked every time, up to here, and not cached. */
+/**
+ * User agents above this length are rare. Only this much of them is checked, every time, and the result is not cached.
+ */
 const MAX_AGENT_LENGTH = 1_000
 /** The visitors of a shop share a few hundred user agents. */
 const MAX_CACHED_AGENTS = 1_000
 
-/** isbot, whose regular expression is large, with a cache. */
+/** isbot with a cache, since its regular expression is large. */
 function createIsBot(): (userAgent: string) => boolean {
   const cache = new LRUCache<string, boolean>({ max: MAX_CACHED_AGENTS })
   return (userAgent) => {

@@ -10,7 +10,7 @@ export type LogEvent = {
   readonly at: number
   /** When it arrived, ms since 1970 by the gateway's clock. */
   readonly receivedAt: number
-  /** Name of the operation, as the specification has it. */
+  /** Name of the operation in the specification. */
   readonly operation: string
   /** The event name as it was sent, with its prefix. */
   readonly event: string
@@ -44,7 +44,7 @@ export type Range = {
   readonly customer?: string
 }
 
-/** Where the newest records of a customer are. */
+/** The positions of a customer's newest records. */
 export type Tail = {
   /** They come after this position. */
   readonly after: number
@@ -78,7 +78,7 @@ export type EventLog = {
    * Records in order of arrival. If they are fewer than `max` and less than `maxBytes`, there are no more for now.
    */
   read(range: Range): Promise<readonly LogRecord[]>
-  /** Where the newest `max` records of a customer are, or all of them if there are fewer. */
+  /** The positions of the newest `max` records of a customer, or of all if there are fewer. */
   findTail(customer: string, max: number): Promise<Tail>
   /**
    * Calls the listener after records were added, by this process or another.

@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterEach(() => Promise.all(running.splice(0).map((gateway) => gateway.close())))
 afterAll(() => prepared.end())
 
-/** A gateway over the data of the others, with a customer that only this test has. */
+/** A gateway over the same data as the other ones. */
 async function start(daily: GivenLimits['daily'] = {}): Promise<Gateway> {
   const gateway = await prepared.start({ limits: { daily }, now: () => clock })
   running.push(gateway)
@@ -61,7 +61,7 @@ const statusesOf = async (answers: readonly Promise<{ status: number }>[]) =>
 const stored = async (gateway: Gateway) =>
   (await recordsOf(gateway)).filter(({ customer }) => customer === customerId)
 
-/** What an operator sees of the customer. */
+/** The quota of the customer, as an operator gets it. */
 async function seen(gateway: Gateway) {
   const login = await post(gateway, '/live/login', { customerId, restKey: REST_KEY })
   const cookie = `${login.headers['set-cookie']}`.split(';')[0] as string
@@ -121,7 +121,7 @@ test('duplicates and invalid events do not count', async () => {
   expect((await postEvent(gateway)).status).toBe(429)
 })
 
-test('many at once do not get past the quota together', async () => {
+test('many requests at once do not exceed the quota together', async () => {
   const gateway = await startWithCustomer({ events: 5 })
   const statuses = await statusesOf(Array.from({ length: 60 }, () => postEvent(gateway)))
   expect(statuses.filter((status) => status === 200)).toHaveLength(5)
@@ -136,7 +136,7 @@ test('a batch larger than the rest of the quota is stored whole, the next one is
   expect(await stored(gateway)).toHaveLength(12)
 })
 
-test('a restart forgets nothing, and begins no new day', async () => {
+test('a restart keeps the sums of the day', async () => {
   const gateway = await startWithCustomer({ events: 3 })
   await postBatch(gateway, 2)
   await gateway.close()
@@ -176,7 +176,7 @@ test('each customer has a quota of its own, which may differ from the settings',
   expect(await seen(gateway)).toMatchObject({ events: { limit: 2 }, bytes: { limit: 1 } })
 })
 
-test('a quota is no bar to reading: scripts, questions of operators, campaigns', async () => {
+test('scripts and lists of campaigns are answered after the quota is used up', async () => {
   const gateway = await startWithCustomer({ events: 1 })
   await postEvent(gateway)
   expect((await postEvent(gateway)).status).toBe(429)

@@ -20,10 +20,10 @@ export type Quota = {
   /**
    * Counts events as stored while they are being appended.
    *
-   * @returns Ends that, once the log has reported them.
+   * @returns Stops counting them. Call it when the append has ended: the log has then reported the stored ones.
    */
   hold(customer: Customer, events: readonly LogEvent[]): () => void
-  /** Takes the sums that the log reports. */
+  /** Receives the sums that the log reports. */
   learn(usages: readonly Usage[]): void
   read(customer: Customer): QuotaUse
 }

@@ -26,7 +26,7 @@ const BODY = JSON.stringify({
 })
 const ORIGIN = { origin: 'https://shop.example' }
 
-/** What a gateway answers to everything that a customer's pages and servers ask. */
+/** The answers of a gateway to each kind of request of a customer's pages and servers. */
 async function askAll({ url }: Gateway, { customer, restKey }: typeof sound) {
   const { trackingKey, customerId } = customer
   const keys = `k=${restKey}&u=${customerId}`
@@ -102,7 +102,7 @@ test.each<[string, string | Buffer, string]>([
     expect(answers.script.headers['content-type']).toContain('text/javascript')
     expect(answers.script.text).toMatch(/^\/\* [^*]+ \*\/\n$/)
     expect(answers.json.headers['content-type']).toContain('application/json')
-    // Once, with the reason; not with every event of a busy shop.
+    // Logged once, with the reason, and not with every event of a busy shop.
     expect(logged).toHaveLength(1)
     expect(String((logged[0] as Error).cause)).toContain(`Customer ${customerId}: `)
     expect(String((logged[0] as Error).cause)).toContain(reason)
@@ -145,7 +145,7 @@ test('an operator who may see a broken customer and another one sees both', asyn
   ).toEqual([customerId, sound.customer.customerId].sort())
 })
 
-test('without any customer nothing is unknown: 503, until the first one is there', async () => {
+test('without any customer the answer is 503 and not 404, until the first one is added', async () => {
   const empty = await prepared.start({ dataDir: join(prepared.folder, 'empty') })
   expect(await statusesOf(empty, sound)).toEqual(ALL_503)
   const { script, event } = await askAll(empty, sound)
@@ -160,7 +160,7 @@ test('without any customer nothing is unknown: 503, until the first one is there
   expect(ready.status).toBe(503)
   expect(JSON.parse(ready.text).message).toContain('DATA_DIR')
   expect((await send(empty.url, '/livez')).status).toBe(200)
-  // What is wrong whoever the customers are.
+  // This request is wrong for every customer.
   expect((await send(empty.url, '/t/r', { method: 'POST' })).status).toBe(401)
   expect((await send(empty.url, '/t/nothing')).status).toBe(404)
 
@@ -178,11 +178,11 @@ test('without any customer nothing is unknown: 503, until the first one is there
   expect((await send(empty.url, '/readyz')).status).toBe(503)
 })
 
-test('damage of the customers that shows while the gateway runs is named, and is no 404', async () => {
+test('damage of customers.db that shows while the gateway runs is reported, and is not answered 404', async () => {
   const dataDir = join(prepared.folder, 'damaged')
   const own = await prepared.start({ dataDir })
   for (let i = 0; i < 200; i++) own.customers.add({ trackingKey: `KEY${i}`, name: 'x'.repeat(300) })
-  // As a disk would: behind the back of SQLite, in every page but the first.
+  // Written without SQLite, as a faulty disk would do it, to every page but the first.
   const file = join(dataDir, 'customers.db')
   const database = openDatabase(file)
   database.pragma('wal_checkpoint(TRUNCATE)')
@@ -195,7 +195,7 @@ test('damage of the customers that shows while the gateway runs is named, and is
   for (const path of ['/readyz', '/t/j/KEY7']) {
     const { status, text } = await send(own.url, path)
     expect(status).toBe(503)
-    expect(text).toContain('customers.db is no database of ours, or is damaged')
+    expect(text).toContain('customers.db is not a database of shoptrail, or is damaged')
     expect(text).not.toContain(dataDir)
   }
 })

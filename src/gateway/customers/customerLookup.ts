@@ -4,9 +4,9 @@ import type { Customer, Customers } from './customers.ts'
 /** The part of Customers that requests use. */
 export type CustomerLookup = Pick<Customers, 'find' | 'findByTrackingKey'>
 
-/** Retry-After where an operator has to act first, seconds. */
+/** Retry-After if an operator has to act first, seconds. */
 const RETRY_SECONDS = 30
-/** Retry-After without any customer, seconds. Short, since the first one is usable at once. */
+/** Retry-After while there are no customers, seconds. Short, since the first customer can be used at once. */
 const RETRY_EMPTY_SECONDS = 5
 
 /**

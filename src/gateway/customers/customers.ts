@@ -9,7 +9,10 @@ export type Customer = {
   readonly name: string
   /** Public key of its pages. */
   readonly trackingKey: string
-  /** Origins whose pages may send events, as `readOrigin` reads them: `https://shop.example`, `https://*.shop.example`, `null`, `loopback`. */
+  /**
+   * Origins whose pages may send events, as `readOrigin` returns them: `https://shop.example`,
+   * `https://*.shop.example`, `null`, `loopback`.
+   */
   readonly origins: readonly string[]
   /** Settings of the script on its pages. */
   readonly config: KeySettings
@@ -22,12 +25,12 @@ export type Customer = {
   /** Its own daily quota. Undefined: that of the settings applies. */
   readonly dailyEvents: number | undefined
   readonly dailyBytes: number | undefined
-  /** Addresses and networks whose visits are not stored, as `readIgnored` reads them: those of its own staff. */
+  /** Addresses and networks whose visits are not stored, as `readIgnored` returns them: those of its own staff. */
   readonly ignored: readonly string[]
   readonly isIgnored: (address: string) => boolean
   /** When it was added, ms since 1970. */
   readonly createdAt: number
-  /** Properties whose stored value is unusable. They are empty here. Usually none. */
+  /** Properties whose stored value is unusable, and which are empty here. Usually none. */
   readonly faults: readonly CustomerFault[]
 }
 
@@ -55,8 +58,8 @@ export type CustomerChange = {
  */
 export type Customers = {
   /**
-   * Adds a customer. Creates the id and the keys that are not given. A shop that moves here brings those that its clients
-   * already use.
+   * Adds a customer. Creates the id and the keys that are not given. A shop that moves here brings those that its
+   * clients already use.
    *
    * @returns The customer, and its REST key, which can not be read later.
    * @throws Error if the id or the tracking key is or was that of another customer, or the REST key is not valid
@@ -77,7 +80,7 @@ export type Customers = {
    * never be used again: a new owner would see them, and old pages would send events to the new owner.
    */
   remove(customerId: string): boolean
-  /** Whether this was the id of a customer that was removed. */
+  /** Whether a removed customer had this id. */
   isRetired(customerId: string): boolean
   change(customerId: string, change: CustomerChange): Customer | undefined
   /**
@@ -95,15 +98,15 @@ export type Customers = {
 export const hasRestKey = (customer: Customer, restKey: string): boolean =>
   isSecret(restKey, customer.restKeyHash)
 
-/** The shortest and the longest restKey that somebody may bring along, characters. */
+/** The shortest and the longest restKey that an operator may bring along, characters. */
 const REST_KEY_LENGTH = { min: 16, max: 256 }
 /** The rule of `isRestKey` for error messages. */
 export const REST_KEY_RULE = `${REST_KEY_LENGTH.min} to ${REST_KEY_LENGTH.max} characters, without white space at its ends`
 
 /**
- * Whether a text may be the restKey of a new customer: 16 characters at least, since strangers can guess short ones; 256
- * at most, the limit of the client; no white space at its ends, since clients trim it. Shorter keys that are already
- * stored keep working.
+ * Whether a text may be the restKey of a new customer: 16 characters at least, since strangers can guess short ones;
+ * 256 at most, the limit of the client; no white space at its ends, since clients trim it. Shorter keys that are
+ * already stored keep working.
  */
 export function isRestKey(text: string): boolean {
   const { length } = [...text]

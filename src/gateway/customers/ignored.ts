@@ -14,8 +14,8 @@ export type ReadIgnored =
   | { readonly ok: false; readonly message: string }
 
 /**
- * Reads an address (`203.0.113.7`, `2001:db8::7`) or a network (`203.0.113.0/24`). IPv4 inside IPv6 becomes IPv4, and the
- * address of a network becomes the first one of it.
+ * Reads an address (`203.0.113.7`, `2001:db8::7`) or a network (`203.0.113.0/24`). IPv4 inside IPv6 becomes IPv4, and
+ * the address of a network becomes the first one of it.
  */
 export function readIgnored(text: string): ReadIgnored {
   const [, typed = '', bits] = /^([\d.]+|[\da-f:.]+)(?:\/(\d{1,3}))?$/i.exec(text) ?? []

@@ -18,7 +18,7 @@ export type CheckedSettings =
   | { readonly ok: true; readonly settings: KeySettings }
   | { readonly ok: false; readonly issues: readonly Issue[] }
 
-/** Checks settings that somebody gives, such as on the command line. */
+/** Checks new settings, such as those of the command line. */
 export function checkKeySettings(value: unknown): CheckedSettings {
   const checked = check(SETTINGS, value)
   if (!checked.ok) return checked
@@ -47,7 +47,7 @@ function check(settings: Settings, value: unknown): CheckedSettings {
     : { ok: true, settings: value as KeySettings }
 }
 
-/** What is wrong with the values of settings: with each one's name, or with its value. */
+/** The unknown names and the invalid values of settings. */
 function findIssues(settings: Settings, values: unknown, parent?: string): Issue[] {
   const path = parent ?? ''
   if (!isObject(values))

@@ -30,7 +30,7 @@ test.each([
   [{ mask: Array(101).fill('x') }, 'mask'],
   [{ mask: ['x', of(129)] }, 'mask.1'],
   [{ ga4: { homepage: [of(16_384)] } }, ''],
-])('too much: %j', (config, path) => {
+])('above the bounds: %j', (config, path) => {
   const issues = findBoundIssues(config)
   expect(issues.map((issue) => issue.path)).toContain(path)
   for (const { message } of issues) expect(message).toMatch(/^Expected at most \d+ /)
@@ -41,12 +41,12 @@ test.each([
   ...['constructor', '__proto__', 'toString', 'hasOwnProperty', 'undefined', 'NaN', 'Symbol'],
   ...['track', 'fetch', 'localStorage', 'history', 'class', 'this', 'window', 'self', 'status'],
   ...['a.b', 'my layer', '1st', 'a-b', '', 'x;y', 'l[0]', 'a\n', of(129)],
-])('dataLayerName %j can not be a page’s array', (dataLayerName) => {
+])('dataLayerName %j is refused', (dataLayerName) => {
   expect(findBoundIssues({ dataLayerName }).map(({ path }) => path)).toEqual(['dataLayerName'])
 })
 
 test.each(['location', 'name', 'onload', 'fetch', 'window', 'class', 'a.b', '', of(129)])(
-  'global %j can not be where the helpers are',
+  'global %j is refused',
   (global) => {
     expect(findBoundIssues({ global }).map(({ path }) => path)).toEqual(['global'])
   },

@@ -8,7 +8,7 @@ const MAX_MASKED = 100
 /** The largest settings as JSON, bytes: they are part of every page's script. */
 const MAX_SETTINGS_BYTES = 16_384
 
-/** What is too long in settings, and globals with a name that they can not have. */
+/** The settings that are too long, and the globals whose name a page can not have. */
 export function findBoundIssues(settings: KeySettings): Issue[] {
   const { eventPrefix = '', events = {}, pageViewEvent = PAGE_VIEW_EVENT, mask = [] } = settings
   const issues: Issue[] = []
@@ -34,14 +34,14 @@ export function findBoundIssues(settings: KeySettings): Issue[] {
     if (given !== undefined && !canBeGlobal(given) && !(path === 'global' && given === GLOBAL))
       issues.push({
         path,
-        message: `Expected a JavaScript identifier of at most ${MAX_SHORT_CHARACTERS} characters that is no built-in of the page`,
+        message: `Expected a JavaScript identifier of at most ${MAX_SHORT_CHARACTERS} characters that is not a built-in of the page`,
       })
   if (Buffer.byteLength(JSON.stringify(settings)) > MAX_SETTINGS_BYTES)
     issues.push({ path: '', message: `Expected at most ${MAX_SETTINGS_BYTES} bytes as JSON` })
   return issues
 }
 
-/** Whether a page can have a global of this name. `window.location = []`, say, would leave the page. */
+/** Whether a page can have a global of this name. For example, `window.location = []` would leave the page. */
 const canBeGlobal = (name: string): boolean =>
   name.length <= MAX_SHORT_CHARACTERS &&
   /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(name) &&

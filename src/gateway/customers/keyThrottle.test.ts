@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createKeyThrottle } from './keyThrottle.ts'
 
-/** A throttle whose clock is moved by hand; `count` answers the seconds that are to be waited. */
+/** A throttle whose clock the test moves. `count` returns the seconds to wait. */
 function prepare() {
   let clock = 1_000_000
   const throttle = createKeyThrottle(() => clock)
@@ -38,14 +38,14 @@ test('ten wrong keys of an address for a customer are free, then the wait grows 
   expect(times(11, next)).toEqual([...none(10), 1])
 })
 
-test('other customers of the address, and other addresses of the customer, are not asked to wait', () => {
+test('other customers of the address, and other addresses of the customer, do not have to wait', () => {
   const { count } = prepare()
   times(50, () => count('203.0.113.1', 'shop'))
   expect(count('203.0.113.1', 'another')).toBe(0)
   expect(count('203.0.113.2', 'shop')).toBe(0)
 })
 
-test('a hundred of one address, or for one customer, are free together', () => {
+test('a hundred wrong keys of one address, or for one customer, are free', () => {
   const one = prepare()
   expect(times(100, (i) => one.count('203.0.113.1', `shop-${i}`))).toEqual(none(100))
   expect(times(60, (i) => one.count('203.0.113.1', `more-${i}`)).slice(-5)).toEqual([5, 5, 5, 5, 5])

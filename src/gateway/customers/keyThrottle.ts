@@ -16,27 +16,30 @@ export type KeyThrottle = {
   refuseWrong(address: string, customerId: string, message: string): Refusal
 }
 
-/** Wrong keys that may come at once, and then one each `forgetMs`. */
+/** How many wrong keys may come at once. After that, one may come every `forgetMs`. */
 type Limit = { readonly burst: number; readonly forgetMs: number }
 
 /** For one address and one customer: enough for a mistyped key, or a server that still has an old one. */
 const PAIR: Limit = { burst: 10, forgetMs: 1_000 }
-/** For one address, and for one customer: enough for everybody behind a proxy, and for all servers with an old key. */
+/**
+ * For one address, and for one customer: enough for all senders behind a proxy, and for all servers with an old key.
+ */
 const ONE: Limit = { burst: 100, forgetMs: 100 }
 /** The longest wait, ms. */
 const MAX_WAIT_MS = 5_000
-/** Keys in memory, of each limit. */
+/** The most buckets in memory, of each limit. */
 const MAX_ENTRIES = 10_000
 /** Longer customer ids are cut, UTF-16 code units. */
 const MAX_ID_LENGTH = 64
 
 /**
- * Counts wrong keys by address and customer, and more loosely by each of both.
+ * Counts wrong keys for each pair of address and customer and, with higher limits, for each address and each customer.
  *
- * A right key is never refused: callers compare every key, and count only the wrong ones. If comparisons were limited, a
- * stranger behind the same proxy could lock the operators out. A comparison costs one SHA-256, and no answer is delayed,
- * so a flood of wrong keys holds neither connections nor memory. So the throttle does not stop guessing. The length of
- * the keys does: 256 random bits for the gateway's own, and at least 16 characters for those that an operator brings.
+ * A right key is never refused: callers compare every key, and count only the wrong ones. If comparisons were limited,
+ * a stranger behind the same proxy could lock the operators out. A comparison costs one SHA-256, and no answer is
+ * delayed, so a flood of wrong keys holds neither connections nor memory. The throttle does not prevent guessing. The
+ * length of the keys does: 256 random bits for the gateway's own, and at least 16 characters for those that an operator
+ * brings.
  *
  * @param now A monotonic clock, ms.
  */

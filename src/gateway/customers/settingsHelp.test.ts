@@ -14,7 +14,7 @@ test('a line has at most 113 characters', () => {
   for (const line of settingsHelp().split('\n')) expect(line.length).toBeLessThanOrEqual(113)
 })
 
-test('the rest of a long documentation stands below its beginning, and nothing is lost', () => {
+test('a long documentation is wrapped below its beginning, and no word is lost', () => {
   const doc = `some ${'word '.repeat(32)}\`end\``
   const lines = settingsHelp({ x: { doc, default: true } }).split('\n')
   expect(lines.length).toBe(3)

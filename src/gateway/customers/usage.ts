@@ -1,4 +1,4 @@
-/** What a customer has stored on a day. Each id counts once. */
+/** How much a customer has stored on a day. Each id counts once. */
 export type Usage = {
   readonly customer: string
   /** Days since 1970, UTC. */

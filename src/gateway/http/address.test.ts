@@ -6,7 +6,7 @@ const request = (headers: Record<string, string> = {}, url = 'http://t.example/t
 
 test.each<[string, readonly string[], string, string | undefined, string]>([
   ['no proxy is trusted', [], '198.51.100.7', '8.8.8.8', '198.51.100.7'],
-  ['the peer is another', ['10.0.0.2'], '10.0.0.3', '8.8.8.8', '10.0.0.3'],
+  ['the peer is not the trusted proxy', ['10.0.0.2'], '10.0.0.3', '8.8.8.8', '10.0.0.3'],
   ['one trusted hop', ['10.0.0.2'], '10.0.0.2', '8.8.8.8, 198.51.100.7', '198.51.100.7'],
   [
     'two trusted hops',
@@ -20,20 +20,14 @@ test.each<[string, readonly string[], string, string | undefined, string]>([
   ['an empty header', ['10.0.0.2'], '10.0.0.2', '', '10.0.0.2'],
   ['an empty entry', ['10.0.0.2'], '10.0.0.2', '198.51.100.7, ', '198.51.100.7'],
   ['junk', ['10.0.0.2'], '10.0.0.2', '999.1.1.1', '10.0.0.2'],
-  [
-    'what stands left of junk may be made up',
-    ['10.0.0.2'],
-    '10.0.0.2',
-    '8.8.8.8, unknown',
-    '10.0.0.2',
-  ],
+  ['entries left of an invalid one', ['10.0.0.2'], '10.0.0.2', '8.8.8.8, unknown', '10.0.0.2'],
   ['a port', ['10.0.0.2'], '10.0.0.2', '198.51.100.9:5123', '198.51.100.9'],
   ['IPv6', ['10.0.0.2'], '10.0.0.2', '2001:DB8::7', '2001:db8::7'],
   ['IPv6 with a port', ['10.0.0.2'], '10.0.0.2', '[2001:db8::7]:443', '2001:db8::7'],
   ['IPv4 inside IPv6', ['10.0.0.2'], '::ffff:10.0.0.2', '::ffff:198.51.100.7', '198.51.100.7'],
   ['IPv4 inside IPv6, no proxy', [], '::ffff:198.51.100.7', undefined, '198.51.100.7'],
   [
-    'more proxies than anybody has',
+    'more proxies than are read',
     ['10.0.0.0/8'],
     '10.0.0.2',
     `198.51.100.7${', 10.0.0.3'.repeat(100)}`,
@@ -45,7 +39,7 @@ test.each<[string, readonly string[], string, string | undefined, string]>([
   expect(createAddresses(trusted).visitor(request(headers), peer)).toBe(expected)
 })
 
-test('other headers say nothing about the address', () => {
+test('other headers do not change the address', () => {
   const headers = { 'x-client-ip': '6.6.6.6', 'x-real-ip': '6.6.6.6', forwarded: 'for=6.6.6.6' }
   expect(createAddresses(['10.0.0.2']).visitor(request(headers), '10.0.0.2')).toBe('10.0.0.2')
 })
@@ -55,7 +49,7 @@ test('an invalid trusted proxy is refused', () => {
 })
 
 test.each<[string, Record<string, string>, string, string]>([
-  ['as asked', {}, '198.51.100.7', 'http://t.example:8787'],
+  ['no headers', {}, '198.51.100.7', 'http://t.example:8787'],
   [
     'a stranger’s headers',
     { 'x-forwarded-proto': 'https' },
@@ -75,7 +69,7 @@ test.each<[string, Record<string, string>, string, string]>([
     'https://public.example',
   ],
   [
-    'what the client claims before the proxy does',
+    'entries of the client, before those of the proxy',
     { 'x-forwarded-proto': 'http, https', 'x-forwarded-host': 'evil.example, public.example' },
     '10.0.0.2',
     'https://public.example',
@@ -93,7 +87,7 @@ test.each<[string, Record<string, string>, string, string]>([
     'http://t.example:8787',
   ],
   ['nonsense', { 'x-forwarded-host': 'a b' }, '10.0.0.2', 'http://t.example:8787'],
-  // Many proxies pass on what the client sends of these.
+  // Many proxies forward these headers from the client.
   ...[
     'javascript',
     'file',
@@ -127,7 +121,7 @@ test.each<[string, Record<string, string>, string, string]>([
 })
 
 test.each(['', 'x', '1', '0x7f.1', '127.1', '1.2.3', '1.2.3.4.5', ':::', '[1.2.3.4', '1.2.3.4:x'])(
-  'no address: %s',
+  'not an address: %s',
   (text) => {
     expect(readAddress(text)).toBeUndefined()
   },

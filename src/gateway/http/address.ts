@@ -39,7 +39,7 @@ export type Addresses = {
 /**
  * @param trusted Addresses and networks (`10.0.0.0/8`) of the proxies in front. Default none.
  * @param publicUrl The gateway's public address. Default: taken from each request.
- * @throws TypeError if one of `trusted` is neither.
+ * @throws TypeError if an entry of `trusted` is neither an address nor a network.
  */
 export function createAddresses(
   trusted: readonly string[] = [],
@@ -122,8 +122,9 @@ const isForwarded = ({ headers }: Request): boolean =>
   FORWARDING_HEADERS.some((header) => headers.has(header))
 
 /**
- * Whether a request comes from the machine itself: the peer is a loopback address, no proxy is between, and the Host is
- * a loopback name, so it is not a page of another name that was made to resolve to this machine (DNS rebinding).
+ * Whether a request comes from the machine itself: the peer is a loopback address, no proxy is in between, and the Host
+ * is a loopback name. (A page of another name that was made to resolve to this machine, by DNS rebinding, sends another
+ * Host.)
  */
 export function isLocal(request: Request, peer: string): boolean {
   return (

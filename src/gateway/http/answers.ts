@@ -35,8 +35,8 @@ export const JSON_HEADERS = {
 }
 
 /**
- * Headers of every JSON answer under /t: any page may read it, errors too. No cookies are used there, and the customer's
- * origins are checked in the request.
+ * Headers of every JSON answer under /t: any page may read it, errors too. No cookies are used there, and the
+ * customer's origins are checked in the request.
  */
 export const OPEN_HEADERS = {
   ...JSON_HEADERS,
@@ -55,7 +55,7 @@ export const answer = (
   headers: Record<string, string> = JSON_HEADERS,
 ): Response => new Response(JSON.stringify(body), { status, headers })
 
-/** UTF-8. */
+/** A value as JSON, UTF-8. */
 export const toJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
 
 /**

@@ -14,15 +14,15 @@ const read = (body: string) => {
 }
 
 const PADDING = `"${'x'.repeat(4_096)}"`
-/** So many lists in one another, around something. */
+/** Lists nested in one another, around a text. */
 const nest = (levels: number, inside = '1') => '['.repeat(levels) + inside + ']'.repeat(levels)
 const nestObjects = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
 
 test.each([
   ['the most levels', nest(64, PADDING)],
   ['the most levels, of objects', `${nestObjects(64)}${' '.repeat(4_096)}`],
-  ['many lists beside one another', `[${PADDING},${Array(400).fill('[]').join()}]`],
-  ['many objects beside one another', `[${PADDING},${Array(300).fill('{"a":{}}').join()}]`],
+  ['many lists side by side', `[${PADDING},${Array(400).fill('[]').join()}]`],
+  ['many objects side by side', `[${PADDING},${Array(300).fill('{"a":{}}').join()}]`],
   ['the most values', `[${PADDING},${Array(997).fill('1').join()}]`],
   ['commas in a text', `["${','.repeat(5_000)}"]`],
   ['brackets in a text', `["${'[{'.repeat(5_000)}"]`],
@@ -43,9 +43,9 @@ test.each([
   ['one level more, of objects', `${nestObjects(65)}${' '.repeat(4_096)}`],
   ['one level more, of both', `[${PADDING},${nest(32, nestObjects(32))}]`],
   ['the deepest', nest(MAX_BYTES / 2 - 1)],
-  ['what only begins', '['.repeat(MAX_BYTES)],
-  ['what nests after a text that ends in a backslash', `["\\\\",${PADDING},${nest(64)}]`],
-  ['what nests after many lists', `[${PADDING},${Array(300).fill('[]').join()},${nest(64)}]`],
+  ['lists that are not closed', '['.repeat(MAX_BYTES)],
+  ['nesting after a text that ends in a backslash', `["\\\\",${PADDING},${nest(64)}]`],
+  ['nesting after many lists', `[${PADDING},${Array(300).fill('[]').join()},${nest(64)}]`],
 ])('%s: 400 with the reason', async (_, body) => {
   expect(await read(body)).toEqual({
     ok: false,
@@ -59,7 +59,7 @@ test.each([
   ['a quote that is escaped', `["${'x'.repeat(5_000)}\\"`],
   ['only backslashes', `"${'\\'.repeat(10_000)}`],
   ['closed too often', `${']'.repeat(5_000)}${'['.repeat(500)}`],
-])('%s: no JSON', async (_, body) => {
+])('%s: not JSON', async (_, body) => {
   expect(await read(body)).toMatchObject({ status: 400, message: 'The body is not JSON' })
 })
 
@@ -79,7 +79,7 @@ test.each([
   ],
   ['keys', `{${Array.from({ length: 20_000 }, (_, i) => `"${i}":0`).join()}}`],
   ['texts with half a surrogate pair', `[${Array(20_000).fill('"\\ud800"').join()}]`],
-  ['what is no JSON at all', ','.repeat(5_000)],
+  ['a text that is not JSON', ','.repeat(5_000)],
 ])('too many values are refused before they are parsed: %s', async (_, body) => {
   expect(await read(body)).toEqual({
     ok: false,

@@ -4,16 +4,17 @@ import type { ReadBody } from './readBody.ts'
 
 export type Body = { readonly ok: true; readonly json: unknown; readonly bytes: number } | Refusal
 
-/** Values of a body other than a batch. A campaign has 30, an event 12 and those that a shop adds. */
+/** The most values in a body other than a batch. A campaign has 30, an event 12 and those that a shop adds. */
 const MAX_VALUES = 1_000
 
 /**
- * Reads a body as JSON. Browsers send it as text/plain (which needs no preflight), servers as application/json, and some
- * without a type. Rejects like `readBody`.
+ * Reads a body as JSON. Browsers send it as text/plain (which needs no preflight), servers as application/json, and
+ * some without a type. Rejects like `readBody`.
  *
  * @param maxBytes Largest body, bytes of UTF-8. Above it 413.
  * @param options.whenEmpty The value of an empty body, whatever its type is. Default: 400.
- * @param options.maxValues The most values in it; nested ones, lists and objects count too. Above it 413. Default 1,000.
+ * @param options.maxValues The most values in it; nested ones, lists and objects count too. Above it 413. Default
+ * 1,000.
  */
 export async function readJson(
   request: Request,
@@ -65,7 +66,7 @@ function findExcess(text: string, maxValues: number): Refusal | undefined {
     const code = text.charCodeAt(at)
     if (code === QUOTE) {
       at = endOfString(text, at)
-      // Not JSON: the parser reports it.
+      // The text is not JSON, which the parser reports.
       if (at < 0) return undefined
     } else if (code === OPEN_LIST || code === OPEN_OBJECT) {
       level++

@@ -25,7 +25,7 @@ test('a body above the share, or above the whole budget, fits alone, also if it 
   expect(next.grow(50)).toBe(true)
   expect(lease('b').grow(1)).toBe(false)
   expect(lease('c').grow(50)).toBe(true)
-  // What was refused holds no more than before.
+  // A refused lease holds no more than before.
   expect(next.grow(1)).toBe(false)
   next.release()
   expect(lease('d').grow(25)).toBe(true)

@@ -44,7 +44,8 @@ export function createBodyBudget(maxBytes = DEFAULT_BODY_BUDGET_BYTES): BodyBudg
       return {
         grow(bytes) {
           const own = byAddress.get(address) ?? 0
-          // A body that is the only one, of all or of its address, always fits. Otherwise the largest would never fit.
+          // The share does not limit the only body of an address, and the total does not limit the only body of all.
+          // Otherwise the largest body would never fit.
           if (own > held && own + bytes > maxBytes * SHARE_OF_ONE) return false
           if (total > held && total + bytes > maxBytes) return false
           held += bytes

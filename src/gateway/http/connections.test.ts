@@ -15,7 +15,7 @@ const ENDS: [string, string, number][] = [
   ['nothing', '', 408],
   ['half a head', 'GET / HT', 408],
   ['half a body', `POST /wait HTTP/1.1\r\n${HOST}Content-Length: 9\r\n\r\nx`, 408],
-  ['what is no HTTP', 'nonsense\r\n\r\n', 400],
+  ['bytes that are not HTTP', 'nonsense\r\n\r\n', 400],
   ['a TLS hello', '\x16\x03\x01\x00\xb8\x01\x00\x00\xb4\x03\x03', 400],
   ['headers without end', `GET / HTTP/1.1\r\nX: ${'x'.repeat(20_000)}`, 431],
   ['a target without end', `GET /${'x'.repeat(20_000)}`, 431],
@@ -35,7 +35,7 @@ const ENDS: [string, string, number][] = [
     `POST / HTTP/1.1\r\n${HOST}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n`,
     400,
   ],
-  ['a coding that is none', `POST / HTTP/1.1\r\n${HOST}Transfer-Encoding: gzip\r\n\r\n`, 501],
+  ['a coding other than chunked', `POST / HTTP/1.1\r\n${HOST}Transfer-Encoding: gzip\r\n\r\n`, 501],
   [
     'two codings',
     `POST / HTTP/1.1\r\n${HOST}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,
@@ -48,7 +48,7 @@ const ENDS: [string, string, number][] = [
   ],
   ['a user in the address', `GET http://a:b@c/ HTTP/1.1\r\n${HOST}\r\n`, 400],
 ]
-const PEERS = ['never closes', 'never reads', 'goes on sending'] as const
+const PEERS = ['never closes', 'never reads', 'continues to send'] as const
 
 test.each(PEERS)(
   'a client that %s after its refusal is disconnected a moment later',
@@ -66,7 +66,7 @@ test.each(PEERS)(
       socket.write(text)
     }
     const more = setInterval(() => {
-      if (kind !== 'goes on sending') return
+      if (kind !== 'continues to send') return
       for (const { socket, status } of peers) if (status !== 408) socket.write('x'.repeat(1_000))
     }, 10)
     await until(() => count() === 0)
@@ -173,7 +173,7 @@ test('many connections that are about to end do not block new ones', async () =>
   clearInterval(garbage)
 })
 
-test('a reset after a CONNECT, or after a refusal, ends nothing but its connection', async () => {
+test('a reset after a CONNECT, or after a refusal, ends only its connection', async () => {
   const { port, count } = await startServer()
   for (const text of ['CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n', 'nonsense\r\n\r\n', '']) {
     const peer = open(port)
@@ -221,7 +221,7 @@ test.each([
     socket.write(text)
   }
   await until(() => begun === 2)
-  // The first ones find no room, and try again as a visitor's browser does.
+  // The first connections find no room and try again, as a browser does.
   let visitor = open(port)
   await until(() => {
     if (visitor.isOver()) visitor = open(port)

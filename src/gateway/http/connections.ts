@@ -7,15 +7,15 @@ export type ConnectionLimits = {
   /** Connections that are open at once. */
   readonly max: number
   /**
-   * A connection is closed if the other end takes nothing of an answer in this time, ms. A longer answer has this time for
-   * each mebibyte.
+   * A connection is closed if the other end takes nothing of an answer in this time, ms. A longer answer has this time
+   * for each mebibyte.
    */
   readonly sendTimeoutMs: number
 }
 
 /**
- * Why a connection was closed: `idle` and `slow` made room for a new one, `full` was a new one without room, `unread` did
- * not read its answers, `pipelined` sent too many requests ahead.
+ * Why a connection was closed: `idle` and `slow` made room for a new one, `full` was a new one without room, `unread`
+ * did not read its answers, `pipelined` sent too many requests ahead.
  */
 export type CloseReason = 'idle' | 'slow' | 'full' | 'unread' | 'pipelined'
 
@@ -24,11 +24,16 @@ export type CloseReason = 'idle' | 'slow' | 'full' | 'unread' | 'pipelined'
  * get a reset and lose the answer (RFC 9112, 9.6).
  */
 const LINGER_MS = 500
-/** The part of an answer that has the time of `sendTimeoutMs`, bytes. What the other end has taken of it is not visible. */
+/**
+ * Each part of an answer of this size has the time of `sendTimeoutMs`, bytes. The gateway does not see how much of a
+ * part the other end has taken.
+ */
 const SEND_BYTES = 2 ** 20
 /** Time between two checks of all connections, ms. */
 const SWEEP_MS = 1_000
-/** A connection is slow if its other end has been awaited for this long, ms. Slow ones are closed to make room. */
+/**
+ * A connection is slow if the gateway has waited this long for its other end, ms. Slow ones are closed to make room.
+ */
 const SLOW_MS = 2_000
 /** The least time between two searches for slow connections, ms. A search checks every connection. */
 const SEARCH_MS = 100
@@ -62,12 +67,13 @@ type Connection = {
 }
 
 /**
- * Passes requests to a listener, one of a connection at a time, and limits what strangers can hold:
+ * Passes requests to a listener, one at a time for each connection, and limits the connections and the memory that
+ * strangers can hold:
  *
- * - Above `max` the connection that has been idle for longest is closed, also one that has sent nothing yet; then the
- *   slowest one; if there is none, the new one.
+ * - Above `max` the connection that has been idle for longest is closed, even if it has sent nothing yet. If none is
+ *   idle, the slowest one is closed. If none is slow, the new one is closed.
  * - While a request is handled, the next ones of its connection wait, and its socket is not read.
- * - Invalid HTTP is answered in JSON, and its connection ends a moment later, whatever the other end does.
+ * - Invalid HTTP is answered in JSON, and the connection ends a moment later, whatever the other end does.
  * - A connection that does not read its answers is closed.
  *
  * @param server Without listeners for requests. Its `IncomingMessage` is `Incoming`.
@@ -80,9 +86,12 @@ export function createConnections(
   onClosed: (reason: CloseReason) => void,
 ): void {
   const open = new Map<Socket, Connection>()
-  /** Those without an exchange, and those about to be destroyed. The one that has been idle for longest is the first. */
+  /**
+   * Connections without an exchange, and those about to be destroyed. The one that has been idle for longest is the
+   * first.
+   */
   const idle = new Set<Connection>()
-  /** Slow ones of the last search, the slowest last. */
+  /** The slow connections that the last search found, the slowest last. */
   let slow: Connection[] = []
   let searchedAt = Number.NEGATIVE_INFINITY
   let parked = 0
@@ -98,7 +107,7 @@ export function createConnections(
       isEnding: false,
       taken: 0,
       unreadSince: undefined,
-      onAnswered: () => goOn(connection),
+      onAnswered: () => handleNext(connection),
       keepPaused: () => void socket.pause(),
     }
     if (open.size >= max && !makeRoom()) {
@@ -127,11 +136,11 @@ export function createConnections(
 
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const connection = open.get(socket as Socket)
-    // A client that goes on sending after its answer causes an error with each read.
+    // A client that continues to send after its answer causes an error with each read.
     if (connection?.isEnding && error.code !== 'ECONNRESET') return
     const { current } = connection ?? {}
     if (!connection || !socket.writable || error.code === 'ECONNRESET') socket.destroy()
-    // The error is in what came after a request that is being answered.
+    // The error is in the bytes after a request that is being answered.
     else if (current?.request.complete) connection.fault ??= faultOf(error)
     else if (current?.response.headersSent) socket.destroy()
     else end(connection, faultOf(error))
@@ -140,7 +149,7 @@ export function createConnections(
   function sweep(): void {
     const now = performance.now()
     for (const connection of open.values()) {
-      look(connection, now)
+      recordTaken(connection, now)
       const { socket, unreadSince = now } = connection
       const times = Math.ceil(socket.writableLength / SEND_BYTES)
       const patienceMs = socket.writableEnded ? LINGER_MS : sendTimeoutMs * times
@@ -165,7 +174,7 @@ export function createConnections(
   }
 
   /** After an answer: handles the next request. */
-  function goOn(connection: Connection): void {
+  function handleNext(connection: Connection): void {
     connection.current = undefined
     if (connection.socket.destroyed || connection.isEnding) return
     const next = connection.parked.shift()
@@ -188,7 +197,7 @@ export function createConnections(
     const isChunked = exchange.request.headers['transfer-encoding'] !== undefined
     if (isChunked || parked === MAX_PARKED) {
       close(connection, 'pipelined')
-      // Otherwise the chunks of the same read would stay in memory.
+      // Without this the chunks of the same read would stay in memory.
       exchange.request.destroy()
       return
     }
@@ -250,7 +259,7 @@ export function createConnections(
 }
 
 /** Records whether the other end takes what is written. */
-function look(connection: Connection, now: number): void {
+function recordTaken(connection: Connection, now: number): void {
   const { bytesWritten, writableLength } = connection.socket
   const taken = bytesWritten - writableLength
   if (writableLength === 0 || taken !== connection.taken) connection.unreadSince = undefined
@@ -258,7 +267,7 @@ function look(connection: Connection, now: number): void {
   connection.taken = taken
 }
 
-/** Whether the rest of a request, or the other end's reading, has been awaited for long. */
+/** Whether the gateway has waited long for the rest of the request, or for the other end to read the answer. */
 const isSlow = ({ current, since, unreadSince }: Connection, now: number): boolean =>
   !!current && now - (current.request.complete ? (unreadSince ?? now) : since) >= SLOW_MS
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** Descriptors for everything else than connections: databases, logs, files. */
+/** Descriptors for everything but connections: databases, logs, files. */
 const RESERVED = 100
 /** Default, if there are enough descriptors. An idle connection takes about 18 kB, one with a large head 40 kB. */
 const DEFAULT_MAX_CONNECTIONS = 2_048
@@ -25,8 +25,8 @@ export function chooseMaxConnections(
 }
 
 /**
- * Files that this process may open. Infinity if the system does not report it. Node raises the soft limit to the hard one
- * at its start.
+ * Files that this process may open. Infinity if the system does not report it. Node raises the soft limit to the hard
+ * one at its start.
  *
  * @param file Format of Linux, proc_pid_limits(5).
  */

@@ -12,26 +12,26 @@ beforeAll(async () => {
 afterAll(() => prepared.end())
 
 /**
- * Writes bytes as they are on a connection that never ends its own half; `closed` resolves when the gateway
- * has let the whole connection go, with what it said before.
+ * Writes bytes to a connection that never ends its own half. `closed` resolves with everything that was received, when
+ * the gateway has closed the connection.
  */
 function write(bytes: string | Buffer, port = gateway.port) {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
-  let said = ''
+  let received = ''
   socket.on('data', (chunk) => {
-    said += chunk
+    received += chunk
   })
   socket.on('error', () => {})
   socket.write(bytes)
   const closed = new Promise<string>((resolve) => {
-    // What is written to a connection that is gone is answered by a reset.
+    // A write to a closed connection is answered by a reset.
     const probe = setInterval(() => socket.write('x'), 100)
     socket.once('close', () => {
       clearInterval(probe)
-      resolve(said)
+      resolve(received)
     })
   })
-  return { socket, closed, said: () => said }
+  return { socket, closed, received: () => received }
 }
 
 test.each([
@@ -62,8 +62,8 @@ test.each([
   ['a proxy request', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', /^HTTP\/1.1 405 /],
 ])(
   'a connection with %s is closed, although the other end never closes',
-  async (_, bytes, said) => {
-    expect(await write(bytes).closed).toMatch(said)
+  async (_, bytes, expected) => {
+    expect(await write(bytes).closed).toMatch(expected)
   },
 )
 
@@ -86,10 +86,10 @@ test.each([
     'POST /t/r HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
   ],
   ['an empty Host', 'GET /readyz HTTP/1.1\r\nHost:\r\n\r\n'],
-  ['a Host that is none', 'GET /readyz HTTP/1.1\r\nHost: a b\r\n\r\n'],
+  ['an invalid Host', 'GET /readyz HTTP/1.1\r\nHost: a b\r\n\r\n'],
 ])('%s: 400, JSON', async (_, bytes) => {
-  const { said, socket } = write(bytes)
-  await expect.poll(said).toMatch(JSON_400)
+  const { received, socket } = write(bytes)
+  await expect.poll(received).toMatch(JSON_400)
   socket.destroy()
 })
 
@@ -109,8 +109,8 @@ test.each([
   ['a target with control characters', 'GET /\x01 HTTP/1.1\r\nHost: a\r\n\r\n'],
   ['an unknown method', 'BREW /t/r HTTP/1.1\r\nHost: a\r\n\r\n'],
 ])('%s: an answer, and no 500', async (_, bytes) => {
-  const { said, socket } = write(bytes)
-  await expect.poll(said).toMatch(/^HTTP\/1.1 (2|3|4)\d\d /)
+  const { received, socket } = write(bytes)
+  await expect.poll(received).toMatch(/^HTTP\/1.1 (2|3|4)\d\d /)
   socket.destroy()
 })
 
@@ -120,15 +120,15 @@ test.each(['gzip', 'gzip, chunked', 'identity', 'chunked, chunked'])(
     const { closed } = write(
       `POST /t/r HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: ${coding}\r\n\r\n0\r\n\r\n`,
     )
-    const said = await closed
-    expect(said).toMatch(/^HTTP\/1.1 (400|501) [\s\S]*content-type: application\/json/)
-    expect(JSON.parse(said.split('\r\n\r\n')[1] as string)).toHaveProperty('message')
+    const received = await closed
+    expect(received).toMatch(/^HTTP\/1.1 (400|501) [\s\S]*content-type: application\/json/)
+    expect(JSON.parse(received.split('\r\n\r\n')[1] as string)).toHaveProperty('message')
   },
 )
 
-test('HTTP/1.0 without a Host, as some balancers ask, is answered', async () => {
-  const { said } = write('GET /readyz HTTP/1.0\r\n\r\n')
-  await expect.poll(said).toMatch(/^HTTP\/1.1 200 /)
+test('HTTP/1.0 without a Host, as some load balancers send it, is answered', async () => {
+  const { received } = write('GET /readyz HTTP/1.0\r\n\r\n')
+  await expect.poll(received).toMatch(/^HTTP\/1.1 200 /)
 })
 
 test.each([
@@ -144,7 +144,7 @@ test.each([
   'bytes',
   '',
   `bytes=${'0-1,'.repeat(2_000)}`,
-])('Range %j is ignored: the whole', async (range) => {
+])('Range %j is ignored, and the whole file is answered', async (range) => {
   for (const path of ['/live/index.html', '/live/page.js', '/t/j/DEMOSHOP'])
     for (const method of ['GET', 'HEAD']) {
       const answer = await send(gateway.url, path, { method, headers: { range } })
@@ -185,9 +185,9 @@ test('bodies of unknown or large length share a budget; the answer comes before 
   await expect.poll(refused).toBeTruthy()
   const chunk = `${(100_000).toString(16)}\r\n${'x'.repeat(100_000)}\r\n`
   const chunked = head('Transfer-Encoding: chunked').slice(0, -1)
-  const { said } = write(chunked + chunk, own.port)
-  await expect.poll(said).toMatch(/^HTTP\/1.1 503 /)
-  // Small ones get through, and those of others.
+  const { received } = write(chunked + chunk, own.port)
+  await expect.poll(received).toMatch(/^HTTP\/1.1 503 /)
+  // Small bodies are accepted, and those of other addresses.
   const send1 = (peer: string, size: number) =>
     send(own.url, target, {
       method: 'POST',
@@ -197,7 +197,7 @@ test('bodies of unknown or large length share a budget; the answer comes before 
     })
   expect((await send1('127.0.0.1', 1_000)).status).toBe(422)
   expect((await send1('127.0.0.2', 100_000)).status).toBe(422)
-  // What is given up is given back.
+  // A body that is aborted releases its memory.
   for (const socket of held) socket.destroy()
   await expect.poll(async () => (await send1('127.0.0.1', 100_000)).status).toBe(422)
 })
@@ -241,7 +241,7 @@ test('every body is counted in the budget, and a slow one ends after the deadlin
     ),
   )
   await expect.poll(statuses, { timeout: 5_000 }).toEqual(Array(5).fill(503))
-  // `write` goes on sending, a byte at a time.
+  // `write` continues to send, a byte at a time.
   for (const { closed } of slow) expect(await closed).toMatch(/^HTTP\/1.1 408 /)
   await expect.poll(statuses).toEqual(Array(5).fill(422))
 })

@@ -3,9 +3,9 @@ import { IncomingMessage } from 'node:http'
 /**
  * A request that stops the HTTP parser if its connection was destroyed.
  *
- * node parses everything that one read of a socket brought, even after the socket was destroyed: up to 2,400 requests of
- * 6 kB each, which stay in memory until the event loop has read every other socket. Only an upgrade stops the parser, so
- * a request of a destroyed socket pretends to be one.
+ * node parses everything that one read of a socket brought, even after the socket was destroyed: up to 2,400 requests
+ * of 6 kB each, which stay in memory until the event loop has read every other socket. Only an upgrade stops the
+ * parser, so a request of a destroyed socket pretends to be one.
  */
 export class Incoming extends IncomingMessage {
   #isUpgrade = false

@@ -1,6 +1,6 @@
 import type { RateLimits } from './rateLimit.ts'
 
-/** What a customer may store in a day (UTC). */
+/** How much a customer may store in a day (UTC). */
 export type DailyQuota = {
   readonly events: number
   /** Of payloads as they are stored, UTF-8. */
@@ -20,7 +20,7 @@ export type Limits = {
 /** The largest limit. In practice it means no limit. */
 export const MAX_LIMIT = 1e14
 
-/** Limits of which some are given. The others have their defaults. */
+/** Some of the limits. The others have their defaults. */
 export type GivenLimits = { readonly [Name in keyof Limits]?: Partial<Limits[Name]> }
 
 /**

@@ -18,7 +18,7 @@ export const CONNECT_FAULT: Fault = {
   headers: { allow: METHODS },
 }
 
-/** The fault behind an error of node's HTTP parser. */
+/** The fault that an error of node's HTTP parser stands for. */
 export function faultOf({ code }: NodeJS.ErrnoException): Fault {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
     return { status: 408, message: 'The request took too long to arrive' }

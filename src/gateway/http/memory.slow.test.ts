@@ -21,7 +21,7 @@ const BATCH = '/t/batch?k=DEMOSHOP'
 const CHUNKED = 'Transfer-Encoding: chunked\r\n'
 const batch = JSON.stringify({ events: Array(400).fill({ payload: { x: 'y'.repeat(2_000) } }) })
 
-/** What each of so many connections sends, and how often; none of them reads. */
+/** The attacks: how many connections send what first, then what, and how often. No connection reads. */
 const ATTACKS: readonly (readonly [
   connections: number,
   first: string,
@@ -33,14 +33,14 @@ const ATTACKS: readonly (readonly [
   [300, head('POST', BATCH, CHUNKED), chunk('x'.repeat(65_000)), 16],
   [50, head('POST', '/t/r?k=DEMOSHOP', CHUNKED), chunk('x').repeat(1_000), 100],
   [200, head('POST', '/t/r?k=DEMOSHOP', 'Content-Length: 16000\r\n'), 'x'.repeat(15_000), 1],
-  // Answers that nobody takes.
+  // Answers that are not read.
   [50, '', head('GET', '/t/j/DEMOSHOP').repeat(50), 100],
   [50, '', head('GET', '/live/large.png').repeat(50), 100],
   [30, '', 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(2_400), 4],
   [10, '', head('POST', BATCH, `Content-Length: ${batch.length}\r\n`) + batch, 8],
   // Chunks of one byte behind a request.
   [50, head('GET', '/t/j/DEMOSHOP') + head('POST', '/t/r', CHUNKED), chunk('x').repeat(1_000), 20],
-  // Heads that never end, and connections that say nothing.
+  // Heads that never end, and connections that send nothing.
   [300, 'GET / HTTP/1.1\r\nHost: a\r\n', 'a: b\r\n'.repeat(2_500), 1],
   [1_000, '', '', 0],
 ]
@@ -48,7 +48,7 @@ const ATTACKS: readonly (readonly [
 async function attack(port: number): Promise<void> {
   for (const [connections, first, more, times] of ATTACKS)
     for (let i = 0; i < connections; i++) {
-      // An address may send only so much.
+      // Several addresses, since the gateway limits each address.
       const localAddress = `127.0.${1 + (attackers.length >> 6)}.${1 + (attackers.length % 64)}`
       const socket = connect({ port, host: '127.0.0.1', localAddress })
       attackers.push(socket)
@@ -65,9 +65,9 @@ async function attack(port: number): Promise<void> {
     }
 }
 
-test(`strangers who hold all they can stay below ${MAX_MEMORY_MB} MB, and a visitor is served`, async () => {
+test(`memory stays below ${MAX_MEMORY_MB} MB under all attacks together, and a visitor is still served`, async () => {
   writeFileSync(join(folder, 'dist/public/live/large.png'), Buffer.alloc(170_000))
-  // The most that the process ever had, told at its end.
+  // The process prints its peak memory when it ends.
   const reporter = join(folder, 'reporter.mjs')
   writeFileSync(
     reporter,

@@ -58,7 +58,7 @@ export function createMetrics(depth: () => number): Metrics {
   })
   const closed = new Counter({
     name: 'connections_closed_total',
-    help: 'Connections closed to keep a bound: idle and slow ones made room for others, full found no room, unread took nothing of an answer, pipelined sent too many requests ahead',
+    help: 'Connections closed to keep a limit: idle and slow ones made room for others, full found no room, unread took nothing of an answer, pipelined sent too many requests ahead',
     labelNames: ['reason'],
     registers,
   })

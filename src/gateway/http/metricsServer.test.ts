@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => prepared.end())
 
-test('without a setting nobody can read metrics, not even this machine', async () => {
+test('without a setting metrics can not be read, not even from this machine', async () => {
   const gateway = await prepared.start()
   expect(gateway.metricsUrl).toBeUndefined()
   const answer = await send(gateway.url, '/metrics')
@@ -19,7 +19,7 @@ test('without a setting nobody can read metrics, not even this machine', async (
   expect(JSON.parse(answer.text)).toHaveProperty('message')
 })
 
-test('a port of its own answers them, bound to loopback, and nothing else', async () => {
+test('METRICS_PORT answers only metrics, and only on loopback', async () => {
   const gateway = await prepared.start({ metricsPort: 0, host: '0.0.0.0' })
   const url = gateway.metricsUrl as string
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/metrics$/)
@@ -41,7 +41,7 @@ test('a port of its own answers them, bound to loopback, and nothing else', asyn
   await expect(send(url, '/metrics')).rejects.toThrow('ECONNREFUSED')
 })
 
-test('a page whose name was made to resolve to this machine reads no metrics', async () => {
+test('a page whose name was made to resolve to this machine can not read metrics', async () => {
   const url = (await prepared.start({ metricsPort: 0 })).metricsUrl as string
   const { port } = new URL(url)
   const statusWith = async (host: string) =>
@@ -60,7 +60,7 @@ function exchange(url: string, text: string): Promise<string> {
     socket.on('data', (chunk) => {
       answer += chunk
     })
-    // One that is refused may end with a reset; it closes all the same.
+    // A refused connection may end with a reset. It is closed too.
     socket.on('error', () => {})
     socket.on('close', () => resolve(answer))
   })
@@ -70,14 +70,17 @@ test.each([
   ['slow', 'GET /metrics HTTP/1.1\r\n', 408],
   ['malformed', 'nonsense\r\n\r\n', 400],
   ['larger than a head may be', `GET /${'x'.repeat(20_000)} HTTP/1.1\r\n\r\n`, 431],
-])('a request to its port that is %s is answered as on the public one', async (_, text, status) => {
-  const { metricsUrl } = await prepared.start({ metricsPort: 0, requestTimeoutMs: 300 })
-  const answer = await exchange(metricsUrl as string, text)
-  expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
-  expect(JSON.parse(answer.split('\r\n\r\n')[1] as string)).toHaveProperty('message')
-})
+])(
+  'a request to METRICS_PORT that is %s is answered as on the public port',
+  async (_, text, status) => {
+    const { metricsUrl } = await prepared.start({ metricsPort: 0, requestTimeoutMs: 300 })
+    const answer = await exchange(metricsUrl as string, text)
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+    expect(JSON.parse(answer.split('\r\n\r\n')[1] as string)).toHaveProperty('message')
+  },
+)
 
-test('its port accepts only a few connections', async () => {
+test('METRICS_PORT accepts only a few connections', async () => {
   const { metricsUrl } = await prepared.start({ metricsPort: 0 })
   const url = metricsUrl as string
   const idle = Array.from({ length: 2 * MAX_METRICS_CONNECTIONS }, () =>
@@ -98,7 +101,7 @@ test('a metrics port in use fails the start, which closes everything', async () 
   expect((await prepared.start({ metricsPort })).metricsUrl).toContain(`:${metricsPort}/`)
 })
 
-test('with a token the public port answers them too', async () => {
+test('with a token the public port answers metrics too', async () => {
   const gateway = await prepared.start({ metricsToken: TOKEN })
   const ask = (authorization?: string) =>
     send(gateway.url, '/metrics', { headers: authorization ? { authorization } : {} })

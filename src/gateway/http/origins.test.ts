@@ -59,7 +59,7 @@ test.each([
   ['https://*.127.0.0.1', NAME],
   ['https://*.0x7f.1', NAME],
   ['https://*.[::1]', NAME],
-])('%s is no origin: %s', (text, message) => {
+])('%s is not an origin: %s', (text, message) => {
   expect(readOrigin(text)).toEqual({ ok: false, message })
 })
 

@@ -95,6 +95,6 @@ function isLoopbackOrigin(origin: string): boolean {
   }
 }
 
-/** The first entry of a list that is an address which a browser can open: that of the shop. */
+/** The address of the shop: the first origin of a list that a browser can open. Undefined if there is none. */
 export const findShopOrigin = (origins: readonly string[]): string | undefined =>
   origins.find((entry) => /^https?:/.test(entry) && !entry.includes('*'))

@@ -53,7 +53,7 @@ test.each([
   '/shop/page%2ejs',
   `/shop/${'x'.repeat(10_000)}`,
   `${'/x'.repeat(5_000)}`,
-])('%s is no file', (path) => {
+])('%s is not a file', (path) => {
   expect(find(path)).toBeUndefined()
 })
 
@@ -67,7 +67,7 @@ test('a changed file is served as it is now, a removed one is not', async () => 
   expect(await find('/shop/changing.js')?.text()).toBe('after!')
   rmSync(file)
   expect(find('/shop/changing.js')).toBeUndefined()
-  // A socket, a pipe or a folder in its place is no file.
+  // A socket, a pipe or a folder in its place is not served.
   mkdirSync(file)
   expect(find('/shop/changing.js')).toBeUndefined()
   rmSync(file, { recursive: true })

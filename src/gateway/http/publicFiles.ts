@@ -2,7 +2,7 @@ import { readFileSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { getMimeType } from 'hono/utils/mime'
 
-/** A path of ours: no segment begins with a dot, none is empty, nothing is percent-encoded. */
+/** The form of the paths that are served: no segment is empty or begins with a dot, and nothing is percent-encoded. */
 const PATH = /^(?:\/[\w-][\w.-]*)*\/?$/
 
 type Kept = {
@@ -12,11 +12,11 @@ type Kept = {
 }
 
 /**
- * Serves the files of a folder from memory. A stream would need a descriptor and a block of the file for each slow reader.
- * A changed file is read again. A Range is ignored, as RFC 9110, 14.2 allows.
+ * Serves the files of a folder from memory. A stream would need a descriptor and a block of the file for each slow
+ * reader. A changed file is read again. A Range is ignored, as RFC 9110, 14.2 allows.
  *
- * @returns Returns the response for a path below the folder. Undefined if there is no such file. For a folder it is its
- * `index.html`.
+ * @returns A function from a path below the folder to the response. Undefined if there is no such file. A folder is
+ * answered with its `index.html`.
  */
 export function createPublicFiles(root: string) {
   const kept = new Map<string, Kept>()

@@ -31,7 +31,7 @@ test.each([
   expect(take(limit, 1)).toBeDefined()
 })
 
-test('a rate that is no whole number of ms an event gives a whole burst', () => {
+test('a rate without a whole number of ms for each event allows a whole burst', () => {
   const limit = createTimed({ events: { perSecond: 3, burst: 7 } })
   for (let i = 0; i < 7; i++) expect(limit.take('a', 1, 0)).toBeUndefined()
   expect(limit.take('a', 1, 0)).toBeDefined()
@@ -55,7 +55,7 @@ test('a request larger than the bucket passes when it is full, and is paid off a
   expect(limit.take('a', 1, 0)).toEqual({ unit: 'events', retryAfterSeconds: 41 })
 })
 
-test('what the same request has paid before counts', () => {
+test('the amount that the same request has paid before is not taken again', () => {
   const limit = createTimed({ events: { perSecond: 1, burst: 10 } })
   limit.take('a', 1, 0)
   expect(limit.take('a', 10, 0)).toBeDefined()
@@ -83,7 +83,7 @@ test('each key has buckets of its own', () => {
   expect(limit.take('b', 1, 0)).toBeUndefined()
 })
 
-test('a clock that does not move gives nothing back', () => {
+test('no bucket refills while the clock does not move', () => {
   const limit = createTimed({ events: { perSecond: 1_000, burst: 1 } })
   limit.take('a', 1, 0)
   for (let i = 0; i < 50; i++) expect(limit.take('a', 1, 0)).toBeDefined()

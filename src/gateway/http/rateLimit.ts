@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 
-/** A steady rate, and what may come at once after a pause. */
+/** A steady rate, and how much may come at once after a pause. */
 export type Rate = {
   readonly perSecond: number
   readonly burst: number
@@ -21,7 +21,7 @@ export type Cost = { readonly events: number; readonly bytes: number }
 /** Token buckets by key. */
 export type RateLimit = {
   /**
-   * Takes from both buckets of a key. If one of them does not have enough, takes nothing and returns why.
+   * Takes from both buckets of a key. If one of them does not have enough, takes nothing and returns the reason.
    *
    * @param paid What was taken before for the same request. Only the rest is taken now.
    */

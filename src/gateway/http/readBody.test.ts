@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { type BodyBudget, createBodyBudget, createReserve } from './bodyBudget.ts'
 import { createReadBody } from './readBody.ts'
 
-/** A request of which the test sends the body. */
+/** A request whose body the test sends. */
 function begin(headers: Record<string, string>, budget: BodyBudget, maxBytes = 2 ** 20) {
   const incoming = Object.assign(new PassThrough(), { headers })
   const response = new EventEmitter() as ServerResponse
@@ -39,7 +39,7 @@ test.each([
     incoming.end()
     const received = (await read) as Buffer
     expect(received.equals(body)).toBe(true)
-    // Not a slice of something larger, apart from the room that one of unknown length grows into.
+    // Not a slice of a larger buffer, apart from the spare room of a body of unknown length.
     expect(received.buffer.byteLength).toBeLessThanOrEqual(Math.max(2 * length, 8_192))
   }
 })
@@ -116,7 +116,7 @@ test.each([
   expect(isFree(budget)).toBe(true)
 })
 
-test('a body of very many very small pieces ends the connection', async () => {
+test('a body of very many very small chunks ends the connection', async () => {
   for (const headers of [declare(20_000), CHUNKED]) {
     const { incoming, read } = begin(headers, createBodyBudget())
     const refused = expect(read).rejects.toThrow('The request was aborted')

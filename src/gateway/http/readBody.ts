@@ -6,17 +6,17 @@ import type { Reserve } from './bodyBudget.ts'
  * Reads the body of a request, once. It takes as much memory as it has bytes, however small its chunks are.
  *
  * @param maxBytes The largest body that is read.
- * @returns undefined if the body is larger. Rejects with Unavailable if all larger bodies together take too much memory;
- * a body of known length is then not read at all. Rejects with another Error if the connection ends, also if it is ended
- * here because the chunks are too small.
+ * @returns undefined if the body is larger. Rejects with Unavailable if all larger bodies together take too much
+ * memory; a body of known length is then not read at all. Rejects with another Error if the connection ends, also if it
+ * is ended here because the chunks are too small.
  */
 export type ReadBody = (maxBytes: number) => Promise<Buffer | undefined>
 
 type Incoming = Pick<IncomingMessage, 'headers' | 'destroyed' | 'destroy' | 'on' | 'off'>
 
 /**
- * Above this many chunks their average size must be at least this. A chunk of one byte takes a microsecond: a body of
- * 131,072 of them blocked all other requests for 0.2 s.
+ * Above `FREE_CHUNKS` chunks their average size must be at least `MIN_CHUNK_BYTES`. A chunk of one byte takes a
+ * microsecond: a body of 131,072 of them blocked all other requests for 0.2 s.
  */
 const FREE_CHUNKS = 1_000
 const MIN_CHUNK_BYTES = 16
@@ -52,7 +52,7 @@ function receive(
       }
       chunks++
       if (chunks > FREE_CHUNKS && total < chunks * MIN_CHUNK_BYTES) {
-        // No answer: the rest of the body would have to be received first.
+        // There is no answer, since the rest of the body would have to be received first.
         incoming.destroy()
         return
       }

@@ -1,7 +1,7 @@
 import type { Reserve } from './bodyBudget.ts'
 import type { ReadBody } from './readBody.ts'
 
-/** What the server passes to a handler with the Request. */
+/** What the server passes to a handler in addition to the Request. */
 export type RequestEnv = {
   /** Address of the other end of the connection. */
   readonly peer: string

@@ -10,7 +10,7 @@ export type SemaphoreLimits = {
   readonly message: string
 }
 
-/** Limits how much work that takes memory or time runs at once. Owners are served in turn, each in its own order. */
+/** Limits how much expensive work runs at once. Owners take turns, and the callers of one owner are served in order. */
 export type Semaphore = {
   /**
    * Waits for a permit. Rejects with TooMany if too many callers wait, or after `waitMs`.
@@ -21,7 +21,7 @@ export type Semaphore = {
   acquire(owner: string): Promise<() => void>
 }
 
-/** Too many requests at once. This one was not begun, so it may be sent again. It is answered 429. */
+/** Too many requests at once. This request was not begun, so it may be sent again. It is answered 429. */
 export class TooMany extends Error {
   override readonly name = 'TooMany'
   /** When to try again, seconds. */
@@ -39,7 +39,7 @@ export function createSemaphore(limits: SemaphoreLimits): Semaphore {
   const { maxWaiting = Number.POSITIVE_INFINITY, waitMs = Number.POSITIVE_INFINITY } = limits
   const permitsOfOne = Math.ceil(permits / 2)
   const maxWaitingOfOne = Math.ceil(maxWaiting / 2)
-  /** Owners that hold or wait for a permit. The one served last is the last. */
+  /** Owners that hold or wait for a permit. The owner that was served last is at the end. */
   const owners = new Map<string, Owner>()
   let held = 0
   let waiting = 0

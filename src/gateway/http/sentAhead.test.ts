@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { expect, test } from 'vitest'
 import { get, HOST, LARGE, open, startServer, until } from '../../test/connections.ts'
 
-/** As large as a client's, so that one read of a socket brings fewer than may wait. */
+/** As large as the headers of a client, so that one read of a socket brings fewer requests than may wait. */
 const HEADERS = `${HOST}User-Agent: ${'x'.repeat(40)}\r\n`
 const ahead = (path: string) => `GET ${path} HTTP/1.1\r\n${HEADERS}\r\n`
 
@@ -52,7 +52,7 @@ test.each([
   // More than LARGE is.
   socket.write(ahead('/').repeat(2 ** 19))
   await until(() => seen === 1)
-  // Others are served again and again, so this one would have been read.
+  // Other connections are served again and again, so this one would have been read.
   for (let i = 0; i < 20; i++) {
     const other = open(port)
     other.socket.write('nonsense\r\n\r\n')
@@ -91,7 +91,7 @@ test('all connections together hold a bounded number of requests', async () => {
   expect(new Set(closed)).toEqual(new Set(['pipelined']))
   expect(count()).toBe(1)
   expect(honest.isOver()).toBe(false)
-  // Each was closed at 1,000, and what it had sent behind that was not parsed.
+  // Each connection was closed at 1,000 requests, and the rest of its bytes was not parsed.
   expect(requests.length).toBeLessThan(40 * 1_010)
 })
 

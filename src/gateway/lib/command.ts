@@ -2,7 +2,7 @@
 export type Fault = {
   readonly ok: false
   readonly lines: readonly string[]
-  /** Whether it was typed wrongly. */
+  /** Whether the command line was wrong. */
   readonly isUsage: boolean
 }
 /** The result of a command: lines to print, or why it failed. */

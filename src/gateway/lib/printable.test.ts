@@ -8,11 +8,11 @@ test.each([
   ['a title and a bell', '\u001b]0;x\u0007', '\\u{1b}]0;x\\u{7}'],
   ['a backspace and a delete', 'a\bb\u007f', 'a\\u{8}b\\u{7f}'],
   ['an override of the direction', 'a\u202eb\u2066c\u200f', 'a\\u{202e}b\\u{2066}c\\u{200f}'],
-  ['what can not be seen', 'a\u200bb\ufeffc\u{e0041}', 'a\\u{200b}b\\u{feff}c\\u{e0041}'],
+  ['invisible characters', 'a\u200bb\ufeffc\u{e0041}', 'a\\u{200b}b\\u{feff}c\\u{e0041}'],
   ['separators of lines', '\u2028\u2029\u0085', '\\u{2028}\\u{2029}\\u{85}'],
   ['half a surrogate pair', '\ud83d!', '\\u{d83d}!'],
   ['a zero', '\0', '\\u{0}'],
-])('%s is shown, not done', (_, text, shown) => {
+])('%s is shown, not executed', (_, text, shown) => {
   expect(printable(text)).toBe(shown)
 })
 

@@ -21,7 +21,7 @@ export const printableJson = (line: string): string =>
       .join(''),
   )
 
-/** The text that print prints. A line may contain user input, so each one is escaped. */
+/** The text that `print` writes. A line may contain user input, so each one is escaped. */
 export const printedText = (lines: readonly string[]): string => lines.map(printable).join('\n')
 
 /** Prints lines to stdout. */

@@ -12,6 +12,6 @@ test.each([
   expect(suggest(typed, ['start', 'customer'])).toBe(expected)
 })
 
-test('short words are not guessed from nothing', () => {
+test('a short word is not suggested for a different one', () => {
   expect(suggest('x', ['id', 'yes'])).toBe('')
 })

@@ -1,2 +1,2 @@
-/** Version of the package, as the build wrote it in. */
+/** Version of the package. */
 export const version = typeof __version__ === 'undefined' ? '0.0.0-source' : __version__

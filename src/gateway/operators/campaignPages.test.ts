@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => prepared.end())
 
-/** An operator who does not sit at this machine. */
+/** An operator on another machine. */
 const REMOTE = { host: 't.shop.example' }
 
 const get = (path: string, headers: Record<string, string> = { ...REMOTE, cookie }) =>
@@ -121,7 +121,7 @@ test('creating a campaign needs a sign-in for the customer, and is impossible fr
   expect(jsonOf(await get('list?customer=shop')).total).toBe(2)
 })
 
-/** A create that is begun and never sent whole; resolves when the gateway reads it. */
+/** A create whose body is never sent whole. Resolves when the gateway reads it. */
 function holdCreate(customerId: string, held: string) {
   const { hostname, port } = new URL(gateway.url)
   const socket = connect(Number(port), hostname)
@@ -161,7 +161,7 @@ test('another customer’s campaign is not found', async () => {
   expect((await get('report?customer=shop&id=autumn-mugs')).status).toBe(404)
 })
 
-test('the demo customer has one campaign, on localhost for anybody, however often it is started', async () => {
+test('the demo customer has one campaign after several starts, on localhost without a sign-in', async () => {
   await prepared.start({ demo: true })
   const listed = jsonOf(await get('list', {}))
   expect(listed).toMatchObject({ total: 1, data: [{ id: 'autumn-mugs', type: 'email' }] })

@@ -40,7 +40,7 @@ const signIn = async (credentials: typeof shop, cookie = '') =>
 const idsOf = ({ text }: Answer) =>
   JSON.parse(text).map(({ customerId }: { customerId: string }) => customerId)
 
-/** A viewer who does not sit at this machine, but reaches the same port. */
+/** A viewer on another machine who reaches the same port. */
 const REMOTE = { host: 't.shop.example' }
 
 const append = (customer: string, event: string) =>
@@ -60,7 +60,7 @@ const append = (customer: string, event: string) =>
 
 type Message = { seq: number; event: string; payload: { event: string } }
 
-/** Opens a stream and waits for messages; the rest of the stream is cut off. */
+/** Opens a stream and waits for messages. The rest of the stream is cut off. */
 function watch(target: string, headers: Record<string, string> = {}) {
   const messages: Message[] = []
   let text = ''
@@ -96,7 +96,7 @@ function watch(target: string, headers: Record<string, string> = {}) {
   }
 }
 
-test('on localhost the demo customer is open', async () => {
+test('on localhost the demo customer is visible without a sign-in', async () => {
   const answer = await get('/live/customers')
   expect(answer.status).toBe(200)
   expect(JSON.parse(answer.text)).toEqual([
@@ -117,8 +117,8 @@ test('on localhost the demo customer is open', async () => {
 
 test.each<[string, Record<string, string>]>([
   ['another Host', REMOTE],
-  ['a proxy between', { 'x-forwarded-for': '127.0.0.1' }],
-  ['a cookie that is none', { ...REMOTE, cookie: 'shoptrail=nothing' }],
+  ['a proxy in between', { 'x-forwarded-for': '127.0.0.1' }],
+  ['an invalid cookie', { ...REMOTE, cookie: 'shoptrail=nothing' }],
 ])('%s sees no customer', async (_, headers) => {
   expect((await get('/live/customers', headers)).status).toBe(401)
   expect((await get('/live/events?customer=demo', headers)).status).toBe(401)
@@ -145,10 +145,14 @@ test('the restKey opens its customer, by a cookie that scripts and other sites d
 })
 
 test.each<[string, Record<string, string>, boolean]>([
-  ['a trusted proxy says so', { 'x-forwarded-proto': 'https' }, true],
-  ['the browser says so, whatever the proxy', { origin: 'https://t.shop.example' }, true],
-  ['nobody says so', { origin: 'http://t.shop.example' }, false],
-  ['the proxy passes on nonsense', { 'x-forwarded-proto': 'javascript' }, false],
+  ['X-Forwarded-Proto of a trusted proxy', { 'x-forwarded-proto': 'https' }, true],
+  [
+    'the Origin of the browser, whatever the proxy sends',
+    { origin: 'https://t.shop.example' },
+    true,
+  ],
+  ['neither of them', { origin: 'http://t.shop.example' }, false],
+  ['a proxy that forwards an invalid scheme', { 'x-forwarded-proto': 'javascript' }, false],
 ])('over https the cookie is Secure: %s', async (_, headers, isSecure) => {
   const behind = await prepared.start({ trustedProxies: ['127.0.0.9'] })
   const answer = await send(behind.url, '/live/login', {
@@ -261,7 +265,7 @@ test('a viewer gets the last 200 events of the customer in order, then each new 
   view.stop()
 })
 
-test('a view that connects again goes on after its last event', async () => {
+test('a view that connects again continues after its last event', async () => {
   const { log } = gateway
   const tail = await log.findTail(DEMO_CUSTOMER_ID, 3)
   const records = await log.read({ ...tail, customer: DEMO_CUSTOMER_ID, max: 3 })
@@ -280,7 +284,7 @@ test('a view that was disconnected for long gets all events, page by page', asyn
   view.stop()
 })
 
-test('a position of another log begins anew', async () => {
+test('a position of another log is not used', async () => {
   const view = watch('/live/events', { 'last-event-id': '999999999' })
   await view.until(() => view.messages.length === 200)
   view.stop()
@@ -386,7 +390,7 @@ test.each([
   '/shop//secret.txt',
   '/secret.txt',
   '/shop/%00',
-])('no file outside is read: %s', async (target) => {
+])('no file outside the folder is read: %s', async (target) => {
   const fresh = await prepared.start({ demo: true })
   const answer = await send(fresh.url, target)
   expect([400, 404]).toContain(answer.status)

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { prepareGateway, send } from '../../test/gateway.ts'
 import type { Gateway } from '../index.ts'
 
-/** How many live views there are room for, and what becomes of those that take a place and do nothing. */
+/** The limits of live views, and views that are open and do not read. */
 let prepared: Awaited<ReturnType<typeof prepareGateway>>
 
 beforeAll(async () => {
@@ -36,7 +36,7 @@ const ask = ({ url }: Gateway, viewer: Viewer, method: 'GET' | 'HEAD') =>
 const head = (viewer: Viewer) =>
   `GET ${targetOf(viewer)} HTTP/1.1\r\nHost: a\r\nCookie: ${viewer.cookie}\r\n\r\n`
 
-/** A view that has its place. It reads nothing before it is asked to. */
+/** An open view. It reads nothing before `read` is called. */
 async function open({ url }: Gateway, viewer: Viewer, lastEventId = 0) {
   const { hostname, port } = new URL(url)
   const headers = { cookie: viewer.cookie, 'last-event-id': `${lastEventId}` }
@@ -47,7 +47,7 @@ async function open({ url }: Gateway, viewer: Viewer, lastEventId = 0) {
   response.on('error', () => {})
   return {
     stop: () => request.destroy(),
-    /** Reads until there are so many events, or to the end; answers their names and the last position. */
+    /** Reads `count` events, or to the end. Returns their names and the last position. */
     async read(count = Number.POSITIVE_INFINITY) {
       const names: string[] = []
       let rest = ''
@@ -72,7 +72,7 @@ async function open({ url }: Gateway, viewer: Viewer, lastEventId = 0) {
   }
 }
 
-/** Resolves when a view of the customer's would be taken. */
+/** Resolves when another view of the customer would be accepted. */
 async function untilFree(gateway: Gateway, viewer: Viewer): Promise<void> {
   while ((await ask(gateway, viewer, 'HEAD')).status !== 200)
     await new Promise((resolve) => setTimeout(resolve, 10))
@@ -98,7 +98,7 @@ test('one customer has ten views at most, and the others have theirs', async () 
   for (const view of views) view.stop()
 })
 
-test('all customers together have so many', async () => {
+test('all customers together have a limit', async () => {
   const gateway = await prepared.start({ live: { maxViews: 3, maxViewsOfCustomer: 2 } })
   const viewers = await signIn(gateway, 4)
   const views = await Promise.all(viewers.slice(1).map((viewer) => open(gateway, viewer)))
@@ -135,7 +135,7 @@ test('a request that ends before its view begins does not count: HEAD, an aborte
   for (const view of views) view.stop()
 })
 
-test('a view that does not read is closed, and goes on from its last event', async () => {
+test('a view that does not read is closed, and continues after its last event', async () => {
   const gateway = await prepared.start({ live: { maxViewsOfCustomer: 1 }, sendTimeoutMs: 1_000 })
   const [shop] = (await signIn(gateway, 1)) as [Viewer]
   // More than the sockets of both ends hold, a few megabytes each.
@@ -162,7 +162,7 @@ test('a view that does not read is closed, and goes on from its last event', asy
   expect(before.names.length).toBeLessThan(names.length - 1)
   let { last } = before
   const seen = ['e0', ...before.names]
-  // On a busy machine a reader may be taken for one that does not read: it comes again, as a browser does.
+  // On a busy machine a slow reader may be closed as one that does not read. It connects again, as a browser does.
   while (seen.length < names.length) {
     await untilFree(gateway, shop)
     const view = await open(gateway, shop, last)

@@ -9,7 +9,7 @@ import { toCells } from '../sqlite/cells.ts'
 import { createSqliteCustomers } from '../sqlite/customers.ts'
 import { openStore } from '../sqlite/store.ts'
 
-/** What live views cost a gateway in memory, measured on the process. */
+/** The memory that live views take, measured on the process. */
 let folder: string
 
 beforeAll(async () => {
@@ -72,7 +72,7 @@ test('100 views that do not read take less than 100 MB', async () => {
     return new Promise<IncomingMessage>((resolve) => request.on('response', resolve))
   }
 
-  // A process grows by its first work, whatever that is: one view reads all that there is.
+  // The first work lets a process grow in any case, so one view reads everything before the measurement.
   for (const customerId of CUSTOMERS) {
     let events = 0
     let rest = ''
@@ -90,7 +90,7 @@ test('100 views that do not read take less than 100 MB', async () => {
     ),
   )
   expect(views.map(({ statusCode }) => statusCode)).toEqual(Array(100).fill(200))
-  // They have all that they ever will when the process has not grown for a while.
+  // The views have got all they can once the process has not grown for a while.
   let most = before
   for (let quiet = 0; quiet < 10; quiet++) {
     await new Promise((resolve) => setTimeout(resolve, 100))

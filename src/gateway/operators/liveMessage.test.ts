@@ -15,7 +15,7 @@ const record = (payload: string, given: Partial<LogRecord> = {}): LogRecord => (
   payload,
   ...given,
 })
-/** What a browser makes of a message. */
+/** The message as a browser reads it. */
 const shown = (given: LogRecord) => {
   const [, seq, data = ''] =
     /^event: event\nid: (\d+)\ndata: (.*)\n\n$/.exec(toMessage(given)) ?? []
@@ -63,8 +63,8 @@ test.each<[string, string]>([
     JSON.stringify(Object.fromEntries(Array.from({ length: 9_000 }, (_, i) => [i, i]))),
   ],
   ['deep lists', `${'['.repeat(60_000)}${']'.repeat(60_000)}`],
-  ['what is no JSON', 'x'.repeat(130_000)],
-])('however a payload is large, its message is small: %s', (_, payload) => {
+  ['a payload that is not JSON', 'x'.repeat(130_000)],
+])('the message of a large payload is small: %s', (_, payload) => {
   const message = toMessage(record(payload))
   expect(Buffer.byteLength(message)).toBeLessThan(MAX_SHOWN_BYTES + 1_024)
   expect(shown(record(payload))).toMatchObject({ storedBytes: Buffer.byteLength(payload) })

@@ -9,8 +9,8 @@ export const MAX_SHOWN_TEXT = 256
  * One event as a server-sent message: `event: event`, its position as the id, and as data the record without its
  * customer, JSON.
  *
- * A payload above 16 KiB is shortened: texts above 256 characters are cut and end in `…`, and `storedBytes` is the size of
- * the stored payload.
+ * A payload above 16 KiB is shortened: texts above 256 characters are cut and end in `…`, and `storedBytes` is the size
+ * of the stored payload.
  */
 export function toMessage({ customer: _, payload, ...record }: LogRecord): string {
   const storedBytes = Buffer.byteLength(payload)

@@ -6,7 +6,7 @@ import { toMessage } from './liveMessage.ts'
 export type LivePage = {
   /** The messages, UTF-8. Empty if there are no more events for now. */
   readonly bytes: Uint8Array
-  /** Position of its last event. That of the call if it is empty. */
+  /** Position of its last event. If the page is empty, the position of the call. */
   readonly last: number
   /** Whether it ended at a limit, so that there may be more events. */
   readonly isFull: boolean
@@ -39,10 +39,10 @@ type KeptPage = LivePage & {
 }
 
 /**
- * Reads for all live views: one page at a time, the customers in turn, and a pause after each that is as long as the read
- * was. So an append waits for one page at most, and the views use at most half of the time of the log's thread, however
- * many are open. The views of a customer share the page that was read last: a view whose position is in it gets the rest
- * of it without a read.
+ * Reads for all live views: one page at a time, the customers in turn, and a pause after each that is as long as the
+ * read was. So an append waits for one page at most, and the views use at most half of the time of the log's thread,
+ * however many are open. The views of a customer share the page that was read last: a view whose position is in it gets
+ * the rest of it without a read.
  */
 export function createLivePages(log: EventLog): LivePages {
   const reads = createSemaphore({ permits: 1, message: 'Too many reads' })
@@ -97,7 +97,7 @@ export function createLivePages(log: EventLog): LivePages {
       const { after, newest } = await thenPause(await reads.acquire(customer), () =>
         log.findTail(customer, FIRST_EVENTS),
       )
-      // A position after the end of the log is that of another log, whose data was replaced.
+      // A position after the end of the log comes from another log: the data was replaced.
       return lastEventId > 0 && lastEventId <= newest ? lastEventId : after
     },
     async read(customer, after) {

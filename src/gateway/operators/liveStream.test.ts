@@ -9,7 +9,7 @@ import { startSqliteThread } from '../sqlite/thread.ts'
 import { createLivePages } from './livePages.ts'
 import { streamEvents, type Watch } from './liveStream.ts'
 
-/** What live views read, over a real log: how much, how often, in whose turn. */
+/** How much and how often live views read from a real log, and in which order of customers. */
 const folder = makeFolder()
 const logs: EventLog[] = []
 
@@ -18,7 +18,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** A log that tells whose records were read, and how many reads it was asked for at the same time. */
+/** A log that records the customer of each read, and how many reads ran at the same time. */
 async function openLog() {
   const file = join(folder, `${logs.length}.db`)
   const log = createSqliteLog(await startSqliteThread(file, workerFile()))
@@ -42,7 +42,7 @@ async function openLog() {
   }
 }
 
-/** Appends events of these sizes, bytes of payload; an event is named for its place in all of the customer's. */
+/** Appends events of these sizes, bytes of payload; the name of an event is its number among all of the customer's. */
 const append = (log: EventLog, sizes: readonly number[], customer = 'shop', from = 0) =>
   log.append(
     sizes.map((size, i) => ({
@@ -59,7 +59,7 @@ const append = (log: EventLog, sizes: readonly number[], customer = 'shop', from
   )
 const named = (count: number) => Array.from({ length: count }, (_, i) => `e${i}`)
 
-/** Opens a view; `next` takes one piece, as a socket does that has sent the one before. */
+/** Opens a view. `next` takes one piece, as a socket does when it has sent the one before. */
 function open(log: EventLog, given: Partial<Watch> = {}) {
   let onEnd = () => {}
   const ended = new Promise<void>((resolve) => {
@@ -111,7 +111,7 @@ test('a hundred views that do not read hold a page each, which those of a custom
   expect(buffers.size).toBe(10)
   expect(log.reads).toHaveLength(10)
   expect(log.most()).toBe(1)
-  // News is not read before what was read is taken.
+  // New events are not read before the last page is taken.
   for (const customer of customers) await append(log, [100], customer)
   expect(log.reads).toHaveLength(10)
   await Promise.all(views.map((view) => view.cancel()))
@@ -136,7 +136,7 @@ test('a view that reads slowly gets everything in order, however large', async (
 })
 
 test.each([1, 700, 40_000, 70_000])(
-  'a view that breaks after %i bytes goes on without a gap and without a double',
+  'a view that breaks after %i bytes continues, and gets each event once',
   async (length) => {
     const log = await openLog()
     await append(log, Array(120).fill(900))

@@ -9,7 +9,7 @@ export type Watch = {
   readonly customer: string
   /** Position of the last event that the browser has, 0 if it has none. */
   readonly lastEventId: number
-  /** Called about once a second: why the viewer may not see the customer any more. Undefined while it may. */
+  /** Why the viewer may not see the customer any more. Undefined while it may. Called about once a second. */
   readonly findEnd: () => EndReason | undefined
   /** Ends the stream when the gateway stops. */
   readonly closing: AbortSignal
@@ -19,7 +19,9 @@ export type Watch = {
 
 /** Time between two empty comments, which keep the connection open in proxies and browsers, ms. */
 const HEARTBEAT_MS = 15_000
-/** The least time between two reads of a viewer that has everything, ms. A busy log changes hundreds of times a second. */
+/**
+ * The least time between two reads of a viewer that has everything, ms. A busy log changes hundreds of times a second.
+ */
 const READ_PAUSE_MS = 100
 /** Time between two checks whether the viewer may still see the customer, ms. A check is a SELECT. */
 const CHECK_MS = 1_000
@@ -27,10 +29,10 @@ const CHECK_MS = 1_000
 const RECONNECT_MS = 1_000
 
 /**
- * Server-sent events (HTML standard, 9.2): the last 200 events of a customer or those after `lastEventId`, then each new
- * one, in order of arrival. The next page is read when the browser has taken the one before, so a slow browser keeps only
- * one page in memory. The server closes the connection of a browser that takes nothing. It connects again, and goes on
- * after the last event that it has.
+ * Server-sent events (HTML standard, 9.2): the last 200 events of a customer or those after `lastEventId`, then each
+ * new one, in order of arrival. The next page is read when the browser has taken the one before, so a slow browser
+ * keeps only one page in memory. The server closes the connection of a browser that takes nothing. The browser then
+ * connects again and gets the events after the last one that it has.
  */
 export function streamEvents(watch: Watch): ReadableStream<Uint8Array> {
   const { pages, customer, closing } = watch

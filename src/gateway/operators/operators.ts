@@ -36,11 +36,11 @@ const COOKIE = 'shoptrail'
 const MAX_LOGIN_BYTES = 4_096
 
 /** Compared with the key for an unknown customer, so that this takes as long as a wrong key. */
-const NOBODY = hashSecret('')
+const DUMMY_HASH = hashSecret('')
 
 /**
- * The customers that an operator may see: POST /live/login with `{customerId, restKey}`, POST /live/logout,
- * GET /live/customers. A page of another origin can neither read nor change them: there are no CORS headers, the cookie is
+ * The customers that an operator may see: POST /live/login with `{customerId, restKey}`, POST /live/logout, GET
+ * /live/customers. A page of another origin can neither read nor change them: there are no CORS headers, the cookie is
  * SameSite=Strict, and sign-in and sign-out accept only JSON.
  */
 export function createOperators(dependencies: OperatorDependencies) {
@@ -48,8 +48,8 @@ export function createOperators(dependencies: OperatorDependencies) {
   const sessions = createSessions(dependencies.monotonicNow)
 
   /**
-   * GET /live/customers: the customers that this operator may see, 401 if there are none. `origin` is the address of the
-   * customer's shop: the first origin of its list that a browser can open, or null. `quota` is a QuotaUse.
+   * GET /live/customers: the customers that this operator may see, 401 if there are none. `origin` is the address of
+   * the customer's shop: the first origin of its list that a browser can open, or null. `quota` is a QuotaUse.
    */
   function list(request: Request, peer: string): Response {
     const visible = visibleTo(request, peer)
@@ -83,10 +83,10 @@ export function createOperators(dependencies: OperatorDependencies) {
       return refuse({ status: 422, message: 'Expected customerId and restKey' })
     const id = customerId.trim()
     const customer = customers.find(id)
-    const good = customer
+    const isRight = customer
       ? hasRestKey(customer, restKey.trim())
-      : isSecret(restKey, NOBODY) && false
-    if (!customer || !good) {
+      : isSecret(restKey, DUMMY_HASH) && false
+    if (!customer || !isRight) {
       const address = addresses.visitor(request, peer)
       return refuse(
         keyThrottle.refuseWrong(address, id, 'The customer id or the REST key is wrong'),
@@ -111,8 +111,8 @@ export function createOperators(dependencies: OperatorDependencies) {
   }
 
   /**
-   * Whether a request may see the demo customer without a sign-in. `demo` is true only if no other machine can reach the
-   * gateway. The check of the request is a second line of defence.
+   * Whether a request may see the demo customer without a sign-in. `demo` is true only if no other machine can reach
+   * the gateway. The check of the request is a second line of defence.
    */
   const isOpen = (request: Request, peer: string): boolean => demo && isLocal(request, peer)
 
@@ -131,8 +131,8 @@ export function createOperators(dependencies: OperatorDependencies) {
   }
 
   /**
-   * The customer of `?customer=ID`, or the first visible one without it. 401 if the operator may see no customer, 403 if
-   * not this one.
+   * The customer of `?customer=ID`, or the first visible one without it. 401 if the operator may see no customer, 403
+   * if not this one.
    */
   function findWatched(
     request: Request,

@@ -42,7 +42,7 @@ test('a further sign-in adds a customer, also to session objects of earlier call
   wait(1)
   expect(kept && lasts(kept)).toBe(true)
   expect([...(kept?.keys.keys() ?? [])]).toEqual(['a', 'b'])
-  // A token that names none opens a new one.
+  // An unknown token opens a new session.
   expect(seenBy(signIn('c', first))).toEqual(['c'])
 })
 
@@ -63,7 +63,7 @@ test('a customer has at most a hundred sessions: the oldest ends, and those of o
   const both = signIn('other', signIn('shop'))
   const again = signIn('shop')
   const tokens = Array.from({ length: 98 }, () => signIn('shop'))
-  // Signed in anew, so that it is the youngest.
+  // Signed in again, so that it is the newest.
   const renewed = signIn('shop', again)
   expect(seenBy(both)).toEqual(['shop', 'other'])
   const last = signIn('shop')

@@ -27,8 +27,8 @@ export type Sessions = {
 export const SESSION_SECONDS = 12 * 3600
 const MAX_SESSIONS = 10_000
 /**
- * Sessions of one customer. Above it the oldest one loses that customer. A shop needs fewer, and somebody with the key of
- * one customer can not end the sessions of others.
+ * Sessions of one customer. Above it the oldest session loses that customer. A shop needs fewer, and many sign-ins with
+ * the key of one customer do not end the sessions of others.
  */
 const MAX_SESSIONS_OF_CUSTOMER = 100
 

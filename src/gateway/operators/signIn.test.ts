@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { prepareGateway, send } from '../../test/gateway.ts'
 import type { Gateway } from '../index.ts'
 
-/** Whoever sends wrong keys is slowed down, whoever has the good one never is. */
+/** Senders of wrong keys have to wait. Senders of the right key never do. */
 let prepared: Awaited<ReturnType<typeof prepareGateway>>
 let gateway: Gateway
 let wall = Date.now()
@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => prepared.end())
 
 let starts = 0
-/** A gateway of its own; its monotonic clock stands still where none is given. */
+/** A gateway of its own. Its monotonic clock does not move by default. */
 async function start(monotonicNow = () => 0) {
   const dataDir = `${prepared.folder}/data-${++starts}`
   gateway = await prepared.start({ dataDir, now: () => wall, monotonicNow })
@@ -81,7 +81,7 @@ const ENTRIES: [string, SendKey, string][] = [
 ]
 
 test.each(ENTRIES)(
-  '%s: the eleventh wrong key is asked to wait, a good one never',
+  '%s: the eleventh wrong key is answered 429, the right key never',
   async (_, sendKey, message) => {
     await start()
     const peer = '127.0.0.3'
@@ -101,13 +101,13 @@ test.each(ENTRIES)(
       expect((await sendKey(SHOP, SHOP.restKey, peer)).status).not.toBe(429)
     }
     expect(waits).toEqual([1, 2, 3, 4, ...Array(16).fill(5)])
-    // Neither are others of the address, nor the customer from elsewhere.
+    // Other customers of this address, and this customer from another address, do not have to wait.
     expect((await sendKey(OTHER, 'guess', peer)).status).toBe(401)
     expect((await sendKey(SHOP, 'guess', '127.0.0.4')).status).toBe(401)
   },
 )
 
-test('all of them count together', async () => {
+test('wrong keys of all routes count together', async () => {
   await start()
   const statuses: number[] = []
   for (let round = 0; round < 3; round++)
@@ -116,7 +116,7 @@ test('all of them count together', async () => {
   expect(statuses).toEqual([...Array(10).fill(401), ...Array(8).fill(429)])
 })
 
-test('a good key comes in at once while a stranger floods from the same address, whatever it asks', async () => {
+test('the right key is accepted at once on every route while wrong keys flood from the same address', async () => {
   await start(() => performance.now())
   let isOver = false
   let wrong = 0
@@ -151,7 +151,7 @@ test('an unknown customer is answered like a wrong key, limited or not', async (
   }
 })
 
-test('setting the clock of the machine does not limit anybody, and ends no session', async () => {
+test('setting the clock of the machine limits no request and ends no session', async () => {
   await start(() => performance.now())
   const { headers } = await signIn(SHOP, SHOP.restKey, '127.0.0.8')
   const cookie = headers['set-cookie']?.[0]?.split(';')[0] ?? ''

@@ -115,15 +115,15 @@ export type ScriptDependencies = {
   readonly script: ScriptFiles
   readonly addresses: Addresses
   readonly admission: Pick<Admission, 'script'>
-  /** The gateway's address as the world sees it, if it is configured. */
+  /** The gateway's public address, if it is configured. */
   readonly publicUrl: string | undefined
   /** A monotonic clock, ms. */
   readonly monotonicNow: () => number
 }
 
 /**
- * GET /t/j/{key}: the script, followed by the key's public configuration. A browser gets JavaScript. A caller that accepts
- * application/json gets `{trackingKey, version, integrity, config, script}`.
+ * GET /t/j/{key}: the script, followed by the key's public configuration. A browser gets JavaScript. A caller that
+ * accepts application/json gets `{trackingKey, version, integrity, config, script}`.
  *
  * The JavaScript is in public caches, so it does not depend on the request: it contains the gateway's address only if
  * PUBLIC_URL is set. Without it, the page takes the address from its script tag. The JSON form is for a server that
@@ -189,7 +189,7 @@ export function createServeScript(
 
 /**
  * A configuration as JavaScript source that is safe inside any script: without `</script>`, line separators, and
- * `__proto__`, which an object literal would take as the prototype.
+ * `__proto__`, which would set the prototype in an object literal.
  */
 export function toSource(value: unknown): string {
   const json = JSON.stringify(value, (key, inner) => (key === '__proto__' ? undefined : inner))
@@ -284,7 +284,8 @@ const NOT_FOUND: Refusal = { ok: false, status: 404, message: 'No customer has t
 const NOT_BUILT: Refusal = { ok: false, status: 404, message: 'This script is not built' }
 
 /**
- * A refusal as JSON or, for a page, as a JavaScript comment, so that its developer finds the reason in place of the script.
+ * A refusal as JSON or, for a page, as a JavaScript comment, so that its developer finds the reason in place of the
+ * script.
  */
 export function refuseScript(refusal: Omit<Refusal, 'ok'>, request: Request): Response {
   const { status, message, retryAfterSeconds } = refusal

@@ -1,7 +1,9 @@
 import type { Database } from 'better-sqlite3'
 import type { CampaignQuery } from '../campaigns/campaigns.ts'
 
-/** A campaign as its row. `content` may be megabytes, so it is stored apart from the rest, the summary. Both are JSON. */
+/**
+ * A campaign as its row. `content` may be megabytes, so it is stored apart from the rest, the summary. Both are JSON.
+ */
 export type CampaignRow = {
   readonly customer: string
   readonly id: string
@@ -37,8 +39,9 @@ export type CampaignRows = {
 }
 
 /**
- * The first index has every column that lists search in, in their order: the rows are megabytes apart, and events wait
- * while a list is read. The content is the last column, because SQLite reads a row only up to the last column it needs.
+ * The first index has every column that a list filters by, in the order of the query: the rows are megabytes apart, and
+ * events wait while a list is read. The content is the last column, because SQLite reads a row only up to the last
+ * column it needs.
  */
 export const CAMPAIGN_TABLES = `
   CREATE TABLE IF NOT EXISTS campaigns (
@@ -141,12 +144,12 @@ const CLOSING_BRACE = Buffer.from('}')
 const MAX_SEARCHED = 1_000
 
 /**
- * Makes texts equal that people read as equal: full-width and composed forms, upper and lower case of any script (LIKE of
- * SQLite knows only ASCII), the two small sigmas.
+ * Makes texts equal that people read as equal: full-width and composed forms, upper and lower case of any script (LIKE
+ * of SQLite knows only ASCII), the two small sigmas.
  */
 const fold = (text: string): string =>
   text.normalize('NFKC').toLowerCase().normalize('NFKC').replaceAll('ς', 'σ')
 
-/** The text in which a search is done. One character may fold to eighteen. */
+/** The text in which a search looks. One character may fold to eighteen. */
 const foldSearched = (text: string): string =>
   fold(text.slice(0, MAX_SEARCHED)).slice(0, MAX_SEARCHED)

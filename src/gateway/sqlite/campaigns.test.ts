@@ -5,7 +5,7 @@ import { createSqliteCampaigns } from './campaigns.ts'
 import type { Call } from './remote.ts'
 import type { Store } from './store.ts'
 
-/** Campaigns over a thread that answers when the test says so. */
+/** Campaigns over a thread whose answers the test gives. */
 function prepare() {
   const asked: { name: string; answer: (value: never) => void }[] = []
   const call: Call<Store> = (name, ..._) => new Promise((answer) => asked.push({ name, answer }))
@@ -23,7 +23,7 @@ const RECORD = {
 }
 const PAGE = { page: 1, limit: 1 }
 
-test('the thread gets two calls at a time, one of a customer, since events wait behind them', async () => {
+test('the thread gets two calls at a time, one for each customer, since events wait for them', async () => {
   const { campaigns, asked, names } = prepare()
   const all = [
     campaigns.list('a', PAGE),
@@ -58,7 +58,7 @@ test('the thread gets two calls at a time, one of a customer, since events wait 
   ])
 })
 
-test('a customer that calls faster than it is answered is refused, another one is not', async () => {
+test('a customer with too many calls at once is refused, another one is not', async () => {
   const { campaigns, asked } = prepare()
   const lists = Array.from({ length: 502 }, () => campaigns.list('a', PAGE))
   await expect(lists[501]).rejects.toThrow(TooMany)

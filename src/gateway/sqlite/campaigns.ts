@@ -5,8 +5,8 @@ import type { Call } from './remote.ts'
 import type { Store } from './store.ts'
 
 /**
- * Calls about campaigns that the thread carries out or has in its queue. Appends of events wait behind them. One
- * customer gets one permit.
+ * Calls about campaigns that the thread carries out or has in its queue. Appends of events wait for them. One customer
+ * gets one permit.
  */
 const CALLS = {
   permits: 2,

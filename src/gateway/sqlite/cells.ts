@@ -3,12 +3,12 @@ import type { LogEvent } from '../collect/eventLog.ts'
 /** One value of a row. */
 export type Cell = string | number | null
 
-/** Values of an event, in the order of the columns that are inserted. */
+/** Values of each event, in the order of the inserted columns. */
 export const CELLS_PER_EVENT = 9
 
 /**
- * Events as one flat list, for the store's thread. Without the names of nine fields an event, the copy between the threads
- * costs less than half (1.2 instead of 2.6 microseconds an event).
+ * Events as one flat list, for the store's thread. Without the names of nine fields an event, the copy between the
+ * threads costs less than half (1.2 instead of 2.6 microseconds an event).
  */
 export function toCells(events: readonly LogEvent[]): Cell[] {
   const cells: Cell[] = []

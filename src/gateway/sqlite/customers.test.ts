@@ -17,7 +17,7 @@ const nextFile = () => join(folder, `${++files}.db`)
 test('a customer gets keys of its own, and is found by id and by tracking key', () => {
   const customers = createSqliteCustomers(nextFile(), () => 42)
   const { customer, restKey } = customers.add({ name: 'Shop', origins: ['https://shop.example'] })
-  // Some clients upper-case what their user typed in. 5 bits a character.
+  // No lower case, since some clients change what their user types to upper case. 5 bits a character.
   expect(customer.customerId).toMatch(/^[A-Z2-7]{11}$/)
   expect(customer.trackingKey).toMatch(/^[A-Z2-7]{9}$/)
   expect(restKey).toMatch(/^[A-Z2-7]{52}$/)
@@ -29,7 +29,7 @@ test('a customer gets keys of its own, and is found by id and by tracking key', 
   customers.close()
 })
 
-test('keys and ids of every older form stay valid', () => {
+test('keys and ids of an older form stay valid', () => {
   const customers = createSqliteCustomers(nextFile())
   const old = {
     customerId: 'k3v9x0q1ab',
@@ -57,7 +57,7 @@ test('the restKey is recognised, and not in the file', () => {
   expect(readFileSync(file).includes(restKey)).toBe(false)
 })
 
-test('a restKey that is brought along is recognised, kept as a hash, and ends with the next one', () => {
+test('an existing restKey is accepted, stored as a hash, and ends with the next one', () => {
   const file = nextFile()
   const customers = createSqliteCustomers(file)
   const { customer, restKey } = customers.add({ restKey: 'REST-KEY-00000001' })
@@ -113,7 +113,7 @@ test('ignored addresses are kept, changed and removed with their customer', () =
   customers.close()
 })
 
-test('a shorter restKey of earlier days keeps working', () => {
+test('a shorter restKey of an earlier version keeps working', () => {
   const file = nextFile()
   const customers = createSqliteCustomers(file)
   const { customerId } = customers.add().customer
@@ -129,7 +129,9 @@ test('an id or a tracking key can be used once', () => {
   const customers = createSqliteCustomers(nextFile())
   customers.add({ customerId: 'a', trackingKey: 'TAKEN123' })
   expect(() => customers.add({ customerId: 'a' })).toThrow('exists')
-  expect(() => customers.add({ trackingKey: 'TAKEN123' })).toThrow('TAKEN123 is another customer’s')
+  expect(() => customers.add({ trackingKey: 'TAKEN123' })).toThrow(
+    'TAKEN123 belongs to another customer',
+  )
   customers.close()
 })
 
@@ -149,7 +151,7 @@ test('the id and the tracking keys of a removed customer can never be used again
   for (const trackingKey of ['FIRST123', second])
     expect(() => again.add({ trackingKey })).toThrow(`${trackingKey} was a tracking key of a`)
   expect(again.list()).toEqual([])
-  // An id and a tracking key are different things.
+  // A former tracking key may be used as an id.
   again.add({ customerId: 'FIRST123' })
   again.close()
 })
@@ -216,7 +218,7 @@ test('the same customer is the same object until something changes', () => {
   customers.close()
 })
 
-test('the demo customer is made once', () => {
+test('the demo customer is created once', () => {
   const customers = createSqliteCustomers(nextFile())
   const restKey = addDemoCustomer(customers)
   const demo = customers.find(DEMO_CUSTOMER_ID)

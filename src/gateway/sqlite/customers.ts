@@ -19,7 +19,7 @@ const RECHECK_MS = 500
 const MAX_CACHED = 10_000
 /** Retry-After, seconds. */
 const RETRY_SECONDS = 5
-const NOBODY =
+const NO_CUSTOMERS =
   'This gateway has no customers. Check DATA_DIR, or add the first one: npx shoptrail customer add'
 
 const TABLES = `
@@ -48,7 +48,7 @@ const TABLES = `
     PRIMARY KEY (kind, value)
   ) STRICT, WITHOUT ROWID;
 `
-/** Of customers.db. */
+/** The schema of customers.db. */
 export const CUSTOMERS_SCHEMA: Schema = {
   tables: TABLES,
   probe:
@@ -96,7 +96,7 @@ export function createSqliteCustomers(file: string, now: () => number = Date.now
   const byKey = new LRUCache<string, Customer>({ max: MAX_CACHED })
   let seenVersion = dataVersion.get()
   let checkedAt = now()
-  /** The message of the first error that showed damage. Kept, since damage does not go away. */
+  /** The message of the first error that showed damage. It is kept, since damage does not go away. */
   let damage: string | undefined
 
   /** Runs a read or write of the file. */
@@ -155,7 +155,8 @@ export function createSqliteCustomers(file: string, now: () => number = Date.now
   /** Why a new customer can not have this id or this tracking key. */
   function findOwner(customerId: string, trackingKey: string): string | undefined {
     if (select.get(customerId)) return `The customer ${customerId} exists`
-    if (selectByKey.get(trackingKey)) return `The tracking key ${trackingKey} is another customer’s`
+    if (selectByKey.get(trackingKey))
+      return `The tracking key ${trackingKey} belongs to another customer`
     if (selectRetired.get('customer_id', customerId))
       return `${customerId} was the id of a customer that was removed. Its events are kept, so the id can not be used again`
     const owner = selectRetired.get('tracking_key', trackingKey)
@@ -269,7 +270,7 @@ export function createSqliteCustomers(file: string, now: () => number = Date.now
     fault() {
       if (damage) return damage
       try {
-        return using(() => selectAny.get()) === 1 ? undefined : NOBODY
+        return using(() => selectAny.get()) === 1 ? undefined : NO_CUSTOMERS
       } catch (error) {
         return (error as Error).message
       }

@@ -41,7 +41,7 @@ afterAll(async () => {
 const SOON = { timeout: 20_000 }
 const ORIGIN = 'https://shop.example'
 
-/** A gateway whose thread has faults, and what it told. */
+/** A gateway whose thread has faults, and what it reported. */
 async function open(options: Partial<GatewayOptions> = {}) {
   const dataDir = join(prepared.folder, `data-${++folders}`)
   const reasons: (string | undefined)[] = []
@@ -104,7 +104,7 @@ test.each([
   ['customers.db', (dataDir: string) => rmSync(join(dataDir, 'customers.db'))],
   ['customers.db-wal', (dataDir: string) => rmSync(join(dataDir, 'customers.db-wal'))],
   ['.db', (dataDir: string) => renameSync(dataDir, `${dataDir}-moved`)],
-])('a %s that is gone ends all that depends on it, with the reason', async (name, remove) => {
+])('a removed %s makes the gateway unready for good, with the reason', async (name, remove) => {
   const { gateway, dataDir, fatal, reasons } = await open()
   remove(dataDir)
   await expect.poll(() => fatal, SOON).toHaveLength(1)
@@ -114,12 +114,12 @@ test.each([
   const ready = await send(gateway.url, '/readyz')
   expect(ready.status).toBe(503)
   expect(JSON.parse(ready.text).message).toContain(message)
-  // Unknown, as long as it is not known which customers there are.
+  // Not 404: the gateway does not know any more which customers exist.
   expect(await statusOf(gateway, '/t/j/NOTHING1')).toBe(503)
   expect(await statusOf(gateway, '/livez')).toBe(200)
 })
 
-test('a customers.db that was moved away has all that was stored', async () => {
+test('a customers.db that was moved away contains everything that was stored', async () => {
   const { gateway, dataDir, fatal, trackingKey } = await open()
   const file = join(dataDir, 'customers.db')
   renameSync(file, `${file}.moved`)
@@ -148,7 +148,7 @@ test('damage of events.db in a read or a commit is reported, and no more events 
   writeSync(written, Buffer.alloc(size - 4_096, 'x'), 0, size - 4_096, 4_096)
   closeSync(written)
 
-  const message = 'events.db is no database of ours, or is damaged'
+  const message = 'events.db is not a database of shoptrail, or is damaged'
   const answer = await post(own.url, trackingKey)
   expect(answer.status).toBe(503)
   expect(JSON.parse(answer.text).message).toContain(message)
@@ -192,7 +192,7 @@ test.each<[string, (file: string) => void]>([
   expect(existsSync(join(DATA_DIR, 'events.db-journal'))).toBe(false)
 })
 
-test('a process whose thread can not come back ends with 1 and the reason', async () => {
+test('a process whose thread can not be restarted ends with 1 and the reason', async () => {
   const DATA_DIR = join(folder, `data-${++folders}`)
   const own = await startProcess(folder, { DATA_DIR })
   writeFileSync(join(DATA_DIR, `events.db${BROKEN.start}`), '')

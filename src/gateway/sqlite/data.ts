@@ -19,7 +19,7 @@ import { goneError } from './thread.ts'
 export type DataOptions = {
   /** Folder of the databases. Created if it is missing. */
   readonly dataDir: string
-  /** Bundle of sqlite/worker.ts, with report-worker.js beside it. */
+  /** Bundle of sqlite/worker.ts, with report-worker.js in the same folder. */
   readonly workerFile: URL
   /** Bounds of the queue in front of the log. */
   readonly queue?: QueueLimits | undefined

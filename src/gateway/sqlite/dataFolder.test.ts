@@ -9,7 +9,7 @@ writeFileSync(join(folder, 'file'), '')
 symlinkSync(join(folder, 'nowhere'), join(folder, 'broken'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-test('a folder is made with those around it, for its owner alone, and may be there', () => {
+test('a missing folder is created with its parents, readable only by its owner; an existing one is used', () => {
   const deep = join(folder, 'a/b/c')
   prepareDataFolder(deep)
   prepareDataFolder(deep)
@@ -20,7 +20,7 @@ test.each<[string, string]>([
   ['file', 'it is not a folder'],
   ['file/below', 'it is not a folder'],
   ['broken', 'no folder can be created there'],
-  // Where node's own recursive mkdir never returns.
+  // The recursive mkdir of node never returns there.
   ['/proc/x', ''],
 ])('%s can not be used, and is named', (path, reason) => {
   const dataDir = path.startsWith('/') ? path : join(folder, path)

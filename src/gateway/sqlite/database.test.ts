@@ -19,7 +19,7 @@ import { openDatabase } from './database.ts'
 import { openReportStore } from './reportStore.ts'
 import { openStore } from './store.ts'
 
-/** Both of our databases, and the reports, opened as the gateway opens them. */
+/** All three databases, opened as the gateway opens them. */
 const OPENERS: [string, (file: string) => { close(): void }][] = [
   ['events.db', openStore],
   ['customers.db', createSqliteCustomers],
@@ -41,7 +41,7 @@ test('a database opens with synchronous FULL in WAL mode', () => {
   database.close()
 })
 
-test('a database that can not be written ahead is refused', () => {
+test('a database that can not use a write-ahead log is refused', () => {
   const before = process.cwd()
   process.chdir(folder)
   expect(() => openDatabase(':memory:')).toThrow(/journal_mode memory/)
@@ -52,23 +52,26 @@ const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
 const modesOf = (file: string) =>
   ['', '-wal', '-shm'].flatMap((end) => (existsSync(file + end) ? [modeOf(file + end)] : []))
 
-test.each([0o000, 0o022, 0o277])('files are their owner’s alone under umask %o', (umask) => {
-  const eventsFile = nextFile('events.db')
-  const reportsFile = eventsFile.replace('events', 'reports')
-  chmodSync(join(eventsFile, '..'), 0o777)
-  const before = process.umask(umask)
-  try {
-    const store = openStore(eventsFile)
-    const reports = openReportStore({ eventsFile, reportsFile })
-    store.probe()
-    expect(modesOf(eventsFile)).toEqual(['600', '600', '600'])
-    expect(modesOf(reportsFile)).toEqual(['600', '600', '600'])
-    reports.close()
-    store.close()
-  } finally {
-    process.umask(before)
-  }
-})
+test.each([0o000, 0o022, 0o277])(
+  'files are readable only by their owner under umask %o',
+  (umask) => {
+    const eventsFile = nextFile('events.db')
+    const reportsFile = eventsFile.replace('events', 'reports')
+    chmodSync(join(eventsFile, '..'), 0o777)
+    const before = process.umask(umask)
+    try {
+      const store = openStore(eventsFile)
+      const reports = openReportStore({ eventsFile, reportsFile })
+      store.probe()
+      expect(modesOf(eventsFile)).toEqual(['600', '600', '600'])
+      expect(modesOf(reportsFile)).toEqual(['600', '600', '600'])
+      reports.close()
+      store.close()
+    } finally {
+      process.umask(before)
+    }
+  },
+)
 
 test('files that others could read become private, the -wal and -shm too', () => {
   const file = nextFile()
@@ -97,12 +100,12 @@ const garbage: [string, (file: string) => void, RegExp][] = [
   [
     'text',
     (file) => writeFileSync(file, 'garbage '.repeat(1_000)),
-    /is no database of ours, or is damaged/,
+    /is not a database of shoptrail, or is damaged/,
   ],
   [
     'a few bytes',
     (file) => writeFileSync(file, 'garbage'),
-    /is no database of ours, or is damaged/,
+    /is not a database of shoptrail, or is damaged/,
   ],
   ['a folder', (file) => mkdirSync(file), /is a folder/],
   [
@@ -140,7 +143,7 @@ test.each(OPENERS.flatMap(([name, open]) => garbage.map((rest) => [name, open, .
   },
 )
 
-test.each(OPENERS)('a %s that was cut off is named, wherever it was', (name, open) => {
+test.each(OPENERS)('a truncated %s is named, wherever it was cut', (name, open) => {
   const whole = nextFile(name)
   open(whole).close()
   const { size } = statSync(whole)
@@ -148,7 +151,9 @@ test.each(OPENERS)('a %s that was cut off is named, wherever it was', (name, ope
     const file = nextFile(name)
     copyFileSync(whole, file)
     truncateSync(file, bytes)
-    expect(() => open(file).close()).toThrow(`${file} is no database of ours, or is damaged`)
+    expect(() => open(file).close()).toThrow(
+      `${file} is not a database of shoptrail, or is damaged`,
+    )
   }
 })
 
@@ -162,7 +167,7 @@ test('damage anywhere in the customers is found when they are opened', () => {
     const damaged = nextFile()
     writeFileSync(damaged, Buffer.from(bytes).fill('x', page * 4_096, (page + 1) * 4_096))
     expect(() => createSqliteCustomers(damaged).close()).toThrow(
-      `${damaged} is no database of ours`,
+      `${damaged} is not a database of shoptrail`,
     )
   }
 })
@@ -177,7 +182,7 @@ test('a database of another application in place of the reports is not changed',
   expect(readFileSync(reportsFile).equals(before)).toBe(true)
 })
 
-test('an empty file is a database that is to be made', () => {
+test('an empty file becomes a new database', () => {
   const file = nextFile()
   writeFileSync(file, '')
   chmodSync(file, 0o644)

@@ -2,25 +2,29 @@ import Database from 'better-sqlite3'
 import { makeFile, makePrivate } from './files.ts'
 import { makeIdentity } from './identity.ts'
 
-/** The tables of a database, without that of its identity. */
+/** The tables of a database, without the table of its identity. */
 export type Schema = {
   /** SQL that creates missing tables. */
   readonly tables: string
-  /** A SELECT that compiles only if the tables are ours. Another application's database is not changed. */
+  /**
+   * A SELECT that compiles only if the tables are those of the gateway. A database of another application is not
+   * changed.
+   */
   readonly probe: string
   /** Whether it is small enough for a full integrity check at each open. Default false. */
   readonly isSmall?: boolean
 }
 
 /**
- * Opens a SQLite file so that a commit is on the disk when it returns. Its owner alone can read it.
+ * Opens a SQLite file so that a commit is on the disk when it returns, and only the owner can read the file.
  *
  * better-sqlite3 is built with `DEFAULT_WAL_SYNCHRONOUS=1`: a WAL database opens with NORMAL, which
  * loses the last commits in a power cut. So FULL is set on every open and read back; `fullfsync` is what
  * makes an fsync reach the disk on macOS and does nothing elsewhere.
  *
- * @param schema Default none: the tables are what they are.
- * @throws Error that names the file, when it can not be opened, is not ours, or does not take these settings.
+ * @param schema Default none: tables are neither checked nor created.
+ * @throws Error that names the file, when it can not be opened, belongs to another application, or does not take these
+ * settings.
  */
 export function openDatabase(file: string, schema?: Schema): Database.Database {
   let database: Database.Database | undefined
@@ -59,10 +63,10 @@ export function closeDatabase(database: Database.Database): void {
 }
 
 /**
- * Refuses a database that has tables, but not ours. Call it before anything is written.
+ * Refuses a database with the tables of another application. Call it before anything is written.
  *
  * @param probe See Schema.
- * @throws Error that names the file, if it is not ours.
+ * @throws Error that names the file, if it belongs to another application.
  */
 export function refuseForeign(database: Database.Database, probe: string): void {
   const tables = database.prepare<[], number>('SELECT count(*) FROM sqlite_schema').pluck().get()
@@ -94,7 +98,7 @@ function keepDurable(database: Database.Database, file: string): void {
     throw new Error(`${file}: SQLite keeps journal_mode ${mode} and synchronous ${synchronous}`)
 }
 
-/** Whether an error of SQLite says that the file itself is no good. */
+/** Whether an error of SQLite means that the file itself is damaged. */
 export const isDamaged = (error: unknown): boolean =>
   /^SQLITE_(NOTADB|CORRUPT)/.test((error as { code?: string }).code ?? '')
 
@@ -102,11 +106,11 @@ export const isDamaged = (error: unknown): boolean =>
 export function explain(file: string, error: unknown): string {
   const { code = '', message } = error as { code?: string; message: string }
   if (isDamaged(error))
-    return `${file} is no database of ours, or is damaged (${message}). Put its backup in its place, without the -wal and -shm beside it. Or move all three away, and go on with a new one: npx shoptrail data accept`
+    return `${file} is not a database of shoptrail, or is damaged (${message}). Put its backup in its place, without the -wal and -shm in its folder. Or move all three away, and start with a new one: npx shoptrail data accept`
   if (/^SQLITE_(CANTOPEN|READONLY|PERM|AUTH)/.test(code))
-    return `${file} can not be opened for writing (${message}). Look at who owns it and its folder`
+    return `${file} can not be opened for writing (${message}). Check the owner and the permissions of the file and its folder`
   if (/^SQLITE_(BUSY|LOCKED)/.test(code))
-    return `${file} is locked by another process (${message}). End what else has it open`
+    return `${file} is locked by another process (${message}). Stop the other process that has it open`
   if (code === 'SQLITE_FULL') return `${file} can not grow: the disk is full`
   return message.includes(file) ? message : `${file}: ${message}`
 }

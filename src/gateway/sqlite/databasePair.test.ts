@@ -66,7 +66,7 @@ const drop = (dataDir: string, name: string) => {
 }
 const copy = (from: string, to: string, name: string) => cpSync(join(from, name), join(to, name))
 
-test('a folder that is as it was is opened, and so is a copy of it elsewhere', async () => {
+test('an unchanged folder is opened, and so is a copy of it elsewhere', async () => {
   const dataDir = await useFolder()
   const moved = nextFolder()
   renameSync(dataDir, moved)
@@ -76,8 +76,8 @@ test('a folder that is as it was is opened, and so is a copy of it elsewhere', a
   expect(await recordsOf(gateway)).toHaveLength(2)
 })
 
-const MISSING_EVENTS = /^events\.db is missing, which was there at the last start\. .+ data accept$/
-const MISSING_CUSTOMERS = /^customers\.db is missing beside events\.db\. .+ data accept$/
+const MISSING_EVENTS = /^events\.db is missing, but was there at the last start\. .+ data accept$/
+const MISSING_CUSTOMERS = /^customers\.db is missing, but events\.db is there\. .+ data accept$/
 const OTHERS = /^customers\.db and events\.db do not belong together: .+ data accept$/
 
 const changes: [string, (dataDir: string, other: string) => void, RegExp][] = [
@@ -157,7 +157,7 @@ test.each(changes)('%s: 503 and the reason, until it is put back', async (_, cha
   expect(answers[0]?.headers['access-control-allow-origin']).toBe('*')
   expect(answers[2]?.headers['content-type']).toContain('text/javascript')
   expect(answers[2]?.text).toMatch(/^\/\* [^*]+ \*\/\n$/)
-  // Nothing is made in the place of what is missing.
+  // A missing file is not created.
   expect(readdirSync(dataDir).sort()).toEqual(before)
 
   for (const file of readdirSync(dataDir)) rmSync(join(dataDir, file))
@@ -220,7 +220,7 @@ test('a folder of an earlier version gets its identities, and has them from then
   expect((await readiness(after)).message).toMatch(MISSING_EVENTS)
 })
 
-test('a backup of before the first start still belongs to its events', async () => {
+test('a backup from before the first start still belongs to its events', async () => {
   const dataDir = nextFolder()
   const add = ['customer', 'add', '--origin', ORIGIN, '--id', 'shop', '--tracking-key', 'SHOPKEY1']
   const added = run(add, dataDir)
@@ -273,7 +273,7 @@ test('two gateways that start over a new folder at the same time use the same da
   expect((await post(both[1])).status).toBe(200)
 })
 
-test('a waiting process logs it, goes on after the remedy, and ends cleanly before and after', async () => {
+test('a waiting process logs the reason, continues after the remedy, and ends cleanly before and after', async () => {
   const dataDir = await useFolder()
   drop(dataDir, 'events.db')
   const command = join(folder, 'dist/shoptrail.js')
@@ -304,27 +304,27 @@ test('a waiting process logs it, goes on after the remedy, and ends cleanly befo
   expect(await own.end()).toBe(0)
 })
 
-test('a waiting gateway that finds a damaged file goes on waiting, and only its log has the reason', async () => {
+test('a waiting gateway that finds a damaged file continues to wait, and only its log has the reason', async () => {
   const dataDir = await useFolder()
   const file = join(dataDir, 'events.db')
   renameSync(file, `${file}.kept`)
-  const told: string[] = []
+  const errors: string[] = []
   const gateway = await prepared.start({
     dataDir,
-    onError: (error) => told.push((error as Error).message),
+    onError: (error) => errors.push((error as Error).message),
   })
   writeFileSync(file, 'garbage '.repeat(1_000))
-  await expect.poll(() => told, SOON).toHaveLength(1)
-  expect(told[0]).toContain(`${file} is no database of ours, or is damaged`)
+  await expect.poll(() => errors, SOON).toHaveLength(1)
+  expect(errors[0]).toContain(`${file} is not a database of shoptrail, or is damaged`)
   const { message } = await readiness(gateway)
-  expect(message).toBe('The data can not be opened. The log says why')
+  expect(message).toBe('The data can not be opened. The log of the gateway has the reason')
   renameSync(`${file}.kept`, file)
   await expect.poll(() => gateway.isOpen(), SOON).toBe(true)
   expect((await post(gateway)).status).toBe(200)
-  expect(told).toHaveLength(1)
+  expect(errors).toHaveLength(1)
 })
 
-test('a gateway that waits can be closed, and lets go of everything', async () => {
+test('a gateway that waits can be closed, and releases everything', async () => {
   const dataDir = await useFolder()
   drop(dataDir, 'events.db')
   const gateway = await prepared.start({ dataDir })

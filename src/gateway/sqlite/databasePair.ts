@@ -22,18 +22,18 @@ export class DataMismatch extends Error {
 
 const noEvents = () =>
   new DataMismatch(
-    'events.db is missing, which was there at the last start',
-    'Mount its disk, or put it or its backup back. To go on with a new, empty one',
+    'events.db is missing, but was there at the last start',
+    'Mount its disk, or put it or its backup back. To continue with a new, empty one',
   )
 const noCustomers = () =>
   new DataMismatch(
-    'customers.db is missing beside events.db',
-    'Mount its disk, or put it or its backup back. To go on with a new, empty one',
+    'customers.db is missing, but events.db is there',
+    'Mount its disk, or put it or its backup back. To continue with a new, empty one',
   )
 const others = () =>
   new DataMismatch(
     'customers.db and events.db do not belong together: one of them is not the one of the last start',
-    'Put that one or its backup back. To go on with these two',
+    'Put that one or its backup back. To continue with these two',
   )
 
 const filesIn = (dataDir: string) => ({
@@ -103,7 +103,7 @@ export function acceptPair(dataDir: string): string | undefined {
   }
 }
 
-/** Records events.db last in customers.db: a crash in between leaves a pair that checkPair accepts. */
+/** Writes to customers.db last, so that a crash in between leaves a pair that checkPair accepts. */
 function joinPair(customers: Database, events: Database): void {
   const [one, other] = [readIdentity(customers), readIdentity(events)]
   if (other.companion !== one.id) setCompanion(events, one.id)

@@ -9,7 +9,7 @@ import { createSqliteLog } from './eventLog.ts'
 import { createGroupCommit } from './groupCommit.ts'
 import { startSqliteThread } from './thread.ts'
 
-/** The promise of eventLog.ts, kept by the engine alone and behind the queue that shares commits. */
+/** The contract of EventLog, checked for the engine alone and for the engine behind the queue that shares commits. */
 const folder = makeFolder()
 let files = 0
 
@@ -97,24 +97,28 @@ test.each(open)('%s: an id is stored once a customer', async (_, open) => {
   await reopened.close()
 })
 
-test.each(open)('%s: reads go on behind a position, of all or of one customer', async (_, open) => {
-  const log = await open()
-  for (let i = 0; i < 5; i++)
-    await log.append([makeEvent({ customer: i % 2 ? 'b' : 'a', event: `e${i}` })])
-  const names = async (read: ReturnType<EventLog['read']>) => (await read).map(({ event }) => event)
-  expect(await names(log.read({ max: 2 }))).toEqual(['e0', 'e1'])
-  expect(await names(log.read({ after: 2, max: 2 }))).toEqual(['e2', 'e3'])
-  expect(await names(log.read({ after: 1, max: 9, customer: 'a' }))).toEqual(['e2', 'e4'])
-  expect(await names(log.read({ after: 5, max: 9 }))).toEqual([])
-  const tailOf = async (customer: string, max: number) =>
-    names(log.read({ customer, max: 9, ...(await log.findTail(customer, max)) }))
-  expect(await tailOf('a', 2)).toEqual(['e2', 'e4'])
-  expect(await tailOf('a', 3)).toEqual(['e0', 'e2', 'e4'])
-  expect(await tailOf('a', 9)).toEqual(['e0', 'e2', 'e4'])
-  expect(await log.findTail('b', 1)).toEqual({ after: 3, newest: 4 })
-  expect(await log.findTail('nobody', 2)).toEqual({ after: 0, newest: 0 })
-  await log.close()
-})
+test.each(open)(
+  '%s: reads continue after a position, for all customers or for one',
+  async (_, open) => {
+    const log = await open()
+    for (let i = 0; i < 5; i++)
+      await log.append([makeEvent({ customer: i % 2 ? 'b' : 'a', event: `e${i}` })])
+    const names = async (read: ReturnType<EventLog['read']>) =>
+      (await read).map(({ event }) => event)
+    expect(await names(log.read({ max: 2 }))).toEqual(['e0', 'e1'])
+    expect(await names(log.read({ after: 2, max: 2 }))).toEqual(['e2', 'e3'])
+    expect(await names(log.read({ after: 1, max: 9, customer: 'a' }))).toEqual(['e2', 'e4'])
+    expect(await names(log.read({ after: 5, max: 9 }))).toEqual([])
+    const tailOf = async (customer: string, max: number) =>
+      names(log.read({ customer, max: 9, ...(await log.findTail(customer, max)) }))
+    expect(await tailOf('a', 2)).toEqual(['e2', 'e4'])
+    expect(await tailOf('a', 3)).toEqual(['e0', 'e2', 'e4'])
+    expect(await tailOf('a', 9)).toEqual(['e0', 'e2', 'e4'])
+    expect(await log.findTail('b', 1)).toEqual({ after: 3, newest: 4 })
+    expect(await log.findTail('nobody', 2)).toEqual({ after: 0, newest: 0 })
+    await log.close()
+  },
+)
 
 test.each(open)('%s: a read ends with the record that reaches a sum of bytes', async (_, open) => {
   const log = await open()
@@ -131,49 +135,49 @@ test.each(open)('%s: a read ends with the record that reaches a sum of bytes', a
   expect(await read(2, 1_063)).toEqual([3, 4])
   expect(await read(0, 1_000_000)).toEqual([1, 2, 3])
   expect(await read(4, 1)).toEqual([])
-  // An unfinished read leaves the file free for what comes next.
+  // An unfinished read does not block the next write.
   expect(await log.append([makeEvent()])).toEqual(['stored'])
   await log.close()
 })
 
 test.each(open)('%s: listeners are called until they are removed', async (_, open) => {
   const log = await open()
-  const told: (readonly string[])[] = []
+  const notified: (readonly string[])[] = []
   const event = makeEvent()
-  const undo = log.subscribe((customers) => told.push([...(customers ?? [])]))
+  const undo = log.subscribe((customers) => notified.push([...(customers ?? [])]))
   await log.append([event, makeEvent({ customer: 'b' })])
-  expect(told).toEqual([['demo', 'b']])
+  expect(notified).toEqual([['demo', 'b']])
   await log.append([event])
-  expect(told).toHaveLength(1)
+  expect(notified).toHaveLength(1)
   undo()
   await log.append([makeEvent()])
-  expect(told).toHaveLength(1)
+  expect(notified).toHaveLength(1)
   await log.close()
 })
 
 test('listeners are called for events of another process', async () => {
   const file = nextFile()
   const [reader, writer] = [await engine(file), await engine(file)]
-  const told = new Promise<void>((resolve) => {
+  const notified = new Promise<void>((resolve) => {
     reader.subscribe(() => resolve())
   })
-  // Behind the reader's first look.
+  // After the reader's first check.
   await reader.read({ max: 1 })
   const event = makeEvent()
   await writer.append([event])
-  await told
+  await notified
   expect(await reader.read({ max: 9 })).toMatchObject([{ id: event.id }])
   await reader.close()
   await writer.close()
 })
 
-test.each(open)('%s: a probe writes, and is no event and no news', async (_, open) => {
+test.each(open)('%s: a probe writes, stores no event and calls no listener', async (_, open) => {
   const log = await open()
-  let told = 0
-  log.subscribe(() => told++)
+  let calls = 0
+  log.subscribe(() => calls++)
   await log.probe()
   expect(await log.read({ max: 9 })).toEqual([])
-  expect(told).toBe(0)
+  expect(calls).toBe(0)
   await log.close()
 })
 
@@ -196,6 +200,6 @@ test('a commit that fails is Unavailable, stores no part, and the next one works
   await log.close()
 })
 
-test('a file that is no database is refused at the start', async () => {
+test('a file that is not a database is refused at the start', async () => {
   await expect(startSqliteThread(folder, workerFile())).rejects.toThrow()
 })

@@ -7,9 +7,9 @@ import { createUsageWatch } from './usageWatch.ts'
 const CHECK_MS = 500
 
 /**
- * The log in one SQLite file, in a worker thread. Each append is one transaction. Several gateways of one machine may share
- * the file (a new one starts before the old one ends): all of them store events, and each gets the events of the others
- * within half a second.
+ * The log in one SQLite file, in a worker thread. Each append is one transaction. Several gateways of one machine may
+ * share the file (a new one starts before the old one ends): all of them store events, and each gets the events of the
+ * others within half a second.
  *
  * @param thread Closed with the log.
  */

@@ -21,8 +21,8 @@ export function fileIdOf(path: string): string {
 }
 
 /**
- * Reports within about a second when one of these files is removed or replaced by another file. In WAL mode SQLite
- * does not check: it would go on writing to the removed file, and everything it writes would be lost.
+ * Reports within about a second when one of these files is removed or replaced by another file. In WAL mode SQLite does
+ * not check: it would continue to write to the removed file, and everything it writes would be lost.
  *
  * A file whose content is overwritten in place (`cp backup.db events.db`) keeps its inode and is not detected.
  *

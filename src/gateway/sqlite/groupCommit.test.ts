@@ -15,7 +15,7 @@ const makeEvent = (id: string, payload = '{}', customer = 'demo'): LogEvent => (
   payload,
 })
 
-/** An engine whose commits end when the test says so. */
+/** An engine whose commits the test ends. */
 function createEngine() {
   const commits: { ids: string[]; end: (error?: Error) => void }[] = []
   const stored = new Set<string>()
@@ -51,7 +51,7 @@ function createEngine() {
   }
 }
 
-/** Lets what was settled be told. */
+/** Lets the handlers of settled promises run. */
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 
 test('appends during a commit share the next one, and each gets its own outcome', async () => {
@@ -98,7 +98,7 @@ test('a commit that fails rejects each of its appends, and the next one works', 
   expect(await next).toEqual(['stored'])
 })
 
-test('while commits fail the log is not healthy, and is again after one that does not', async () => {
+test('the log is not healthy while commits fail, and healthy again after one succeeds', async () => {
   const { engine, commits, failProbe } = createEngine()
   failProbe()
   const log = createGroupCommit(engine, {}, () => {}, 0)
@@ -129,7 +129,7 @@ test.each([
   ['events', { maxEvents: 3 }, '{}'],
   ['bytes', { maxBytes: 7_500 }, `"${'x'.repeat(1_900)}"`],
 ])(
-  'above the bound of %s an append fails at once, and works again later',
+  'above the limit of %s an append fails at once, and works again later',
   async (_, limits, payload) => {
     const { engine, commits } = createEngine()
     const log = createGroupCommit(engine, limits)
@@ -145,7 +145,7 @@ test.each([
   },
 )
 
-test('a queue that is nearly full is not healthy, until it is not', async () => {
+test('the log is not healthy while its queue is nearly full', async () => {
   const { engine, commits } = createEngine()
   const log = createGroupCommit(engine, { maxEvents: 20 })
   const append = async (customer: string, from: number) => {
@@ -190,7 +190,7 @@ async function commitAll(
   return commits.map(({ ids }) => ids)
 }
 
-test('a customer with one event does not wait behind another one’s thousand', async () => {
+test('a customer with one event does not wait behind a thousand of another one', async () => {
   const { engine, commits } = createEngine()
   const log = createGroupCommit(engine)
   const flood = Array.from({ length: 2_000 }, (_, i) => log.append([makeEvent(`a${i}`, '{}', 'a')]))
@@ -313,17 +313,17 @@ test('an id that waits to be stored is reported when it is decided', async () =>
   const { engine, commits } = createEngine()
   const log = createGroupCommit(engine)
   const appends = [log.append([makeEvent('a')]), log.append([makeEvent('b')])]
-  let told: readonly boolean[] | undefined
+  let answer: readonly boolean[] | undefined
   const asked = log.has('demo', ['b', 'a', 'c']).then((has) => {
-    told = has
+    answer = has
   })
   commits[0]?.end()
   await appends[0]
   await settle()
-  expect(told).toBeUndefined()
+  expect(answer).toBeUndefined()
   commits[1]?.end()
   await asked
-  expect(told).toEqual([true, true, false])
+  expect(answer).toEqual([true, true, false])
   expect(await log.has('demo', ['c'])).toEqual([false])
 })
 

@@ -17,16 +17,16 @@ export type QueueLimits = {
 /** Called after each commit: its events, and how long it took. */
 export type OnCommit = (events: number, seconds: number) => void
 
-/** Memory of an event besides its payload, bytes, roughly: ids, names, objects. */
+/** Memory of an event without its payload (ids, names, objects), bytes, roughly. */
 const EVENT_OVERHEAD_BYTES = 512
 /**
- * About the size of one commit, bytes: some 500 small events or 30 of 8 kB. Enough to make the fsync cheap (8 microseconds
- * an event, and 11 at a quarter of this), and few enough for a commit of 1 to 2 ms besides the fsync.
+ * About the size of one commit, bytes: some 500 small events or 30 of 8 kB. Enough to make the fsync cheap (8
+ * microseconds an event, and 11 at a quarter of this), and few enough for a commit of 1 to 2 ms without the fsync.
  */
 const MAX_GROUP_BYTES = 2 ** 18
 /** Larger appends are split into pieces of about this size, bytes, so that a batch does not make a long commit. */
 const PIECE_BYTES = 2 ** 16
-/** What a customer may add to a commit before it is the next one's turn, bytes. */
+/** How much a customer may add to a commit before the next customer's turn, bytes. */
 const TURN_BYTES = 2 ** 15
 /** Above this the queue is reported as nearly full. Three customers that flood it can not fill this much. */
 const NEARLY_FULL = 0.9
@@ -49,7 +49,7 @@ type Lane = {
   /** Waiting and being written. */
   events: number
   bytes: number
-  /** What it has added to commits above its turns, bytes. It is taken off its next turns. */
+  /** How much it has added to commits above its turns, bytes. This is subtracted from its next turns. */
   debt: number
   /** The outcome of its last append. */
   newest: Promise<unknown>
@@ -66,14 +66,14 @@ const createLane = (customer: string): Lane => ({
 
 /**
  * The bounded queue in front of the log. Events that arrive during a commit go into the next one. It does not wait for
- * more events: a fixed delay made it 3 to 7 times slower, and without one it is 22 times as fast as one commit an event,
- * at the same durability.
+ * more events: a fixed delay made it 3 to 7 times slower, and without one it is 22 times as fast as one commit an
+ * event, at the same durability.
  *
- * Customers take turns, by bytes: round robin, in which bytes above a turn are taken off the next turns. Dynamic thresholds
- * share the queue, so that a customer finds room however many events another one has in it (Choudhury and Hahne,
- * https://doi.org/10.1109/90.664262).
+ * Customers take turns, by bytes: round robin, in which bytes above a turn are subtracted from the next turns. Dynamic
+ * thresholds share the queue, so that a customer finds room however many events another one has in it (Choudhury and
+ * Hahne, https://doi.org/10.1109/90.664262).
  *
- * @param engine A log of which each append is one commit.
+ * @param engine A log that makes one commit for each append.
  * @param probeMs The least time between two probes by `health`, while commits fail, ms. Default 1,000.
  * @returns The same log, whose appends share commits. A large append may be split over several.
  */
@@ -85,7 +85,7 @@ export function createGroupCommit(
 ): EventLog & { readonly depth: () => number } {
   /** The lanes of all customers with events in the queue. */
   const lanes = new Map<string, Lane>()
-  /** The lanes with waiting events. The one whose turn was last is the last. */
+  /** The lanes with waiting events. The lane that had the last turn is at the end. */
   const turns = new Set<Lane>()
   let inFlight: Piece[] = []
   let events = 0
@@ -128,7 +128,9 @@ export function createGroupCommit(
     return outcomes
   }
 
-  /** The newest append of a customer is settled last in its lane, so the engine is called after it. */
+  /**
+   * Waits for the customer's newest append. Appends of a lane are settled in order, so the older ones are settled too.
+   */
   async function has(customer: string, ids: readonly string[]): Promise<readonly boolean[]> {
     if (closed) throw new Unavailable('The gateway is stopping')
     const decided = lanes.get(customer)?.newest.catch(() => {}) ?? Promise.resolve()
@@ -175,13 +177,15 @@ export function createGroupCommit(
       release(group)
       onCommit(all.length, (performance.now() - started) / 1000)
     }
-    // In the same tick as the check of the queue, since a caller that was just answered may append at once.
+    // Reset in the same tick as the check of the queue, since a caller that was just answered may append at once.
     draining = false
     clearInterval(sweep)
     sweep = undefined
   }
 
-  /** A 503 from /readyz stops all traffic, so no commit would ever show that the disk works again. Probes it instead. */
+  /**
+   * A 503 from /readyz stops all traffic, so no commit would ever show that the disk works again. Probes it instead.
+   */
   function probeAgain(): void {
     if (performance.now() - triedAt < probeMs) return
     triedAt = performance.now()
@@ -196,7 +200,7 @@ export function createGroupCommit(
   function takeGroup(): Piece[] {
     const group: Piece[] = []
     let size = 0
-    // The loop visits a lane again that is added again, so it goes round until the group is full.
+    // The loop visits again each lane that is added again, until the group is full or no lane has waiting events.
     for (const lane of turns) {
       turns.delete(lane)
       let left = TURN_BYTES - lane.debt
@@ -249,7 +253,7 @@ export function createGroupCommit(
     depth: () => events,
     health() {
       if (closed) return { writable: false, reason: 'stopping' }
-      // First: while a commit hangs, the engine does not answer.
+      // Checked first, since the engine does not notice a commit that hangs.
       if (committingSince !== undefined && performance.now() - committingSince > deadlineMs)
         return { writable: false, reason: 'the event log answers too slowly' }
       if (events > maxEvents * NEARLY_FULL || bytes > maxBytes * NEARLY_FULL)

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { Database } from 'better-sqlite3'
 
 /**
- * A random id stored in the database, and the id of the database that it is used with. A database that is missing,
- * or was swapped with one of another folder, can thus be detected.
+ * A random id stored in the database, and the id of the database that it is used with. They show when a database is
+ * missing, or was swapped with one of another folder.
  */
 export type Identity = {
   /** UUID, created with the database. */
@@ -33,6 +33,6 @@ export function makeIdentity(database: Database): void {
 export const readIdentity = (database: Database): Identity =>
   database.prepare<[], Identity>(SELECT).get() as Identity
 
-/** @param companion The id of the other database; null is none. */
+/** @param companion The id of the other database. Null if there is none. */
 export const setCompanion = (database: Database, companion: string | null): void =>
   void database.prepare('UPDATE identity SET companion = ?').run(companion)

@@ -7,7 +7,7 @@ const RETRY_MS = 1_000
 export type Opening<Opened> = {
   /** Undefined while it is waiting. */
   opened(): Opened | undefined
-  /** Why it is waiting, fit for strangers. */
+  /** Why it is waiting. Contains no path, since strangers can read it. */
   reason(): string
   /** Stops trying. Resolves with what is open, if anything. */
   stop(): Promise<Opened | undefined>
@@ -20,7 +20,7 @@ export type Opening<Opened> = {
  * @param onChange Called when a later try has succeeded.
  * @param onError Called when a later try fails with a new error other than DataMismatch. Its message may contain
  * paths, so `reason` does not repeat it.
- * @throws What the first `open` throws, unless it is a DataMismatch.
+ * @throws The error of the first `open`, unless it is a DataMismatch.
  */
 export async function openOrWait<Opened>(
   open: () => Promise<Opened>,
@@ -43,7 +43,9 @@ export async function openOrWait<Opened>(
 
   function wait(error: Error): void {
     const isMismatch = error instanceof DataMismatch
-    reason = isMismatch ? error.message : 'The data can not be opened. The log says why'
+    reason = isMismatch
+      ? error.message
+      : 'The data can not be opened. The log of the gateway has the reason'
     if (!isMismatch && error.message !== reported) onError(error)
     reported = error.message
     timer = setTimeout(() => {

@@ -22,7 +22,7 @@ export type Remote<Served extends Functions<Served>> = {
   readonly call: Call<Served>
   /** Resolves when the worker serves. Rejects with the worker's error if it ends before. */
   readonly ready: Promise<void>
-  /** Why every call is rejected; undefined if they are not. */
+  /** Why every call is rejected. Undefined if calls are accepted. */
   fault(): string | undefined
   /** Rejects every call from now on, with this message. */
   refuse(message: string): void
@@ -31,13 +31,16 @@ export type Remote<Served extends Functions<Served>> = {
 }
 
 export type RemoteOptions<Served> = {
-  /** What the worker keeps, such as "The event log": the subject of the messages of errors. */
+  /** The subject of error messages, such as "The event log". */
   readonly subject: string
   /** Deadline of a call, ms. */
   readonly deadlineMs: number
   /** Functions without a deadline. Default none. */
   readonly unlimited?: readonly (keyof Served)[]
-  /** Called once if the worker ends after it was ready and without `close`, after the calls that it has not answered were rejected. */
+  /**
+   * Called once if the worker ends after it was ready and without `close`, after the calls that it has not answered
+   * were rejected.
+   */
   readonly onEnd: (error: Error) => void
 }
 
@@ -49,13 +52,13 @@ export type Failure = {
 }
 
 type Request = { readonly id: number; readonly name: string; readonly args: readonly unknown[] }
-/** The id is that of the request. The first message of a worker has the id 0: it serves. */
+/** The id is that of the request. The first message of a worker has the id 0 and means that it serves. */
 type Reply =
   | { readonly id: number; readonly value: unknown }
   | { readonly id: number; readonly failure: Failure }
 
 type Pending = {
-  // Whatever the function returns: `call` gives it its type.
+  // The result of the function. `call` gives it its type.
   readonly resolve: (value: never) => void
   readonly reject: (error: Error) => void
   readonly timer: NodeJS.Timeout | undefined
@@ -155,7 +158,7 @@ export const messageOf = (error: unknown): string =>
 /**
  * Serves functions to the thread that has started this worker.
  *
- * @param explain Describes what a function has thrown. Default: its message, and not final.
+ * @param explain Describes an error that a function has thrown. Default: its message, and not final.
  */
 export function serve<Served extends Functions<Served>>(
   functions: Served,

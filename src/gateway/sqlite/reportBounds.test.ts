@@ -10,7 +10,7 @@ import { toCells } from './cells.ts'
 import { openReportStore } from './reportStore.ts'
 import { openStore } from './store.ts'
 
-/** What somebody who makes up names, devices and utm values can do to reports, and what not. */
+/** The bounds of reports for clients that invent names, devices and utm values. */
 const folder = makeFolder()
 let files = 0
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -95,7 +95,7 @@ function open(dailyNames: number) {
 const made = (count: number, give: (i: number) => Given): Given[] =>
   Array.from({ length: count }, (_, i) => give(i))
 
-test('event names beyond a day’s bound are counted as (other), of each customer by itself', () => {
+test('event names beyond a day’s bound are counted as (other), for each customer separately', () => {
   const { add, read, close } = open(3)
   add({ did: 'a', utm: SPRING, event: 'visit' })
   add(...made(5, (i) => ({ did: 'a', event: `made up ${i}`, at: 1 })))
@@ -111,7 +111,7 @@ test('event names beyond a day’s bound are counted as (other), of each custome
   close()
 })
 
-test('a clock that was wrong once does not hold the bound', () => {
+test('an event with a time far in the future does not block the bound of the following days', () => {
   const { add, read, close } = open(1)
   add({ did: 'a', utm: SPRING, event: 'one', day: 30_000 }, { did: 'b', utm: SPRING, event: 'two' })
   add({ did: 'c', utm: SPRING, event: 'three', day: 1 })
@@ -119,10 +119,10 @@ test('a clock that was wrong once does not hold the bound', () => {
   close()
 })
 
-test('however many devices and utm values are made up, all are counted', () => {
+test('any number of invented devices and utm values is counted', () => {
   const { add, read, close } = open(10)
   add({ did: 'a', utm: SPRING })
-  // More than are remembered.
+  // More than are kept in memory.
   add(...made(6_000, (i) => ({ did: `d-${i}`, utm: utmOf(`made up ${i}`) })))
   add({ did: 'a', at: 1 }, { did: 'd-0', at: 1 }, { did: 'd-0', utm: SPRING, at: 2 })
   expect(read(SPRING)).toMatchObject({ visitors: 2, events: { view_page: 3 } })
@@ -164,7 +164,7 @@ test('which names are kept depends on the log alone, not on when it is read', ()
 test.each<[string, (i: number) => Partial<Given>]>([
   ['utm values', (i) => ({ utm: utmOf(`made up ${i}`) })],
   ['visits of a campaign', () => ({ utm: SPRING })],
-])('an event takes a bounded room in the file, whatever is made up: %s', (_, give) => {
+])('an event takes a bounded room in the file, whatever a client invents: %s', (_, give) => {
   const { add, read, reportsFile, close } = open(50)
   const EVENTS = 4_000
   add(
@@ -172,7 +172,7 @@ test.each<[string, (i: number) => Partial<Given>]>([
       did: randomUUID(),
       event: `${i}`.padEnd(200, '漢'),
       operation: 'addToCart',
-      // As many days as are believed.
+      // As many days as the gateway accepts.
       at: -(i % 400) * DAY_MS,
       ...give(i),
     })),

@@ -11,7 +11,7 @@ import { toCells } from './cells.ts'
 import { openReportStore, type ReportBounds, type ReportStore } from './reportStore.ts'
 import { openStore } from './store.ts'
 
-/** What a report says, whatever the order in which the log got its events and was read. */
+/** The figures of a report, in whatever order the log got its events and was read. */
 const folder = makeFolder()
 let files = 0
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -53,7 +53,7 @@ const makeEvent = ({
   ...given,
 })
 
-/** Two stores over one log, as two gateways have; `turns` says which one acts next. Default the first. */
+/** Two stores over one log, as two gateways have. `turns` has the store of each step. Default the first. */
 function openReports(
   events: readonly LogEvent[],
   {
@@ -85,7 +85,7 @@ function openReports(
   return {
     append,
     follow,
-    /** Reads the customer's events as far as the report needs, and nobody else's. */
+    /** Reads the customer's events as far as the report needs, and no others. */
     read(utm: Utm, customer = 'demo') {
       const { newest } = log.findTail(customer, 1)
       for (;;) {
@@ -98,13 +98,13 @@ function openReports(
       close()
       stores = open()
     },
-    /** As when the reports are deleted while no gateway runs. */
+    /** Deletes the reports, as if no gateway ran. */
     deleteReports() {
       close()
       remove(reportsFile)
       stores = open()
     },
-    /** As when the log is deleted while no gateway runs, and these events are stored anew. */
+    /** Deletes the log, as if no gateway ran, and stores these events in a new one. */
     replaceLog(again: readonly LogEvent[]) {
       close()
       log.close()
@@ -206,7 +206,7 @@ const anyEvent = fc.record({
   customer: fc.constantFrom('demo', 'another'),
   // Some twice.
   id: fc.integer({ min: 1, max: 60 }).map(idOf),
-  // Often the same moment, or exactly 7 days apart.
+  // Often at the same time, or exactly 7 days apart.
   at: fc.oneof(
     fc.integer({ min: 0, max: 4 }).map((n) => MONDAY + n * 3.5 * DAY_MS),
     fc.integer({ min: 0, max: 20 * DAY_MS }).map((ms) => MONDAY + ms),
@@ -225,7 +225,7 @@ const renew = (id: string): string =>
 
 const anyStep = fc.constantFrom('nothing', 'follow', 'reopen', 'deleteReports', 'replaceLog')
 
-test('a report is that of all events in their order, however they arrived and were read', () => {
+test('a report counts all events in their order, however they arrived and were read', () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(fc.array(anyEvent, { maxLength: 20, size: 'max' }), anyStep), {
@@ -257,7 +257,7 @@ test('a report is that of all events in their order, however they arrived and we
   )
 }, 120_000)
 
-test('a campaign that nobody came from has a report without figures', () => {
+test('a campaign without visits has a report without figures', () => {
   expect(figuresOf([])).toEqual(NONE)
   expect(figuresOf([makeEvent({})])).toEqual(NONE)
   expect(figuresOf([makeEvent({ utm: AUTUMN })])).toEqual(NONE)
@@ -304,14 +304,14 @@ const VISIT = (at: number, utm = SPRING): Given => ({ at: MONDAY + at, utm, even
 const EVENT = (at: number): Given => ({ at: MONDAY + at, event: `event ${at}` })
 const WEEK = 7 * DAY_MS
 test.each<[string, Given[], string[]]>([
-  ['seven days to the millisecond', [VISIT(0), EVENT(WEEK)], ['visit 0', `event ${WEEK}`]],
+  ['exactly seven days', [VISIT(0), EVENT(WEEK)], ['visit 0', `event ${WEEK}`]],
   ['a millisecond more than seven days', [VISIT(0), EVENT(WEEK + 1)], ['visit 0']],
   [
-    'the same campaign again begins the seven days anew',
+    'another visit of the same campaign starts the seven days again',
     [VISIT(0), VISIT(WEEK), EVENT(2 * WEEK)],
     ['visit 0', `visit ${WEEK}`, `event ${2 * WEEK}`],
   ],
-  ['what came before the visit', [EVENT(-1), VISIT(0)], ['visit 0']],
+  ['an event before the visit', [EVENT(-1), VISIT(0)], ['visit 0']],
   ['another campaign ends it', [VISIT(0), VISIT(1, AUTUMN), EVENT(2)], ['visit 0']],
   ['some of the values are another campaign', [VISIT(0), VISIT(1, PARTIAL), EVENT(2)], ['visit 0']],
   ['a late event', [VISIT(0), VISIT(9, AUTUMN), EVENT(1)], ['visit 0', 'event 1']],
@@ -322,22 +322,22 @@ test.each<[string, Given[], string[]]>([
     ['visit 1', 'event 2'],
   ],
   [
-    'a late visit of another campaign takes away',
+    'a late visit of another campaign takes events over',
     [VISIT(0), EVENT(2), VISIT(1, AUTUMN)],
     ['visit 0'],
   ],
   [
-    'a late visit takes over what no visit reached any more',
+    'a late visit takes over events that no visit reached',
     [VISIT(-WEEK), EVENT(2), VISIT(0)],
     [`visit ${-WEEK}`, 'visit 0', 'event 2'],
   ],
   [
-    'a late visit reaches seven days',
+    'a late visit lasts seven days',
     [EVENT(WEEK), EVENT(WEEK + 1), VISIT(0)],
     ['visit 0', `event ${WEEK}`],
   ],
   [
-    'two at one moment are in the order of their ids',
+    'two events at the same time are in the order of their ids',
     [
       { ...EVENT(0), id: idOf(3) },
       { ...VISIT(0), id: idOf(2) },
@@ -362,7 +362,7 @@ test.each<[string, Given[], string[]]>([
     ['visit 0'],
   ],
   [
-    'what the platform takes out of an address is not there',
+    'characters that the platform removes from an address are ignored',
     [{ ...VISIT(0), url: addressOf(SPRING).replaceAll('utm_', 'ut\nm_') }],
     ['visit 0'],
   ],
@@ -391,7 +391,7 @@ test('values are compared decoded and in their case', () => {
   expect(figuresOf(events, spaced).visitors).toBe(2)
 })
 
-test('an event name that objects have is a name like others', () => {
+test('an event with the name of an object’s property is counted like others', () => {
   const { events } = figuresOf([
     makeEvent({ utm: SPRING, event: '__proto__' }),
     makeEvent({ utm: SPRING, event: '__proto__' }),
@@ -400,7 +400,7 @@ test('an event name that objects have is a name like others', () => {
   expect(JSON.stringify(events)).toBe('{"__proto__":2,"constructor":1}')
 })
 
-test('the hundred most frequent names are shown, the rest and overlong ones are one', () => {
+test('the hundred most frequent names are shown, the rest and overlong ones are added up', () => {
   const visit = makeEvent({ utm: SPRING, event: 'visit' })
   const events = Array.from({ length: 3_000 }, (_, i) =>
     makeEvent({ at: MONDAY + 1, event: `name ${i % 50 === 0 ? i / 50 : `rare ${i}`}` }),
@@ -421,7 +421,7 @@ test('the hundred most frequent names are shown, the rest and overlong ones are 
   expect(shown['name 98']).toBe(2)
 })
 
-test('a payload that is no JSON is an event without an address', () => {
+test('a payload that is not JSON is an event without an address', () => {
   const figures = figuresOf([
     makeEvent({ utm: SPRING }),
     { ...makeEvent({ at: MONDAY + 1, event: 'odd' }), payload: 'null' },
@@ -430,7 +430,7 @@ test('a payload that is no JSON is an event without an address', () => {
   expect(figures.events).toEqual({ odd: 2, view_page: 1 })
 })
 
-test('values that run into one another are not the same', () => {
+test('values that join to the same text are different', () => {
   const [one, other] = ['a b|c', 'a|b c'].map((text) => {
     const [utm_campaign = '', utm_medium = ''] = text.split('|')
     return { utm_campaign, utm_medium, utm_source: 'x' }

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { explain, isDamaged } from './database.ts'
 
-/** An event, as far as reports need it. A list, since an object with nine fields takes longer to make. */
+/** The part of an event that reports need. A tuple, since an object with nine fields takes longer to create. */
 export type Row = readonly [
   seq: number,
   customer: string,
@@ -17,7 +17,7 @@ export type Row = readonly [
 /** The event log, as reports read it. */
 export type ReportLog = ReturnType<typeof openLog>
 
-/** Events to read at once: each may have 128 kB. */
+/** Events that are read at once. Each may have 128 kB. */
 export const MAX_ROWS = 100
 
 const COLUMNS = 'seq, customer, id, at, received_at, operation, event, did, payload'
@@ -25,8 +25,8 @@ const COLUMNS = 'seq, customer, id, at, received_at, operation, event, did, payl
 /**
  * Opens the log for reading, while another thread writes it.
  *
- * @throws Error that names the file, here and in every function: a log that can not be read is no damage of the
- *   reports.
+ * @throws Error that names the file, here and in every function. It is not a SqliteError, since a log that can not be
+ * read does not mean that the reports are damaged.
  */
 export function openLog(file: string) {
   const unreadable = (error: unknown) =>
@@ -70,7 +70,7 @@ export function openLog(file: string) {
     }
   })
   return {
-    /** The last position, of all events or of a customer's; 0 if there is none. */
+    /** The last position of all events or of a customer's events. 0 if there are none. */
     end: (customer?: string) =>
       reading(() => (customer === undefined ? last.get() : lastOf.get(customer))) ?? 0,
     idAt: (seq: number) => reading(() => idAt.get(seq)),

@@ -2,27 +2,30 @@ import { createHash } from 'node:crypto'
 import type { Database } from 'better-sqlite3'
 import type { Utm } from '../campaigns/utm.ts'
 
-/** Name of all events whose own name is not kept. */
+/** Events whose own name is not stored are counted under this name. */
 export const OTHER = '(other)'
 
 /**
- * New event names of a customer that are kept a day of arrival (UTC); more are counted as `(other)`. A report shows a
- * hundred, so only a client that makes up names exceeds this.
+ * The most new event names of a customer that are stored for a day of arrival (UTC). Events with more names are counted
+ * as `(other)`. A report shows a hundred names, so only a client that invents names exceeds this.
  */
 export const DAILY_NAMES = 1_000
 
-/** Devices and names that are remembered, each: about 300 bytes a device. */
+/** The most customers, devices and names in memory, of each kind. A device takes about 300 bytes. */
 const MAX_REMEMBERED = 5_000
-/** UTF-16 units of an event name that is kept. */
+/** The longest event name that is stored, UTF-16 units. */
 const MAX_NAME_LENGTH = 200
-/** UTF-16 units; a longer device id is kept as its hash. */
+/** The longest device id that is stored, UTF-16 units. A longer one is stored as its hash. */
 const MAX_DID_LENGTH = 200
 const DAY_MS = 86_400_000
 
 export type Customer = {
   readonly customer: number
   readonly id: string
-  /** Position in the log up to which its events were read, if that is further than all events were. */
+  /**
+   * Position in the log up to which its events were read. It counts if it is further than the position of all
+   * customers.
+   */
   readonly seq: number
 }
 
@@ -32,7 +35,7 @@ export type Device = {
   isVisitor: boolean
 }
 
-/** Short numbers for texts. What has none yet gets one. */
+/** Short numbers that stand for texts. A text without a number gets one. */
 export type Numbers = {
   customer(id: string): Customer
   device(customer: Customer, did: string): Device
@@ -43,7 +46,7 @@ export type Numbers = {
   findUtm(customerId: string, utm: Utm): number | undefined
   /** Records the position up to which a customer's events were read. */
   move(customer: Customer, seq: number): void
-  /** Drops what is remembered, because the tables may have changed. */
+  /** Empties the memory. Call it if the tables may have changed. */
   forget(): void
 }
 
@@ -88,21 +91,21 @@ export function createNumbers(database: Database, dailyNames: number): Numbers {
   const customers = new Map<string, Customer>()
   const devices = new Map<string, Device>()
   const names = new Map<string, number>()
-  /** Of the devices. */
-  let lastNumber: number | undefined
+  /** The highest number of a device. Undefined until it is needed. */
+  let lastDeviceNumber: number | undefined
 
   function openDevice(customer: Customer, did: string): Device {
-    lastNumber ??= lastDevice.get() as number
+    lastDeviceNumber ??= lastDevice.get() as number
     // Most devices that are not remembered are new.
-    if (addDevice.run(customer.customer, did, lastNumber + 1).changes > 0) {
-      lastNumber++
-      return { device: lastNumber, isVisitor: false }
+    if (addDevice.run(customer.customer, did, lastDeviceNumber + 1).changes > 0) {
+      lastDeviceNumber++
+      return { device: lastDeviceNumber, isVisitor: false }
     }
     const found = findDevice.get(customer.customer, did) as { device: number; isVisitor: number }
     return { device: found.device, isVisitor: found.isVisitor === 1 }
   }
 
-  /** Undefined if it is one name too many that day; the next day it may get a number. */
+  /** Undefined if the limit of new names is reached that day. On the next day the name may get a number. */
   function openName(customer: Customer, text: string, receivedAt: number): number | undefined {
     const found = findName.get(customer.customer, text)
     if (found !== undefined) return found
@@ -139,7 +142,7 @@ export function createNumbers(database: Database, dailyNames: number): Numbers {
       customers.delete(customer.id)
     },
     forget() {
-      lastNumber = undefined
+      lastDeviceNumber = undefined
       for (const remembered of [customers, devices, names]) remembered.clear()
     },
   }
@@ -155,7 +158,7 @@ function remember<Value extends object | number>(
   if (known !== undefined) return known
   const value = find()
   if (value === undefined) return undefined
-  // Simpler than dropping the oldest, and the ones in use are soon back.
+  // Simpler than dropping the oldest. Values in use soon return.
   if (values.size >= MAX_REMEMBERED) values.clear()
   values.set(key, value)
   return value
@@ -164,6 +167,8 @@ function remember<Value extends object | number>(
 const hashOfUtm = (customerId: string, utm: Utm): Buffer =>
   hashOf([customerId, utm.utm_campaign, utm.utm_medium, utm.utm_source])
 
-/** 16 bytes for texts of any length. Two different lists do not share them. */
+/**
+ * A hash of 16 bytes for a list of texts of any length. As JSON, so that different lists do not join to the same text.
+ */
 const hashOf = (texts: readonly string[]): Buffer =>
   createHash('sha256').update(JSON.stringify(texts)).digest().subarray(0, 16)

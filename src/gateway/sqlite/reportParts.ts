@@ -5,22 +5,25 @@ import { OTHER } from './reportNumbers.ts'
 import { BLOCK_DEVICES } from './reportTables.ts'
 import { LASTS_MS, STEP } from './reportTouches.ts'
 
-/** Event names in a report; the rarest beyond are summed up as OTHER. */
+/** The most event names in a report. The rarer ones are summed up as OTHER. */
 const MAX_NAMES = 100
 /**
- * Touches of one device that are read for a campaign, from its first visit on: some 0.1 s. No person does so much,
- * but a program that sends everything under one device id does, and a report must not take a minute because of it.
+ * The most touches of one device that are read for a campaign, from its first visit on. They take about 0.1 s. No
+ * person causes so many, but a program may send everything under one device id, and a report must not take a minute
+ * because of it.
  */
 export const MAX_DEVICE_TOUCHES = 100_000
 const DAY_MS = 86_400_000
 
 type Touch = readonly [device: number, at: number, utm: number | null, name: number, step: number]
 
-/** What the visits of a campaign did, by the devices of one block. Devices are of one block only, so parts add up. */
+/**
+ * The figures of a campaign for the devices of one block. Each device is in one block only, so parts can be added up.
+ */
 type Part = {
-  /** Devices that came to each step, by its number; `any` has all of them. */
+  /** How many devices reached each step, by the number of the step. `any` counts all of them. */
   readonly devices: number[]
-  /** Events by the number of their name. */
+  /** How many events have each name, by the number of the name. */
   readonly names: (readonly [name: number, events: number])[]
   readonly days: Day[]
 }
@@ -34,13 +37,13 @@ type Day = {
 
 /** The figures of campaigns. */
 export type Parts = {
-  /** Brings parts up to date for about `ms`. Call it in a transaction that writes. */
+  /** Brings parts up to date, and stops after about `ms`. Call it in a transaction that writes. */
   refresh(utm: number, ms: number): void
   /** Undefined if a part is not up to date. Call it in a transaction. */
   read(utm: number): ReportFigures | undefined
 }
 
-/** Campaigns without an event. */
+/** The figures of a campaign without events. */
 export const NO_FIGURES: ReportFigures = {
   from: null,
   to: null,
@@ -52,11 +55,11 @@ export const NO_FIGURES: ReportFigures = {
 }
 
 /**
- * Reads a report from the touches of the devices that visited, block by block. A part is kept until one of its touches
- * changes, so the next report of a live campaign reads only the devices that did something since.
+ * Computes a report from the touches of the devices that visited, block by block. A part is kept until one of its
+ * touches changes, so the next report of a live campaign reads only the blocks with new touches.
  */
 export function createParts(database: Database, maxDeviceTouches: number): Parts {
-  // From a device's first visit to the end of its last one: no other event can count.
+  // From a device's first visit to LASTS_MS after its last one. No other event can count.
   const touches = database
     .prepare<[number, number, number], Touch>(
       `SELECT t.device, t.at, t.utm, t.name, t.step
@@ -85,7 +88,7 @@ export function createParts(database: Database, maxDeviceTouches: number): Parts
     while (next <= last) next = foldFrom(next, last)
     return fold.part()
 
-    /** Up to the end, or to a device with too many touches; returns the device to go on with. */
+    /** Folds the devices up to `last`, or up to one with too many touches. Returns the device to continue with. */
     function foldFrom(first: number, last: number): number {
       let device = -1
       let count = 0
@@ -118,14 +121,14 @@ export function createParts(database: Database, maxDeviceTouches: number): Parts
   }
 }
 
-/** Takes the touches of devices one after another, each device's in their order. */
+/** Makes a part from touches. They come device by device, and in order for each device. */
 function createFold(utm: number) {
   const devices = Object.values(STEP).map(() => 0)
   const names = new Map<number, number>()
   const days = new Map<number, Day>()
-  // Of the device whose touches are being taken:
+  // State of the current device.
   let device = -1
-  /** When its last visit was, if that is one of this campaign. */
+  /** Time of its last visit, if that was a visit of this campaign. */
   let visitAt = Number.NEGATIVE_INFINITY
   /** A bit for each step that it has reached. */
   let reached = 0
@@ -205,7 +208,7 @@ function dayIn(days: Map<number, Day>, day: number): Day {
   return found
 }
 
-/** The most frequent first, of equal ones the first seen; the rest is OTHER. */
+/** The most frequent names first. Of names with equal counts, the one that was seen first. The rest is OTHER. */
 function showEvents(
   names: ReadonlyMap<number, number>,
   textOf: (name: number) => string,
@@ -219,7 +222,7 @@ function showEvents(
     .slice(0, MAX_NAMES)
   const sum = (counts: Iterable<number>) => [...counts].reduce((all, count) => all + count, 0)
   const rest = sum(names.values()) - sum(shown.map(([, count]) => count))
-  // Not assigned one by one: a name may be `__proto__`.
+  // Not by assignments, since a name may be `__proto__`.
   return Object.fromEntries(rest > 0 ? [...shown, [OTHER, rest]] : shown)
 }
 

@@ -16,7 +16,7 @@ import { toCells } from './cells.ts'
 import { openReportStore, type ReportStore } from './reportStore.ts'
 import { openStore } from './store.ts'
 
-/** What becomes of the reports' file: it is derived, so nothing that happens to it may show in a report. */
+/** Damage, loss and sharing of the reports' file. It is derived from the log, so reports stay right in all cases. */
 const folder = makeFolder()
 let files = 0
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -32,7 +32,7 @@ function makeFiles() {
   }
 }
 
-/** Stores visits, each of another device; of several customers so many each. */
+/** Stores `count` visits of each customer, each of another device. */
 function addVisits(eventsFile: string, count: number, ...customers: string[]): void {
   const log = openStore(eventsFile)
   for (const customer of customers.length > 0 ? customers : ['demo']) {
@@ -52,7 +52,7 @@ function addVisits(eventsFile: string, count: number, ...customers: string[]): v
   log.close()
 }
 
-/** How many came to a customer's campaign, once the whole log is read. */
+/** The visitors of a customer's campaign, once the whole log is read. */
 function visitorsOf(reports: ReportStore, slice = 1_000, customer = 'demo'): number {
   while (!reports.follow(slice).isDone);
   for (;;) {
@@ -61,7 +61,7 @@ function visitorsOf(reports: ReportStore, slice = 1_000, customer = 'demo'): num
   }
 }
 
-test('reading the log goes on where it was left', () => {
+test('reading the log continues where it stopped', () => {
   const paths = makeFiles()
   addVisits(paths.eventsFile, 10)
   const first = openReportStore(paths)
@@ -114,7 +114,7 @@ test('a report needs its own customer’s events only, however many another one 
   reports.close()
 })
 
-test('a customer that is read further than the others goes on there after a restart', () => {
+test('a customer that is read further than the others continues there after a restart', () => {
   const paths = makeFiles()
   addVisits(paths.eventsFile, 10, 'a', 'b')
   const first = openReportStore(paths)
@@ -134,7 +134,7 @@ test('a slice that fails is read again, for all of its customers', () => {
   addVisits(paths.eventsFile, 50, 'a', 'b')
   const whole = readFileSync(paths.eventsFile)
   const reports = openReportStore(paths)
-  // Nothing of b can be read.
+  // No event of b can be read.
   const broken = Buffer.from(whole)
   for (let at = 0; at >= 0; at = whole.indexOf('"customer":"b"', at + 4096))
     if (at > 0) broken.fill(0, at & ~4095, (at & ~4095) + 4096)
@@ -159,7 +159,7 @@ const inDatabase =
 const harms: [string, Harm][] = [
   ['deleted', (file) => rmSync(file)],
   ['empty', (file) => writeFileSync(file, '')],
-  ['no database', (file) => writeFileSync(file, 'These are no reports.'.repeat(999))],
+  ['not a database', (file) => writeFileSync(file, 'These are no reports.'.repeat(999))],
   ['cut off', (file) => writeFileSync(file, Buffer.alloc(8192, 'SQLite format 3\0'))],
   [
     'overwritten in the middle',
@@ -169,11 +169,11 @@ const harms: [string, Harm][] = [
     },
   ],
   ['of another version', inDatabase('PRAGMA user_version = 99; DROP TABLE parts')],
-  ['somebody else’s', inDatabase('PRAGMA user_version = 0; CREATE TABLE "a ""b" (c)')],
+  ['with unknown tables', inDatabase('PRAGMA user_version = 0; CREATE TABLE "a ""b" (c)')],
   ['without a table', inDatabase('DROP TABLE names')],
   ['without its position', inDatabase('DELETE FROM position')],
 ]
-test.each(harms)('a file that is %s is made again from the log', (_, harm) => {
+test.each(harms)('a file that is %s is created again from the log', (_, harm) => {
   const paths = makeFiles()
   addVisits(paths.eventsFile, 5)
   const first = openReportStore(paths)
@@ -188,7 +188,7 @@ test.each(harms)('a file that is %s is made again from the log', (_, harm) => {
   second.close()
 })
 
-test('damage that shows while it is open is mended', () => {
+test('damage that shows while the file is open is repaired', () => {
   const paths = makeFiles()
   addVisits(paths.eventsFile, 5)
   const reports = openReportStore(paths)
@@ -202,14 +202,14 @@ test('damage that shows while it is open is mended', () => {
   reports.close()
 })
 
-test('what could not be mended is mended when it can', () => {
+test('damage that can not be repaired at once is repaired later', () => {
   const paths = makeFiles()
   addVisits(paths.eventsFile, 5)
   const reports = openReportStore(paths)
   expect(visitorsOf(reports)).toBe(5)
   inDatabase('DROP TABLE devices')(paths.reportsFile)
   addVisits(paths.eventsFile, 1)
-  // Something in the file's place that can not be removed.
+  // In the place of the file there is a folder, which is not removed.
   const aside = `${paths.reportsFile}.aside`
   renameSync(paths.reportsFile, aside)
   mkdirSync(join(paths.reportsFile, 'in'), { recursive: true })
@@ -223,7 +223,7 @@ test('what could not be mended is mended when it can', () => {
 test.each([
   ['shorter', 3],
   ['longer', 9],
-])('of a log that is another one, and %s, all is counted anew', (_, count) => {
+])('all events of another log, which is %s, are counted from the beginning', (_, count) => {
   const paths = makeFiles()
   addVisits(paths.eventsFile, 5)
   const first = openReportStore(paths)
@@ -237,7 +237,7 @@ test.each([
   second.close()
 })
 
-test('a backup that is put back, and has gone on since, is another log', () => {
+test('a backup that was put back, and got new events, is another log', () => {
   const paths = makeFiles()
   addVisits(paths.eventsFile, 2)
   copyFileSync(paths.eventsFile, `${paths.eventsFile}.backup`)
@@ -263,7 +263,7 @@ test('two gateways over one folder count each event once, in turns', () => {
   expect(one.read('demo', SPRING, 6)?.visitors).toBe(6)
   expect(visitorsOf(other)).toBe(6)
 
-  // What one of them begins anew, the other does not take for its own.
+  // When one gateway starts from the beginning, the others notice it.
   inDatabase('UPDATE position SET last_id = zeroblob(16)')(paths.reportsFile)
   const third = openReportStore(paths)
   expect(visitorsOf(third)).toBe(6)
@@ -273,7 +273,7 @@ test('two gateways over one folder count each event once, in turns', () => {
   for (const reports of [one, other, third]) reports.close()
 })
 
-test('beside a gateway of another version it counts nothing, and says so', () => {
+test('while a gateway of another version uses the file, nothing is counted, with the reason', () => {
   const paths = makeFiles()
   addVisits(paths.eventsFile, 1)
   const reports = openReportStore(paths)
@@ -289,7 +289,7 @@ test('beside a gateway of another version it counts nothing, and says so', () =>
   database.close()
 })
 
-test('a log that is not there or no log is told, and costs no report', () => {
+test('a missing or invalid log is named, and the reports are kept', () => {
   const paths = makeFiles()
   expect(() => openReportStore(paths)).toThrow(paths.eventsFile)
   expect(existsSync(paths.reportsFile)).toBe(false)
@@ -306,7 +306,7 @@ test('a log that is not there or no log is told, and costs no report', () => {
   reports.close()
 })
 
-test('a file that can not be made is told by name', () => {
+test('a file that can not be created is named', () => {
   const paths = makeFiles()
   addVisits(paths.eventsFile, 1)
   expect(() => openReportStore({ ...paths, reportsFile: folder })).toThrow(folder)

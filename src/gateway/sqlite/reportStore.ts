@@ -10,13 +10,13 @@ import { createTouches } from './reportTouches.ts'
 
 /** The files of a store of reports. */
 export type ReportFiles = {
-  /** The event log's; it is only read. */
+  /** The file of the event log. It is only read. */
   readonly eventsFile: string
   /** Created if it is missing, and again if it is damaged or of another version or log. */
   readonly reportsFile: string
 }
 
-/** What clients that make up values, or programs, can make a report keep and read. */
+/** Bounds for clients that invent values and for programs: how much of their events reports store and read. */
 export type ReportBounds = {
   /** See DAILY_NAMES, the default. */
   readonly dailyNames: number
@@ -24,15 +24,15 @@ export type ReportBounds = {
   readonly maxDeviceTouches: number
 }
 
-/** What following the log has done. */
+/** The result of `follow`. */
 export type Progress = {
   /** Events that were read. */
   readonly events: number
-  /** Whether that was all that there is. */
+  /** Whether the end of the log was reached. */
   readonly isDone: boolean
 }
 
-/** Reports over one log. Every function is synchronous: they run in a thread of their own. */
+/** Reports over one log. Every function is synchronous, so they run in a thread of their own. */
 export type ReportStore = {
   /** The position of a customer's last event in the log; 0 if it has none. */
   end(customer: string): number
@@ -45,14 +45,14 @@ export type ReportStore = {
    */
   follow(max: number, customer?: string): Progress
   /**
-   * The figures of a campaign; undefined if the customer's events are not read up to a position, or if there was so
-   * much to add up that another call has to go on with it.
+   * The figures of a campaign. Undefined if the customer's events are not read up to the position `upTo`, or if there
+   * is more to add up than one call does. Then call it again.
    */
   read(customer: string, utm: Utm, upTo: number): ReportFigures | undefined
   close(): void
 }
 
-/** Time for which `read` adds up, ms: other reports wait for it. */
+/** How long one call of `read` adds up, ms. Other reports wait for it. */
 const REFRESH_MS = 50
 
 type Position = {
@@ -66,10 +66,10 @@ type Position = {
 type Connection = Omit<ReportStore, 'end'>
 
 /**
- * Opens the reports of a log. A reports file that can not be used is deleted, and everything is read from the log
- * again, now or when the damage shows.
+ * Opens the reports of a log. A reports file that can not be used is deleted, now or when the damage shows, and
+ * everything is read from the log again.
  *
- * Several gateways may share both files: each event is read by one of them, and the others go on behind it.
+ * Several gateways may share both files: each event is read by one of them, and the others continue after it.
  *
  * @throws Error if the log can not be read, or the reports can not be written.
  */
@@ -107,7 +107,7 @@ export function openReportStore(
     }
   }
 
-  /** Runs what reads or writes the reports; if that finds damage, they begin anew. */
+  /** Runs a read or a write of the reports. If it finds damage, deletes the file and runs it again with a new one. */
   function mending<Result>(run: (connection: Connection) => Result): Result {
     try {
       connection ??= open()
@@ -158,7 +158,7 @@ function createConnection(
       'SELECT max(seq, coalesce((SELECT seq FROM customers WHERE id = ?), 0)) FROM position',
     )
     .pluck()
-  /** Where this connection has left off, which is what is remembered is about. */
+  /** The position that this connection has reached. Its memory is valid only for this position. */
   let left: Position | undefined
 
   function forget(): void {
@@ -168,14 +168,16 @@ function createConnection(
   }
 
   function checkVersion(): void {
-    // Not replaced: the other gateway would replace it in turn.
+    // The file is not replaced, since the other gateway would then replace it again.
     if (!isThisVersion(database))
       throw new Error(
-        `${database.name} is kept by a gateway of another version, which runs over the same folder`,
+        `${database.name} is used by a gateway of another version that runs over the same folder`,
       )
   }
 
-  /** Where to go on: the beginning, if what was read is another log. Runs in a transaction that writes. */
+  /**
+   * The position to continue from: the beginning, if another log was read before. Runs in a transaction that writes.
+   */
   function begin(): Position {
     checkVersion()
     const now = position.get()
@@ -199,7 +201,7 @@ function createConnection(
       const rows = log.events(seq, asked, only)
       for (const row of rows) {
         const of = customer ?? numbers.customer(row[1])
-        // A customer whose report was asked for may have been read further.
+        // A customer whose report was requested may have been read further.
         if (customer || row[0] > of.seq) touches.add(of, row)
         if (row[0] > last) [last, , lastId] = row
         seq = row[0]
@@ -243,7 +245,7 @@ function createConnection(
     },
     follow(max, customer) {
       checkVersion()
-      // Nothing new is the usual case, and takes no lock.
+      // Usually there is nothing new. Then no lock is taken.
       const now = customer === undefined ? position.get()?.seq : positionOf.get(customer)
       const isSame = left && position.get()?.build.equals(left.build)
       if (isSame && now !== undefined && now >= log.end(customer))

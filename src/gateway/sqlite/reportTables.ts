@@ -3,23 +3,27 @@ import Database from 'better-sqlite3'
 import { refuseForeign } from './database.ts'
 import { makeFile, makePrivate } from './files.ts'
 
-/** Changes with every change of the tables or of what is put into them: then all is read again from the log. */
+/** Change it with every change of the tables or of their content. Then all events are read again from the log. */
 const VERSION = 5
 
-/** Devices whose figures are added up together: a few milliseconds for a campaign that all of them came from. */
+/**
+ * Devices in a block. The figures of a block are added up together, which takes a few milliseconds if all of its
+ * devices came from the campaign.
+ */
 export const BLOCK_DEVICES = 1_024
 
 /**
- * `position`: up to `seq` the log is read; `last` is the furthest position that was read for any customer, and
- * `last_id` the event there: a log that has another event there is another log. `changes` goes up with each
- * transaction, `build` is random. `customers` has the position of each customer that was read further than `seq`.
+ * `position`: the log is read up to `seq`. `last` is the furthest position that was read for any customer, and
+ * `last_id` is the id of the event there: if the log has another event at `last`, it is another log. `changes`
+ * increases with each transaction, `build` is random. `customers` has the position of each customer that was read
+ * further than `seq`.
  *
- * `touches` is what each device did, in the order in which events count (docs/decisions.md, Attribution); with a
- * `utm` the touch is a visit. It is written once, whatever the order of arrival. Devices, names and utm values have
- * numbers: a device's is given with its first event, so the devices of one time are neighbours in the file. utm
- * values are kept as a hash, since each may be long.
+ * `touches` has the events of each device, in the order in which they count (docs/decisions.md, Attribution). A touch
+ * with a `utm` is a visit. Each touch is written once, whatever the order of arrival. Devices, names and utm values
+ * have numbers. A device gets its number with its first event, so devices of the same time are neighbours in the file.
+ * utm values are stored as a hash, since they may be long.
  *
- * `parts` has the figures of a campaign's visits for each block of devices, as JSON; null if a touch has come since.
+ * `parts` has the figures of a campaign for each block of devices, as JSON. They are null if a touch has arrived since.
  */
 const TABLES = `
   CREATE TABLE position (
@@ -74,15 +78,15 @@ const TABLES = `
 /** Errors of the machine, the disk or another process: the file itself may be sound. */
 const OUTSIDE = /^SQLITE_(BUSY|LOCKED|CANTOPEN|READONLY|PERM|AUTH|FULL|IOERR|NOMEM|INTERRUPT)/
 
-/** Whether an error of SQLite says that the file is no good, so that it is made again from the log. */
+/** Whether an error of SQLite means that the file is damaged, so that it is created again from the log. */
 export const isDamage = (error: unknown): boolean =>
   error instanceof Database.SqliteError && !OUTSIDE.test(error.code)
 
 /**
- * Opens the file with the tables of this version; those of another version are dropped. Everything in it can be read
+ * Opens the file with the tables of this version. Those of another version are dropped. Everything in it can be read
  * again from the log, so a power cut may take the last commits (`synchronous = NORMAL`).
  *
- * @throws SqliteError, see isDamage; Error if it is a folder, or another application's.
+ * @throws SqliteError, see isDamage. Error if the file is a folder, or belongs to another application.
  */
 export function openReports(file: string): Database.Database {
   makeFile(file)
@@ -91,7 +95,7 @@ export function openReports(file: string): Database.Database {
     refuseForeign(database, 'SELECT seq FROM position')
     database.pragma('journal_mode = WAL')
     database.pragma('synchronous = NORMAL')
-    // Pages change at random places: in few large checkpoints, each is written once and not often.
+    // Pages change at random places. A large checkpoint writes a page once that has changed many times.
     database.pragma('wal_autocheckpoint = 4000')
     database.pragma('journal_size_limit = 67108864')
     database.pragma('cache_size = -8000')

@@ -4,13 +4,13 @@ import type { Row } from './reportLog.ts'
 import type { Customer, Numbers } from './reportNumbers.ts'
 import { BLOCK_DEVICES } from './reportTables.ts'
 
-/** How long after a visit events count for its campaign, ms; exactly 7 days still do. */
+/** How long after a visit events count for its campaign, ms. After exactly 7 days they still count. */
 export const LASTS_MS = 7 * 86_400_000
 
-/** What an event is to a report, besides an event. */
+/** The steps of a report, by number. An event that is no other step is `any`. */
 export const STEP = { any: 0, viewProduct: 1, addToCart: 2, initiateCheckout: 3, identified: 4 }
 
-/** By operation: an event name of the customer's own, or a prefix, changes nothing. */
+/** By operation, so a customer's own event names and its prefix make no difference. */
 const STEPS: ReadonlyMap<string, number> = new Map([
   ['viewProduct', STEP.viewProduct],
   ['addToCart', STEP.addToCart],
@@ -19,18 +19,18 @@ const STEPS: ReadonlyMap<string, number> = new Map([
   ['sendCustom', STEP.identified],
 ])
 
-/** What devices did. */
+/** The events of devices, as reports store them. */
 export type Touches = {
   add(customer: Customer, row: Row): void
   /** Marks the parts of reports that the touches since the last call have changed. */
   flush(): void
-  /** Drops what is not marked. */
+  /** Drops the changes that `flush` has not marked yet. */
   forget(): void
 }
 
 /**
- * Writes each event of a device once. An event changes at most two campaigns: that of the last visit before it, and
- * its own if it is a visit itself, whatever arrives in which order.
+ * Writes each event of a device once. In whatever order events arrive, each changes at most two campaigns: that of the
+ * last visit before it and, if it is a visit, its own.
  */
 export function createTouches(database: Database, numbers: Numbers): Touches {
   const insert = database.prepare<[number, number, Buffer, number, number, number | null]>(
@@ -79,8 +79,8 @@ export function createTouches(database: Database, numbers: Numbers): Touches {
 }
 
 /**
- * The URL of an event that may have utm values. Most have none, and this look at the text takes a tenth of the time
- * of parsing it. (The letters of a name are plain, or escaped in the URL or in the JSON.)
+ * The URL of an event that may have utm values. Most events have none, and searching the text takes a tenth of the time
+ * of parsing it. (The letters of a parameter's name are plain, or escaped in the URL or in the JSON.)
  */
 function urlOf(payload: string): unknown {
   if (!/utm_|[%\\]/.test(payload)) return undefined

@@ -5,34 +5,37 @@ import type { Utm } from '../campaigns/utm.ts'
 import { serve } from './remote.ts'
 import { openReportStore, type ReportFiles, type ReportStore } from './reportStore.ts'
 
-/** What the thread is started with. */
+/** The `workerData` of the thread. */
 export type Start = ReportFiles & { readonly patienceMs: number }
 
 /** The functions of the thread. */
 export type Served = {
-  /** Resolves once the customer's events are read, or after `patienceMs` with how far that is. */
+  /** Resolves once the customer's events are read, or after `patienceMs` with the progress. */
   read(customer: string, tracking: Utm): Promise<ReportFigures | Behind>
   close(): void
 }
 
-/** Positions in the log. */
+/** The progress: positions in the log. */
 export type Behind = {
-  /** Up to which the customer's events are read. */
+  /** The customer's events are read up to this one. */
   readonly seq: number
-  /** Up to which they must be. */
+  /** They must be read up to this one. */
   readonly end: number
 }
 
-/** Events a transaction, some 40 ms: other reports, and other gateways over the same folder, wait for one. */
-const SLICE = 4_000
-/** Time between two looks for new events, ms. The more events a transaction has, the fewer pages an event writes. */
-const LOOK_MS = 1_000
-/** Time after which it is tried again after a failure, ms. */
-const PAUSE_MS = 5_000
+/**
+ * Events in a transaction, which takes about 40 ms. Other reports, and other gateways over the same folder, wait for
+ * it.
+ */
+const SLICE_EVENTS = 4_000
+/** Time between two checks for new events, ms. A transaction with more events writes fewer pages for each of them. */
+const CHECK_MS = 1_000
+/** Time until the next try after a failure, ms. */
+const RETRY_MS = 5_000
 
 /**
- * The thread that follows the log, with a quarter of a core at most: appends come first. A report waits only for the
- * events of its own customer that were stored before it was asked for, and takes turns with other reports.
+ * The thread that follows the log. It uses at most a quarter of a core, since appends are more urgent. A report waits
+ * only for the events of its own customer that were stored before it was requested, and takes turns with other reports.
  */
 const { patienceMs, ...files } = workerData as Start
 let store: ReportStore | undefined
@@ -45,13 +48,13 @@ const opened = (): ReportStore => {
 
 function follow(): void {
   const begun = performance.now()
-  let pause = LOOK_MS
+  let pause = CHECK_MS
   try {
-    const { isDone } = opened().follow(SLICE)
+    const { isDone } = opened().follow(SLICE_EVENTS)
     if (!isDone) pause = 3 * (performance.now() - begun)
   } catch {
-    // The next report fails in the same way, and says why.
-    pause = PAUSE_MS
+    // The next report fails in the same way, and has the reason.
+    pause = RETRY_MS
   }
   timer = setTimeout(follow, pause)
 }
@@ -60,7 +63,7 @@ async function read(customer: string, tracking: Utm): Promise<ReportFigures | Be
   const until = performance.now() + patienceMs
   const end = opened().end(customer)
   for (;;) {
-    if (opened().position(customer) < end) opened().follow(SLICE, customer)
+    if (opened().position(customer) < end) opened().follow(SLICE_EVENTS, customer)
     const figures = opened().read(customer, tracking, end)
     if (figures) return figures
     if (performance.now() >= until) return { seq: opened().position(customer), end }

@@ -12,7 +12,7 @@ import { openReportStore } from './reportStore.ts'
 import { createSqliteReports, type ReportOptions } from './reports.ts'
 import { openStore } from './store.ts'
 
-/** The promise of report.ts, kept by a thread. */
+/** The contract of Reports, checked with the thread. */
 const folder = makeFolder()
 let bundles: string
 let workerFile: URL
@@ -70,7 +70,7 @@ function open() {
 
 const visitorsOf = async (reports: Reports) => (await reports.read('demo', SPRING)).visitors
 
-test('a report is of every event that was stored before it was asked for', async () => {
+test('a report counts every event that was stored before the call', async () => {
   const { add, start, end } = open()
   add(2_500)
   const reports = start()
@@ -85,7 +85,7 @@ test('a report is of every event that was stored before it was asked for', async
   await end()
 })
 
-test('a report of a log that is not read yet says how far it is, and the reading goes on', async () => {
+test('a report of a log that is not read yet is Unavailable with the progress, and the reading continues', async () => {
   const { add, start, end } = open()
   add(20_000)
   const reports = start({ patienceMs: 0 })
@@ -98,7 +98,7 @@ test('a report of a log that is not read yet says how far it is, and the reading
   await end()
 })
 
-test('a report does not wait for what other customers stored', async () => {
+test('a report does not wait for events of other customers', async () => {
   const { add, start, end } = open()
   add(10_000, 'view_page', 'flooded')
   add(50, 'view_page', 'quiet')
@@ -113,7 +113,7 @@ test('a report does not wait for what other customers stored', async () => {
   await end()
 })
 
-test('a name that objects have comes through from the thread', async () => {
+test('an event with the name of an object’s property comes through from the thread', async () => {
   const { add, start, end } = open()
   add(1, '__proto__')
   const { events } = await start().read('demo', SPRING)
@@ -121,7 +121,7 @@ test('a name that objects have comes through from the thread', async () => {
   await end()
 })
 
-test('the log is followed before anybody asks', async () => {
+test('the log is followed before the first report', async () => {
   const { add, start, end, eventsFile, reportsFile } = open()
   add(3)
   start().follow()
@@ -150,7 +150,7 @@ test('two gateways over one folder count at the same time, and both are right', 
   await end()
 })
 
-test('what is wrong is Unavailable with its reason, and over when it is mended', async () => {
+test('a fault is Unavailable with its reason, until it is repaired', async () => {
   const { add, start, end, reportsFile } = open()
   add(1)
   mkdirSync(reportsFile)
@@ -163,7 +163,7 @@ test('what is wrong is Unavailable with its reason, and over when it is mended',
   await end()
 })
 
-test('a log that is damaged is named, with what to do', async () => {
+test('a damaged log is named, with the remedy', async () => {
   const { add, start, end, eventsFile } = open()
   add(300)
   const database = openDatabase(eventsFile)
@@ -175,7 +175,7 @@ test('a log that is damaged is named, with what to do', async () => {
   closeSync(file)
   const failure = await visitorsOf(start()).catch((error) => error)
   expect(failure).toBeInstanceOf(Unavailable)
-  expect(failure.cause).toContain(`${eventsFile} is no database of ours, or is damaged`)
+  expect(failure.cause).toContain(`${eventsFile} is not a database of shoptrail, or is damaged`)
   expect(failure.cause).toContain('Put its backup in its place')
   await end()
 })
@@ -196,7 +196,7 @@ test('a thread that can not start is Unavailable', async () => {
   await reports.close()
 })
 
-test('a thread that ends is started again, also where nobody asks, and says so meanwhile', async () => {
+test('a thread that ends is restarted, also without a call, and reads are Unavailable meanwhile', async () => {
   const faulty = join(bundles, 'dist/ending.js')
   writeFileSync(
     faulty,
@@ -239,7 +239,7 @@ test('a thread that ends is started again, also where nobody asks, and says so m
   await end()
 })
 
-test('reports that are closed answer nothing, and may be closed again', async () => {
+test('closed reports reject every read, and may be closed again', async () => {
   const { add, start, end } = open()
   add(1)
   const reports = start()

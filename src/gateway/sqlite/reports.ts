@@ -6,9 +6,9 @@ import type { ReportFiles } from './reportStore.ts'
 import type { Behind, Served, Start } from './reportWorker.ts'
 import { createRestart, type RestartOptions } from './restart.ts'
 
-/** What createSqliteReports needs. */
+/** Options of createSqliteReports. */
 export type ReportOptions = ReportFiles & {
-  /** The bundle of reportWorker.ts, which the build writes beside the gateway's. */
+  /** The bundle of reportWorker.ts, in the folder of the gateway's bundle. */
   readonly workerFile: URL
   /** How long `read` waits for the log to be read, ms. Default 5,000. */
   readonly patienceMs?: number
@@ -17,12 +17,12 @@ export type ReportOptions = ReportFiles & {
   /** Delays of the restarts. Default: 0.5 s, doubled each time, up to 60 s. */
   readonly backoff?: Pick<RestartOptions, 'baseMs' | 'maxMs'>
 }
-/** When to ask again for a report that is not ready, or fails, seconds. */
+/** Retry-After of a report that is not ready, or fails, seconds. */
 const RETRY_SECONDS = 5
-/** Of the thread. It keeps under 10 MB; without a bound it keeps three times as much garbage. */
+/** Memory limits of the thread. It needs less than 10 MB. Without limits it keeps three times as much garbage. */
 const LIMITS = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 64 }
 
-/** A thread that does not answer within its patience and this hangs, ms. */
+/** A thread that does not answer within `patienceMs` and this time hangs, ms. */
 const GRACE_MS = 10_000
 const BACKOFF = { baseMs: 500, maxMs: 60_000 }
 
@@ -34,19 +34,19 @@ const BACKOFF = { baseMs: 500, maxMs: 60_000 }
  * Several gateways of one machine may share both files. Everything in the reports file can be read again from the log,
  * so it may be deleted while no gateway runs.
  *
- * `read` waits `patienceMs` for events of its customer that are not read yet, as after an upgrade or a deletion. Then
- * it rejects with Unavailable, whose message says how far that is, and the thread goes on.
+ * `read` waits `patienceMs` for events of its customer that are not read yet, such as after an upgrade or a deletion.
+ * Then it rejects with Unavailable, whose message has the progress, and the thread continues.
  */
 export function createSqliteReports(options: ReportOptions): Reports {
   const { workerFile, eventsFile, reportsFile, patienceMs = 5_000, onEnd = () => {} } = options
   let thread: Remote<Served> | undefined
-  /** Why the thread has ended; undefined while it runs or before it was started. */
-  let away: Error | undefined
+  /** Why the thread has ended. Undefined while it runs, and before it was started. */
+  let endError: Error | undefined
   let isClosed = false
   const restart = createRestart({ ...BACKOFF, ...options.backoff, start })
 
   function start(): void {
-    away = undefined
+    endError = undefined
     const worker = new Worker(workerFile, {
       workerData: { eventsFile, reportsFile, patienceMs } satisfies Start,
       name: 'reports',
@@ -63,19 +63,19 @@ export function createSqliteReports(options: ReportOptions): Reports {
   function ended(error: Error): void {
     if (isClosed) return
     thread = undefined
-    away = error
+    endError = error
     restart.ended(error)
     onEnd(error)
   }
 
   return {
     follow() {
-      if (!isClosed && !thread && !away) start()
+      if (!isClosed && !thread && !endError) start()
     },
     async read(customer, tracking) {
       if (isClosed) throw new Unavailable('The reports are closed', RETRY_SECONDS)
-      if (!thread && !away) start()
-      if (!thread) throw new Unavailable('The reports are being restarted', RETRY_SECONDS, away)
+      if (!thread && !endError) start()
+      if (!thread) throw new Unavailable('The reports are being restarted', RETRY_SECONDS, endError)
       const read = await thread.call('read', customer, tracking)
       if ('end' in read) throw notReady(read)
       return read

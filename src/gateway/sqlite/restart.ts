@@ -1,14 +1,14 @@
-/** Restarts something that has ended. */
+/** Restarts a thread that has ended. */
 export type Restart = {
-  /** Call it each time the thing has ended or has failed to start. */
+  /** Call it each time the thread has ended or has failed to start. */
   ended(error: Error): void
   /** Cancels a pending restart. */
   stop(): void
 }
 
-/** How something is restarted, and when to give up. */
+/** How a thread is restarted, and when to give up. */
 export type RestartOptions = {
-  /** Starts it. Reports a failure by calling `ended`. */
+  /** Starts the thread. Reports a failure by calling `ended`. */
   readonly start: () => void
   /** Called instead of `start` after too many tries, with the last error. */
   readonly giveUp?: (error: Error) => void
@@ -22,7 +22,7 @@ export type RestartOptions = {
   readonly stableMs?: number
 }
 
-/** Exponential backoff. The thing is running when this is called. */
+/** Restarts with exponential backoff. Call it while the thread is running. */
 export function createRestart(options: RestartOptions): Restart {
   const { start, giveUp = () => {}, maxTries = Number.POSITIVE_INFINITY } = options
   const { baseMs = 200, maxMs = 30_000, stableMs = 60_000 } = options

@@ -14,7 +14,7 @@ import { createUsageRows, USAGE_TABLE } from './usageRows.ts'
 export type Appended = {
   /** Position of each event, in order. 0 if its id was stored before. */
   readonly positions: readonly number[]
-  /** What its customers have stored on that day now. Only those with new events. */
+  /** The new sums of that day, of the customers with new events. */
   readonly usage: readonly Usage[]
 }
 
@@ -33,20 +33,20 @@ export type Store = Omit<CampaignRows, 'insertCampaign'> & {
   has(customer: string, ids: readonly string[]): boolean[]
   read(range: Range): LogRecord[]
   findTail(customer: string, max: number): Tail
-  /** Durable when it returns. Returns what its customer has stored today. Empty if it already had the campaign. */
+  /** Durable when it returns. Returns how much the customer has stored today. Empty if it already had the campaign. */
   createCampaign(row: CampaignRow): Usage[]
-  /** What every customer has stored today and yesterday. */
+  /** How much every customer has stored today and yesterday. */
   usage(): Usage[]
   /** Rewrites the first page: fails if a commit would fail, and changes nothing. */
   probe(): void
-  /** Changes after another connection has written, of this process or another. */
+  /** A number that changes when another connection, of this process or another, has written. */
   version(): number
   close(): void
 }
 
 /**
- * AUTOINCREMENT: a position is never used again, even after a deletion, so readers may store it. The second index is for
- * reads of one customer's events after a position (it ends in the rowid).
+ * AUTOINCREMENT: a position is never used again, even after a deletion, so readers may store it. The second index is
+ * for reads of one customer's events after a position (it ends in the rowid).
  */
 const TABLES = `
   CREATE TABLE IF NOT EXISTS events (
@@ -64,7 +64,7 @@ const TABLES = `
   ) STRICT;
   CREATE INDEX IF NOT EXISTS events_by_customer ON events (customer);
 `
-/** Of events.db. */
+/** The schema of events.db. */
 export const EVENTS_SCHEMA: Schema = {
   tables: TABLES + CAMPAIGN_TABLES + USAGE_TABLE,
   probe:

@@ -111,7 +111,7 @@ test.each([
   },
 )
 
-test('a thread that ends again and again is restarted up to a number of times', async () => {
+test('a thread that ends again and again is restarted a limited number of times', async () => {
   const { log, fatal } = await open(nextFile(), { backoff: { baseMs: 1, maxTries: 3 } })
   for (let i = 0; i < 3; i++) {
     await log.append([makeEvent(FAULT.exits)]).catch(() => {})
@@ -173,7 +173,7 @@ test('a file that is removed during a restart is fatal, and is not created again
 test.each<[string, (file: string) => void]>([
   ['the file is moved away', (file) => renameSync(file, `${file}.moved`)],
   [
-    'the file and those beside it are',
+    'the file, its -wal and its -shm are moved away',
     (file) => {
       for (const end of ['', '-wal', '-shm']) renameSync(file + end, `${file}.moved${end}`)
     },
@@ -200,9 +200,9 @@ test.each<[string, (file: string) => void]>([
     await expect(log.append([makeEvent()])).rejects.toEqual(unavailable('was removed or replaced'))
     await log.close()
     const whole = existsSync(`${file}.moved`) ? `${file}.moved` : file
-    // What is put in its place must not meet the commits of another file.
+    // A file that is put in its place must not get the commits of the old one.
     if (existsSync(`${file}-wal`)) expect(statSync(`${file}-wal`).size).toBe(0)
-    // Whatever stayed behind.
+    // The rest of the old file.
     for (const end of ['-wal', '-shm']) rmSync(whole + end, { force: true })
     expect(storedIn(whole)).toEqual([bare(event)])
   },
@@ -269,7 +269,7 @@ test('damage that is found at run time is reported, and the file is not written 
   writeSync(written, Buffer.alloc(size - 4_096, 'x'), 0, size - 4_096, 4_096)
   closeSync(written)
 
-  const message = `${files}.db is no database of ours, or is damaged`
+  const message = `${files}.db is not a database of shoptrail, or is damaged`
   await expect(log.read({ max: 300 })).rejects.toEqual(unavailable(message))
   expect(log.health()).toEqual({ writable: false, reason: expect.stringContaining(message) })
   expect(log.health().reason).toContain('Put its backup in its place')

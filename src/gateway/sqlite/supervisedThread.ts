@@ -69,7 +69,7 @@ export async function startSupervisedThread(
 
   async function startAgain(): Promise<void> {
     try {
-      // A missing file would be created, and would be empty.
+      // Opening a missing file would create an empty one.
       if (fileIdOf(file) !== opened) return fail(goneError(file))
       await start()
       if (isClosed) await thread?.close()
@@ -90,7 +90,7 @@ export async function startSupervisedThread(
     if (isFatal || isClosed) return
     isFatal = true
     reason = error.message
-    // Now, not when the server has closed: this writes the rest of the -wal to a file that was moved away.
+    // Closed now, not after the server: closing writes the rest of the -wal to a file that was moved away.
     void thread?.close()
     onFatal(error)
   }

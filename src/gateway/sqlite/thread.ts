@@ -23,8 +23,8 @@ export type ThreadOptions = {
 
 const DEADLINE_MS = 15_000
 /**
- * Far above what a commit or a list needs (about 50 MB). A leak ends the thread, which is restarted, and not the
- * process.
+ * Far above what a commit or a list needs (about 50 MB). A leak ends only the thread, which is then restarted, and not
+ * the process.
  */
 const LIMITS = { maxOldGenerationSizeMb: 256 }
 
@@ -36,7 +36,7 @@ export const goneError = (path: string): Error =>
  * Starts the thread.
  *
  * @param file Path of the database. Created if it is missing.
- * @param workerFile The bundle of worker.ts, which the build writes beside the gateway's.
+ * @param workerFile The bundle of worker.ts, in the folder of the gateway's bundle.
  * @throws Error if the file can not be opened as a durable store.
  */
 export async function startSqliteThread(

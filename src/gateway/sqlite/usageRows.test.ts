@@ -49,7 +49,7 @@ test('each customer’s day is summed, over commits and files that are opened ag
   again.close()
 })
 
-test('an id that was there does not count', () => {
+test('an id that is already stored does not count', () => {
   const store = openStore(nextFile())
   const event = makeEvent()
   expect(store.append(toCells([event, event])).usage).toMatchObject([{ events: 1, bytes: 8 }])
@@ -57,7 +57,7 @@ test('an id that was there does not count', () => {
   store.close()
 })
 
-test('a commit that fails counts nothing, then or with the next one', () => {
+test('events of a failed commit do not count, neither then nor with the next commit', () => {
   const file = nextFile()
   const store = openStore(file)
   const broken = openDatabase(file)
@@ -71,7 +71,7 @@ test('a commit that fails counts nothing, then or with the next one', () => {
   store.close()
 })
 
-test('a day is an UTC day, and only today and yesterday are kept', () => {
+test('a day is a UTC day, and only today and yesterday are kept', () => {
   const store = openStore(nextFile())
   const midnight = TODAY * DAY_MS
   for (const receivedAt of [midnight - 2 * DAY_MS, midnight - 1, midnight, midnight + DAY_MS - 1])

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import { dayOf, type Usage } from '../customers/usage.ts'
 
-/** What each customer has stored on a day. Synchronous, like the store. */
+/** How much each customer has stored on a day. Synchronous, like the store. */
 export type UsageRows = {
   /**
    * Counts one stored event or campaign. `write` writes the sums, in the transaction that stores it.

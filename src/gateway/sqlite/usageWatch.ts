@@ -5,7 +5,7 @@ import type { Store } from './store.ts'
 /** Time between two checks for events of other processes, ms. */
 const CHECK_MS = 1_000
 
-/** Reports what customers have stored on a day, by this process and others. */
+/** Reports how much customers have stored on a day, by this process and others. */
 export type UsageWatch = {
   /** See EventLog.watchUsage. */
   start(listener: (usages: readonly Usage[]) => void): Promise<void>
@@ -24,7 +24,8 @@ export function createUsageWatch(call: Call<Store>): UsageWatch {
   let isChecking = false
 
   async function check(): Promise<void> {
-    // The version first: events that are stored between the two calls are read by this check, and by the next one again.
+    // The version is read first. Events that are stored between the two calls are counted now, and the next check reads
+    // the sums again.
     const seen = await call('version')
     if (seen === version) return
     listener(await call('usage'))
@@ -39,7 +40,7 @@ export function createUsageWatch(call: Call<Store>): UsageWatch {
         if (isChecking) return
         isChecking = true
         check()
-          // Without the thread nothing is stored either. The next check may succeed.
+          // While the thread is down nothing is stored either. The next check may succeed.
           .catch(() => {
             version = undefined
           })

@@ -6,7 +6,7 @@ import { openStore, type Store } from './store.ts'
 
 /**
  * The thread of the store. A commit that waits for a slow disk, a checkpoint or a long read does not stop the
- * connections, which another thread serves. It carries out one call after the other.
+ * connections, which another thread serves. The thread carries out one call after the other.
  */
 const file: string = workerData
 serve<Store>(openStore(file), (error) => {

@@ -147,7 +147,7 @@ test.each(table)('$operation of the $client client', async ({ operation, request
 })
 
 test.each(['php', 'node'] as const)(
-  'what create stored for the %s client is listed',
+  'a campaign that the %s client has created is listed',
   async (client) => {
     const [, , , creating] = vectors
     const request = creating?.recorded.find((one) => one.client === client) as Recorded

@@ -87,9 +87,9 @@ export type EventLog = {
    */
   subscribe(listener: NewsListener): () => void
   /**
-   * Calls the listener with what customers have stored on a day, each time that this changes: before an append of
-   * this process resolves, and within a second after one of another process. It is first called, with all customers,
-   * before this resolves.
+   * Calls the listener with the usage of customers on a day, each time that it changes: before an append of this
+   * process resolves, and within a second after one of another process. It is first called, with all customers, before
+   * this resolves.
    */
   watchUsage(listener: (usages: readonly Usage[]) => void): Promise<void>
   health(): Health

@@ -58,8 +58,8 @@ export type CustomerChange = {
  */
 export type Customers = {
   /**
-   * Adds a customer. Creates the id and the keys that are not given. A shop that moves here brings those that its
-   * clients already use.
+   * Adds a customer. Creates the id and the keys that are not passed. For a shop that moves from another service, pass
+   * those that its clients already use.
    *
    * @returns The customer, and its REST key, which can not be read later.
    * @throws Error if the id or the tracking key is or was that of another customer, or the REST key is not valid

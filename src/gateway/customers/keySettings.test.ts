@@ -108,7 +108,7 @@ test.each<[unknown, string, string]>([
   [{ events: { serach: 'x' } }, 'events.serach', 'Did you mean search?'],
   [{ gaa4: true }, 'gaa4', 'Did you mean ga4?'],
   [{ gaa4: true }, 'gaa4', 'There is no such setting. Known are pageViews, '],
-])('%j: the message says what is allowed', (settings, path, message) => {
+])('%j: the message names the allowed values', (settings, path, message) => {
   expect(checkKeySettings(settings)).toEqual({
     ok: false,
     issues: [{ path, message: expect.stringContaining(message) }],

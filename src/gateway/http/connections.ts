@@ -258,7 +258,7 @@ export function createConnections(
   }
 }
 
-/** Records whether the other end takes what is written. */
+/** Records whether the other end takes the bytes that are written. */
 function recordTaken(connection: Connection, now: number): void {
   const { bytesWritten, writableLength } = connection.socket
   const taken = bytesWritten - writableLength

@@ -21,7 +21,10 @@ const BATCH = '/t/batch?k=DEMOSHOP'
 const CHUNKED = 'Transfer-Encoding: chunked\r\n'
 const batch = JSON.stringify({ events: Array(400).fill({ payload: { x: 'y'.repeat(2_000) } }) })
 
-/** The attacks: how many connections send what first, then what, and how often. No connection reads. */
+/**
+ * The attacks: the number of connections, the bytes that each sends first, the bytes that it repeats, and how often. No
+ * connection reads.
+ */
 const ATTACKS: readonly (readonly [
   connections: number,
   first: string,

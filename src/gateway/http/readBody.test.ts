@@ -73,7 +73,7 @@ test('a body of known length is reserved before it is read, until the answer is 
   expect(isFree(budget)).toBe(true)
 })
 
-test('a body of unknown length reserves what it grows to', async () => {
+test('a body of unknown length reserves memory as it grows', async () => {
   const budget = createBodyBudget(100_000)
   const first = begin(CHUNKED, budget)
   first.incoming.write(Buffer.alloc(16_000))

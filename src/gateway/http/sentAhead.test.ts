@@ -106,7 +106,7 @@ test('a chunked body sent ahead closes the connection, and is not kept in memory
   expect(requests.map(({ readableLength }) => readableLength)).toEqual(Array(40).fill(0))
 })
 
-test('a connection that ends frees what it held', async () => {
+test('a connection that ends releases the requests that it held', async () => {
   let begun = 0
   let answer: (() => void) | undefined
   const { port, closed, count } = await startServer({}, (_, response) => {

@@ -117,7 +117,7 @@ test('a hundred views that do not read hold a page each, which those of a custom
   await Promise.all(views.map((view) => view.cancel()))
 })
 
-test('a view that reads slowly gets everything in order, however large', async () => {
+test('a view that reads slowly gets every event in order, however large', async () => {
   const log = await openLog()
   const sizes = Array.from({ length: 300 }, (_, i) => (i % 7 ? 200 + i * 40 : 120_000))
   await append(log, sizes.slice(0, 150))

@@ -15,7 +15,7 @@ import { createSqliteReports } from './reports.ts'
 import { startSupervisedThread } from './supervisedThread.ts'
 import { goneError } from './thread.ts'
 
-/** Where the data is, and what to call on changes. */
+/** The place of the data, and the callbacks for changes. */
 export type DataOptions = {
   /** Folder of the databases. Created if it is missing. */
   readonly dataDir: string

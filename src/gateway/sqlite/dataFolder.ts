@@ -14,7 +14,7 @@ const REASONS: Readonly<Record<string, string>> = {
 /**
  * Creates the folder of the databases if it is missing, readable only by its owner.
  *
- * @throws Error that names the folder and what is wrong with it.
+ * @throws Error that names the folder and the reason.
  */
 export function prepareDataFolder(dataDir: string): void {
   try {

@@ -214,7 +214,7 @@ test('turns are by bytes: large events of one customer do not slow down the smal
   for (const ids of all) expect(ids.filter((id) => id.startsWith('a')).length).toBeLessThan(4)
 })
 
-test('two customers with as much as they can send get half each, whatever the size of their events', async () => {
+test('two customers that send as much as they can get half each, whatever the size of their events', async () => {
   const { engine, commits } = createEngine()
   const log = createGroupCommit(engine)
   const large = `"${'x'.repeat(50_000)}"`

@@ -263,7 +263,7 @@ test('a campaign without visits has a report without figures', () => {
   expect(figuresOf([makeEvent({ utm: AUTUMN })])).toEqual(NONE)
 })
 
-test('a visit and what follows it is counted, step by step', () => {
+test('a visit and the events after it are counted, step by step', () => {
   const visit = makeEvent({ utm: SPRING })
   const later = (minutes: number, given: Given) =>
     makeEvent({ at: MONDAY + minutes * 60_000, ...given })
@@ -299,7 +299,7 @@ test('a visit and what follows it is counted, step by step', () => {
   })
 })
 
-/** Each row: what one device does, in order of arrival; which events count for SPRING. */
+/** Each row: a title, the events of a device in order of arrival, and the events that count for SPRING. */
 const VISIT = (at: number, utm = SPRING): Given => ({ at: MONDAY + at, utm, event: `visit ${at}` })
 const EVENT = (at: number): Given => ({ at: MONDAY + at, event: `event ${at}` })
 const WEEK = 7 * DAY_MS

@@ -72,7 +72,7 @@ test.describe('an event that is too old', () => {
     expectStored,
   }) => {
     await page.clock.install()
-    const listen = `<script>told=[];track.on('dropped',({reason,id})=>told.push([reason,id.length]))</script>`
+    const listen = `<script>dropped=[];track.on('dropped',({reason,id})=>dropped.push([reason,id.length]))</script>`
     await page.goto(shop.page('/a', { body: listen }))
     wire.always({ status: 503 })
     await search(page, 'old')
@@ -91,7 +91,7 @@ test.describe('an event that is too old', () => {
       )
       .toBe(0)
     await expectStored(['new'])
-    expect(await page.evaluate('told')).toEqual([['too_old', 36]])
+    expect(await page.evaluate('dropped')).toEqual([['too_old', 36]])
   })
 
   test('is dropped by the page that finds it days later', async ({

@@ -61,7 +61,7 @@ test('a push and a gtag call, before and after the script', async ({
 })
 
 /** Pushes of the same click, in the dialects of GA4, Universal Analytics and the plugins. */
-const SAY = {
+const PUSHES = {
   ga4: "dataLayer.push({event:'add_to_cart',ecommerce:{items:[{item_id:'12',quantity:1}]}})",
   gtag: "gtag('event','add_to_cart',{items:[{item_id:'12',quantity:1}]})",
   ua: "dataLayer.push({event:'addToCart',ecommerce:{add:{products:[{id:'12',quantity:1}]}}})",
@@ -87,7 +87,7 @@ test('one click pushed in two dialects is one event, two clicks are two', async 
   for (const [first, second] of PAIRS)
     await test.step(`${first} and ${second}`, async () => {
       const own = customer.another({ ga4: true })
-      const body = `<button onclick="${SAY[first]};setTimeout(()=>{${SAY[second]}},30)">Add</button>`
+      const body = `<button onclick="${PUSHES[first]};setTimeout(()=>{${PUSHES[second]}},30)">Add</button>`
       await page.goto(shop.page('/a', { head: HEAD + shop.tag('', own.trackingKey), body }))
       await page.click('button')
       await page.waitForFunction('codes.length===1')
@@ -107,7 +107,7 @@ test('all three dialects, a plugin and an attribute for one click are one event'
   expectStored,
 }) => {
   const body = `<button data-track="addToCart" data-track-product-id="12" data-track-variation-id="12-1"
-    data-track-variation-sku="MUG" onclick="${Object.values(SAY).join(';')}">Add</button>`
+    data-track-variation-sku="MUG" onclick="${Object.values(PUSHES).join(';')}">Add</button>`
   await page.goto(shop.page('/a', { head: HEAD + shop.tag(), body }))
   await page.click('button')
   await search(page, 'end')
@@ -122,9 +122,9 @@ test('pushed for GA4 on one page and by the plugin on the next: one event; the n
   shop,
   expectStored,
 }) => {
-  const body = `<a href="/cart" onclick="${SAY.ga4}">Add</a>`
+  const body = `<a href="/cart" onclick="${PUSHES.ga4}">Add</a>`
   await page.goto(shop.page('/a', { head: HEAD + shop.tag(), body }))
-  const next = `<script>${SAY.plugin}</script>`
+  const next = `<script>${PUSHES.plugin}</script>`
   shop.page('/cart', { head: HEAD + shop.tag(), body: next })
   await page.click('a')
   await page.waitForURL('**/cart')
@@ -139,7 +139,7 @@ test('no personal data is carried over, and a carried report is used once', asyn
   shop,
 }) => {
   await page.goto(shop.page('/a', { head: HEAD + shop.tag() }))
-  await page.evaluate(`${SAY.ga4};track.setEmail({email_address:'ann@example.com'})`)
+  await page.evaluate(`${PUSHES.ga4};track.setEmail({email_address:'ann@example.com'})`)
   const carried = () => page.evaluate(() => JSON.stringify({ ...sessionStorage }))
   await page.goto(shop.page('/empty', { head: '' }))
   expect(await carried()).toContain('add_to_cart')
@@ -156,7 +156,7 @@ test('off: pushes for GA4 are not read, those of the plugin are', async ({
 }) => {
   const own = customer.another()
   await page.goto(shop.page('/a', { head: HEAD + shop.tag('', own.trackingKey) }))
-  await page.evaluate(Object.values(SAY).join(';'))
+  await page.evaluate(Object.values(PUSHES).join(';'))
   await search(page, 'end')
   await expectStored([{ payload: { variation: { id: '12-1', sku: 'MUG' } } }, 'end'], {
     customer: own,

@@ -47,7 +47,7 @@ test('an error in a page is detected', async ({ page, shop, watch }) => {
       throw new Error('thrown')
     })
     Promise.reject(new Error('rejected'))
-    console.error('told')
+    console.error('logged')
   })
   await expect.poll(() => watch.faults.length).toBe(3)
   watch.faults.splice(0)

@@ -1,9 +1,9 @@
 import type { Page } from '@playwright/test'
 import { expect, expectNothingKept, search, test } from './fixtures.ts'
 
-// A page that is left. The wire takes 150 ms.
+// A page that is left. Requests take 150 ms to arrive.
 
-/** A page that is left reads no answer: what it has sent is kept, and the next page asks about it. */
+/** Clears storage: a page that is left reads no answer, so the next page would ask about the kept events. */
 const forget = (page: Page) => page.evaluate(() => localStorage.clear())
 
 const LEAVE: Record<string, string> = {
@@ -18,7 +18,7 @@ const LEAVE: Record<string, string> = {
     'location.href=location.href.replace("localhost","127.0.0.1").replace("/a","/next")',
 }
 
-test('track, then leave in the same task, in each way that a page is left @both', async ({
+test('track, then leave in the same task, in each way to leave a page @both', async ({
   page,
   shop,
   wire,
@@ -35,7 +35,7 @@ test('track, then leave in the same task, in each way that a page is left @both'
       await page.goto(shop.page('/a', { body }))
       const before = wire.events.length
       const both = [`${name}, one`, `${name}, two`]
-      // In a task of the page's own: evaluate would wait for an answer that the navigation takes away.
+      // In a separate task, since the navigation would take away the answer that evaluate waits for.
       await page.evaluate(
         ([leave, all]) =>
           void setTimeout(() => {
@@ -47,14 +47,14 @@ test('track, then leave in the same task, in each way that a page is left @both'
       await page.waitForURL(/next|thanks|before/)
       terms.push(...both)
       await expectStored(terms)
-      // In one request, from the page itself: the next one has no script that could have sent them.
+      // In one request, sent by the page itself: the next page has no script.
       await expect
         .poll(() => wire.events.slice(before).map(({ outcome }) => outcome))
         .toEqual([200])
     })
 })
 
-/** Statements that are reached in a task of this kind, by a button that is clicked. */
+/** Code that runs statements in a certain kind of task, after a click on a button. */
 const CALLERS: Record<string, (statements: string) => string> = {
   'a click handler': (statements) => `button.onclick=()=>{${statements}}`,
   'a click handler, after awaits': (statements) =>
@@ -70,7 +70,7 @@ const LAST_STATEMENTS: Record<string, string> = {
 }
 
 for (const [caller, inTask] of Object.entries(CALLERS))
-  test(`ten calls in ${caller}, then the page is left: one request, nothing lost @both`, async ({
+  test(`ten calls in ${caller}, then the page is left: one request, nothing is lost @both`, async ({
     context,
     page,
     shop,
@@ -81,7 +81,7 @@ for (const [caller, inTask] of Object.entries(CALLERS))
     shop.page('/next', { head: '' })
     shop.page('/thanks', { head: '' })
     await page.goto(shop.page('/blank', { head: '' }))
-    /** A tab that may close itself: one that a script has opened, or any where Firefox's preference lets it. */
+    /** A tab that may close itself: opened by a script, or any tab if Firefox's preference allows it. */
     const openTab = async () => {
       if (browserName === 'firefox') {
         const tab = await context.newPage()
@@ -117,7 +117,7 @@ for (const [caller, inTask] of Object.entries(CALLERS))
       })
   })
 
-test('ten calls in a frame that is removed in the same task, or in what it hears then: nothing lost @both', async ({
+test('ten calls in a frame that is removed in the same task, or in its last listeners: nothing is lost @both', async ({
   page,
   shop,
   wire,
@@ -150,7 +150,7 @@ test('ten calls in a frame that is removed in the same task, or in what it hears
     })
 })
 
-test('a chain of pages, each left at once: nothing lost, nothing twice @both', async ({
+test('a chain of pages, each left at once: every event is stored once @both', async ({
   page,
   shop,
   expectStored,
@@ -212,7 +212,7 @@ test('track in pagehide itself, and in visibilitychange @both', async ({
   await expectStored(['pagehide', 'visibilitychange'])
 })
 
-test('a hidden tab that is discarded, with a failed event in hand', async ({
+test('a hidden tab with a failed event is discarded: the event is not lost', async ({
   context,
   page,
   shop,
@@ -225,7 +225,7 @@ test('a hidden tab that is discarded, with a failed event in hand', async ({
   await search(tab, 'one')
   await expect.poll(() => wire.events.map(({ outcome }) => outcome)).toEqual([503])
   await setVisibility(tab, 'hidden')
-  // Once more when the page is hidden, whatever the backoff: it may be the last moment.
+  // It is sent again when the page is hidden, without the backoff: the page may not run again.
   await expect.poll(() => wire.events.length).toBe(2)
   await search(tab, 'two')
   await tab.close()
@@ -234,7 +234,7 @@ test('a hidden tab that is discarded, with a failed event in hand', async ({
   await expectStored(['one', 'two'])
 })
 
-test('hidden and shown again: the usual way, answers read, retries working', async ({
+test('a page that is hidden and shown again reads answers and retries as usual', async ({
   page,
   shop,
   wire,
@@ -250,7 +250,7 @@ test('hidden and shown again: the usual way, answers read, retries working', asy
   await expect.poll(() => wire.events.map(({ outcome }) => outcome)).toEqual([503, 207, 200])
 })
 
-test('a request on its way is not sent again when the page is left', async ({
+test('an open request is not sent again when the page is left', async ({
   page,
   shop,
   wire,
@@ -266,7 +266,7 @@ test('a request on its way is not sent again when the page is left', async ({
   expect(wire.events).toHaveLength(1)
 })
 
-test('prerendered and never shown: nothing stored, nothing sent; shown: as usual', async ({
+test('a prerendered page keeps and sends nothing until it is shown', async ({
   page,
   shop,
   wire,
@@ -289,7 +289,7 @@ test('prerendered and never shown: nothing stored, nothing sent; shown: as usual
   await expectNothingKept(page)
 })
 
-/** As the browser does when another tab is shown; headless browsers show every tab. */
+/** Hides the page, as a browser does when another tab is shown; headless browsers show every tab. */
 function setVisibility(page: Page, state: 'hidden' | 'visible'): Promise<void> {
   return page.evaluate((value) => {
     Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => value })

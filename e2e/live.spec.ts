@@ -13,7 +13,7 @@ const add = ({ customers }: Gateway, name: string) => {
 }
 type Viewed = ReturnType<typeof add>
 
-/** Fills in the form that is shown. */
+/** Fills in the sign-in form. */
 async function fillIn(page: Page, { customerId, restKey }: Viewed) {
   await page.getByLabel(/Customer ID \(as customer add printed it\)/).fill(customerId)
   await page.getByLabel('REST key').fill(restKey)
@@ -28,7 +28,7 @@ async function signIn(page: Page, { url }: Gateway, customer: Viewed) {
 
 test.use({ testIdAttribute: 'data-test' })
 
-test('an operator signs in to a second customer and chooses between both', async ({
+test('an operator signs in to a second customer and switches between both', async ({
   page,
   gateway,
 }) => {
@@ -73,7 +73,7 @@ test('signing out in another tab ends the view with the reason', async ({
   await other.goto(`${gateway.url}/live`)
   await other.getByTestId('sign-out').click()
   await expect(page.getByTestId('login-error')).toHaveText('You are signed out: sign in again.')
-  // Who signs out knows.
+  // The tab that signed out needs no reason.
   await expect(other.getByTestId('login')).toBeVisible()
   await expect(other.getByTestId('login-error')).toHaveText('')
 })
@@ -88,7 +88,7 @@ test('a stream that is refused ends the view with the reason', async ({ page, ga
   await expect(page.getByTestId('login-error')).toHaveText('You are signed out: sign in again.')
 })
 
-test('an address of a customer that may not be seen asks to sign in to it, and shows no other', async ({
+test('the address of a customer without access asks to sign in to it, and shows no other customer', async ({
   page,
   gateway,
 }) => {
@@ -109,7 +109,7 @@ test('an address of a customer that may not be seen asks to sign in to it, and s
   await page.getByTestId('login-submit').click()
   await expect(page.getByTestId('customer')).toHaveValue(two.customerId)
 
-  // Signed out: the address names nobody any more, the form whom it was.
+  // After signing out, the address names no customer, and the form the last one.
   await page.getByTestId('sign-out').click()
   await expect(page.getByTestId('login-customer')).toHaveValue(two.customerId)
   await expect(page).toHaveURL(`${gateway.url}/live/`)
@@ -136,7 +136,7 @@ test('the script tag has the current tracking key', async ({ page, gateway }) =>
   await expect(page.getByTestId('tag-dialog')).toContainText(`/t/j/${trackingKey}"`)
 })
 
-test('a view that finds no room says so, and starts when there is room', async ({
+test('a live view above the limit shows a notice, and starts when there is room', async ({
   page,
   context,
   gateway,
@@ -147,7 +147,7 @@ test('a view that finds no room says so, and starts when there is room', async (
   // Not pages: a browser has six connections to a host, and each view takes one.
   const cookie = (await context.cookies()).map(({ name, value }) => `${name}=${value}`).join('; ')
   const address = `${gateway.url}/live/events?customer=${one.customerId}`
-  // Each with its answer: Node ends a stream whose answer nobody holds when it collects garbage.
+  // The answers are kept: Node ends a stream when its unreferenced answer is garbage-collected.
   const others: (readonly [AbortController, Response])[] = []
   while (others.length < 10) {
     const other = new AbortController()
@@ -193,7 +193,7 @@ test('a large event is shown shortened, with a note', async ({ page, gateway }) 
   await page.getByTestId('close-inspector').click()
 })
 
-test('arriving events leave alone what the operator selects, focuses, types and reads', async ({
+test('arriving events do not disturb selection, focus, typing and scroll position', async ({
   page,
   gateway,
 }) => {
@@ -237,7 +237,7 @@ test('arriving events leave alone what the operator selects, focuses, types and 
   expect(await page.evaluate(() => String(getSelection()))).toBe('“mugs 30”')
   await expect(page.getByTestId('look')).toHaveValue('mu')
 
-  // The arrows go on from there, and a row that is opened gets the focus back.
+  // The arrow keys continue from there, and an opened row gets the focus back.
   await page.keyboard.press('ArrowDown')
   const next = rows.filter({ hasText: '“mugs 29”' }).locator('.open')
   await expect(next).toBeFocused()
@@ -276,7 +276,7 @@ test('the list of devices is bounded, also while the pointer is on it', async ({
   const devices = page.getByTestId('device')
   await expect(devices).toHaveCount(1)
   await devices.first().hover()
-  // A few at a time: each drawing lists the last twelve.
+  // A few at a time: each update lists the newest twelve.
   for (let sent = 1; sent < 90; sent += 10) {
     await send(10)
     await expect(page.getByTestId('device-total')).toHaveText(`${sent + 10}`)
@@ -320,7 +320,7 @@ test('after too many wrong keys the form shows the time to wait, and the right k
 test.describe('on a phone', () => {
   test.use({ viewport: PHONE })
 
-  test('the script tag comes first, then the events; the bars of the funnel are in one line', async ({
+  test('the script tag comes first, then the events; the bars of the funnel are aligned', async ({
     page,
     gateway,
   }) => {

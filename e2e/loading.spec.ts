@@ -5,17 +5,19 @@ import { expect, expectNothingKept, search, test } from './fixtures.ts'
 import { addCustomer, loadGateway, makeFolder } from './gateway.ts'
 import { type PageParts, type Shop, startShop } from './shopServer.ts'
 
-/** The script is there, and no stub or element of the page's under its name. */
+/** Waits until `track` is the script's, not the stub or an element of the page. */
 const expectTrack = (page: Page) =>
   page.waitForFunction(() => typeof (window.track as { version?: unknown })?.version === 'string')
 
-/** Ways in which a script comes to a page; the tag is what a shop would have written there. */
+/** Ways to put the script's tag into a page. */
 const WAYS: Record<string, (shop: Shop) => PageParts> = {
   'at once in the head': (shop) => ({ head: shop.tag() }),
   async: (shop) => ({ head: shop.tag('async') }),
   deferred: (shop) => ({ head: shop.tag('defer') }),
   'at the end of the body': (shop) => ({ head: '', body: `<p>Shop</p>${shop.tag()}` }),
-  'as a module, which knows no script of its own': (shop) => ({ head: shop.tag('type="module"') }),
+  'as a module, which has no document.currentScript': (shop) => ({
+    head: shop.tag('type="module"'),
+  }),
   'inserted by another script': (shop) => inline(`document.head.append(${element(shop)})`),
   'inserted and removed at once': (shop) =>
     inline(`let s=${element(shop)};document.head.append(s);s.remove()`),
@@ -30,7 +32,7 @@ const WAYS: Record<string, (shop: Shop) => PageParts> = {
   }),
 }
 
-test('loaded in each way in which a script comes to a page', async ({
+test('the script works in each way to put its tag into a page', async ({
   page,
   shop,
   wire,
@@ -49,7 +51,7 @@ test('loaded in each way in which a script comes to a page', async ({
   expect(wire.events.map(({ path }) => path)).toEqual(terms.map(() => '/t/r'))
 })
 
-/** Ways that leave the script without a tag that it could find: expressions that load it at an address. */
+/** Expressions that load the script without a tag that it could find. */
 const WAYS_WITHOUT_TAG: Record<string, (address: string) => string> = {
   'fetched and evaluated': (address) =>
     `fetch('${address}').then(r=>r.text()).then(t=>{(0,eval)(t)})`,
@@ -60,7 +62,7 @@ const WAYS_WITHOUT_TAG: Record<string, (address: string) => string> = {
     `new Promise(onload=>document.body.appendChild(document.createElement('div')).attachShadow({mode:'open'}).append(Object.assign(document.createElement('script'),{src:'${address}',onload:()=>onload()})))`,
 }
 
-test('without a tag, with a PUBLIC_URL: it is as with a tag', async ({ page, wire }) => {
+test('without a tag but with a PUBLIC_URL, it works as with a tag', async ({ page, wire }) => {
   const folder = makeFolder('published')
   const { startGateway } = await loadGateway()
   const gateway = await startGateway({ dataDir: folder, publicUrl: wire.url })
@@ -86,7 +88,7 @@ test('without a tag, with a PUBLIC_URL: it is as with a tag', async ({ page, wir
   }
 })
 
-test('without a tag and a PUBLIC_URL it does not start, and sends nothing anywhere', async ({
+test('without a tag and without a PUBLIC_URL, it does not start and sends nothing', async ({
   page,
   shop,
 }) => {
@@ -107,7 +109,7 @@ test('without a tag and a PUBLIC_URL it does not start, and sends nothing anywhe
     })
 })
 
-test('the script of the JSON form knows its gateway without a tag', async ({
+test('the script from the JSON answer knows its gateway without a tag', async ({
   page,
   shop,
   expectStored,
@@ -120,14 +122,14 @@ test('the script of the JSON form knows its gateway without a tag', async ({
   await expectStored(['mug'])
 })
 
-test('before there is a body, which comes later', async ({ page, shop, expectStored }) => {
+test('the script runs before the page has a body', async ({ page, shop, expectStored }) => {
   const head = `${shop.tag()}<script>track.search({search_term:'early'})</script>`
   await page.goto(shop.page('/a', { head, body: '<p>Shop</p>' }))
   await search(page, 'late')
   await expectStored(['early', 'late'])
 })
 
-test('no global but track', async ({ page, shop }) => {
+test('the script adds no global except track', async ({ page, shop }) => {
   const names = () => page.evaluate(() => Object.getOwnPropertyNames(window))
   await page.goto(shop.page('/a', { head: '' }))
   const before = new Set(await names())
@@ -138,7 +140,7 @@ test('no global but track', async ({ page, shop }) => {
   expect(added).toEqual(['track'])
 })
 
-test('two times on a page: one tracker', async ({ page, shop, wire, expectStored }) => {
+test('twice on a page: one tracker', async ({ page, shop, wire, expectStored }) => {
   const head = shop.tag() + shop.tag() + shop.tag('async')
   await page.goto(shop.page('/a', { head }))
   await search(page, 'once')
@@ -146,7 +148,7 @@ test('two times on a page: one tracker', async ({ page, shop, wire, expectStored
   expect(wire.events).toHaveLength(1)
 })
 
-test('two times on a page, both async, and once more evaluated', async ({
+test('twice on a page, both async, and once more evaluated: one tracker', async ({
   page,
   shop,
   wire,
@@ -160,7 +162,7 @@ test('two times on a page, both async, and once more evaluated', async ({
   expect(wire.events).toHaveLength(1)
 })
 
-test('two keys on a page: one id, each with its own settings', async ({
+test('two keys on a page: one event id, each key with its own settings', async ({
   page,
   shop,
   customer,
@@ -180,7 +182,7 @@ test('two keys on a page: one id, each with its own settings', async ({
   )
 })
 
-/** A product seen by its attributes, then pushed as GA4 does. */
+/** A product view by attributes, and a push of the same for GA4. */
 const product = (id: number) =>
   `<button data-track="viewProduct" data-track-product-id="${id}">attribute</button>
   <a onclick="dataLayer.push({event:'view_item',ecommerce:{items:[{item_id:'${id}'}]}})">push</a>`
@@ -189,7 +191,7 @@ const view = (id: number) => ({ event: 'view_product', payload: { product_id: `$
 test.describe('two keys with different parts on a page', () => {
   test.use({ config: { attributes: false, dataLayer: false } })
 
-  test('those that the second brings work on what the first keeps', async ({
+  test('parts of the second key work with the state of the first', async ({
     page,
     shop,
     customer,
@@ -206,7 +208,7 @@ test.describe('two keys with different parts on a page', () => {
     await expectStored(['end'])
   })
 
-  test('the second takes nothing from the first, and starts nothing again', async ({
+  test('the second key does not remove or restart parts of the first', async ({
     page,
     shop,
     customer,
@@ -227,13 +229,18 @@ test('attributes of the tag override the settings', async ({ page, shop, expectS
   const attributes = 'data-event-prefix="x_" data-source="tag" data-remote-addr="198.51.100.9"'
   await page.goto(shop.page('/a', { head: shop.tag(attributes) }))
   await search(page, 'mug')
-  // The address that a page claims is replaced by the connection's.
+  // The gateway replaces the page's remote_addr by the connection's.
   await expectStored([
     { event: 'x_search', payload: { source: 'tag', remote_addr: '203.0.113.7' } },
   ])
 })
 
-test('elements under all of our names @both', async ({ page, shop, customer, expectStored }) => {
+test('elements of the page with the names of our globals @both', async ({
+  page,
+  shop,
+  customer,
+  expectStored,
+}) => {
   const second = customer.another()
   const body = `<div id="track"></div><form name="dataLayer"></form>
     <form name="shoptrail"></form><img name="track">
@@ -254,23 +261,23 @@ test.describe('a page with a track of its own', () => {
   const SEEN = [{ event: 'view_page' }, { event: 'add_to_cart' }]
   const snippet = `<script>${STUB.replace('"track"', '"shoptrail"')}</script>`
 
-  /** Where the helpers are, attributes of the tag, and what the page has: a function by default. */
+  /** The helpers' name, attributes of the tag, and the page's own `track`: a function by default. */
   const TAKEN = [
     ['shoptrail', ''],
     // Another tool's queue of commands.
     ['shoptrail', '', '<script>function track(){return "own"}track.q=[]</script>'],
-    // A property that can not be written, and one that nobody lists.
+    // A read-only property, and a getter.
     ['shoptrail', '', "<script>Object.defineProperty(window,'track',{value:()=>'own'})</script>"],
     ['shoptrail', '', "<script>Object.defineProperty(window,'track',{get:()=>()=>'own'})</script>"],
-    // What is declared is no property of the window.
+    // A declared constant is not a property of the window.
     ['shoptrail', '', '<script>const track=()=>"own"</script>'],
     ['events', 'data-global="events"'],
     ['events', 'data-global="events"', '<script>const track=()=>"own"</script>'],
-    // Nothing of the page's is overwritten, whoever asks for it.
+    // No property of the page is overwritten, even if the tag names it.
     ['shoptrail', 'data-global="fetch"'],
   ] as const
 
-  test('keeps it: the helpers are at another name', async ({
+  test('keeps it, and the helpers are at another name', async ({
     page,
     shop,
     customer,
@@ -294,7 +301,7 @@ test.describe('a page with a track of its own', () => {
       })
   })
 
-  test('is called before the script is there, by a stub of that name', async ({
+  test('can use a stub with another name before the script has loaded', async ({
     page,
     shop,
     expectStored,
@@ -305,7 +312,7 @@ test.describe('a page with a track of its own', () => {
     expect(await callOwn(page)).toBe('own')
   })
 
-  test('which it makes later: nothing stops, and two keys find each other', async ({
+  test('may define it later: tracking continues, and two keys find each other', async ({
     page,
     shop,
     customer,
@@ -323,7 +330,7 @@ test.describe('a page with a track of its own', () => {
     expect(same?.id).toBe(added?.id)
   })
 
-  test('says so in debug mode', async ({ page, shop }) => {
+  test('is reported in debug mode', async ({ page, shop }) => {
     shop.page('/a', { head: OWN + shop.tag() })
     const line = page.waitForEvent('console', (message) => message.type() === 'warning')
     await page.goto(`${shop.url}/a?track_debug=1`)
@@ -347,7 +354,7 @@ test('a strict content security policy with Trusted Types @both', async ({
   ).toEqual([])
 })
 
-test('a policy that blocks the gateway: the page goes on, and attempts back off', async ({
+test('a policy that blocks the gateway: the page works, and requests back off', async ({
   page,
   shop,
   wire,
@@ -357,14 +364,14 @@ test('a policy that blocks the gateway: the page goes on, and attempts back off'
   await page.goto(shop.page('/a', { headers: { 'content-security-policy': policy } }))
   await search(page, ...'abcdefghij')
   await expect.poll(() => watch.faults.length).toBeGreaterThan(0)
-  // The browser's own lines, which the page's owner asked for; one or two attempts, not one a call.
+  // The browser's own lines about the policy: one or two requests, not one per call.
   const lines = watch.faults.splice(0)
   for (const line of lines) expect(line).toContain('Content Security Policy')
   expect(lines.length).toBeLessThanOrEqual(4)
   expect(wire.events).toEqual([])
 })
 
-test('a script that is blocked: the shop goes on', async ({ page, shop, wire }) => {
+test('the script is blocked: the shop works', async ({ page, shop, wire }) => {
   await page.route('**/t/j/*', (route) => route.abort('blockedbyclient'))
   const head = `<script>${STUB}</script>${shop.tag('async')}`
   const body = `<form id="order" action="/order" method="post"><button>Pay</button></form>

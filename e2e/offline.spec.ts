@@ -11,9 +11,9 @@ import {
 const DAYS = 3
 const DAY_MS = 86_400_000
 
-// A dead network, and one that only looks alive.
+// No network, and a network that answers without the gateway (a captive portal).
 
-test('tracked offline, and back on the same page @both', async ({
+test('tracked offline, then online on the same page @both', async ({
   context,
   page,
   shop,
@@ -37,7 +37,7 @@ test('tracked offline, tab closed, opened three days later @both', async ({
 }) => {
   const tab = await context.newPage()
   await tab.goto(shop.page('/a'))
-  // Firefox gives a closed tab its network back.
+  // Firefox puts a closed tab online again.
   awayUntilLater(wire)
   await context.setOffline(true)
   await search(tab, 'one', 'two')
@@ -78,7 +78,7 @@ const PORTALS = {
   'an error that gives no reason': { status: 403, body: { error: 'denied' } },
 } as const
 
-test('no acknowledgement: what a captive portal answers', async ({
+test('answers of a captive portal do not acknowledge events', async ({
   page,
   shop,
   wire,

@@ -4,9 +4,9 @@ import { expect, expectNothingKept, keptIn, passTime, search, test } from './fix
 import { addCustomer, loadGateway, makeFolder, startGatewayProcess } from './gateway.ts'
 import { startShop } from './shopServer.ts'
 
-// The gateway is not there.
+// The gateway can not be reached.
 
-test('the backoff starts anew with online, a new page and success', async ({
+test('the backoff starts again after `online`, a new page and a success', async ({
   page,
   shop,
   wire,
@@ -22,7 +22,7 @@ test('the backoff starts anew with online, a new page and success', async ({
   await page.evaluate(() => void dispatchEvent(new Event('online')))
   await expect.poll(() => wire.events.length).toBe(before + 1)
   await page.goto(shop.page('/b'))
-  // What an earlier page had in hand is left alone for some seconds, which the page's clock skips.
+  // A page waits some seconds before it sends the events of an earlier page; the page's clock skips them.
   await page.clock.runFor(10_000)
   await expect.poll(() => wire.events.length).toBeGreaterThan(before + 1)
   wire.heal()
@@ -36,7 +36,7 @@ test('the backoff starts anew with online, a new page and success', async ({
   await expectStored(['one', 'two'])
 })
 
-test('connections refused, and back', async ({ page, shop, wire, expectStored }) => {
+test('connections are refused, then accepted again', async ({ page, shop, wire, expectStored }) => {
   await page.goto(shop.page('/a'))
   await wire.down()
   await search(page, 'one', 'two')
@@ -52,7 +52,7 @@ test('an idle page makes no requests', async ({ page, shop, wire, expectStored }
   await search(page, 'one')
   await expectStored(['one'])
   await expectNothingKept(page)
-  // A jump runs each timer that is due in it.
+  // A jump of the clock runs every timer that becomes due.
   for (let minutes = 0; minutes < 10; minutes++) {
     await page.clock.fastForward(60_000)
     await page.evaluate(() => fetch('/nothing').then(() => {}))
@@ -60,7 +60,7 @@ test('an idle page makes no requests', async ({ page, shop, wire, expectStored }
   expect(wire.events).toHaveLength(1)
 })
 
-test('the gateway is killed with kill -9 under load and restarted: each accepted event once', async ({
+test('the gateway is killed with kill -9 under load and restarted: each accepted event is stored once', async ({
   context,
   watch,
 }) => {

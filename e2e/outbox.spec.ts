@@ -1,7 +1,7 @@
 import type { Page } from '@playwright/test'
 import { expect, expectNothingKept, keptIn, search, test } from './fixtures.ts'
 
-// Storage that is missing, broken, full or somebody else's.
+// Storage that is missing, broken, full, or written by other code.
 
 const BROKEN: Record<string, string> = {
   'throwing when it is read':
@@ -65,7 +65,7 @@ test('storage and cookies blocked: one device id for the life of the page', asyn
   expect(new Set(rows.map(({ did }) => did)).size).toBe(1)
 })
 
-test('a sandboxed frame: no errors, and its events are not taken for its origin', async ({
+test('a sandboxed frame: no errors, and its events are not accepted', async ({
   page,
   shop,
   wire,
@@ -77,7 +77,7 @@ test('a sandboxed frame: no errors, and its events are not taken for its origin'
   expect(wire.events[0]?.headers.origin).toBe('null')
 })
 
-/** Fills storage to the last character, as a shop that keeps its catalogue there does. */
+/** Fills storage to the last character, like a shop that keeps its catalogue there. */
 const fill = (page: Page) =>
   page.evaluate(() => {
     let size = 2 ** 20
@@ -90,7 +90,7 @@ const fill = (page: Page) =>
     return localStorage.length
   })
 
-test('storage is full: sent online, kept in memory offline, the shop keeps what is its own @both', async ({
+test('storage is full: sent online, kept in memory offline, and the shop’s data stays @both', async ({
   page,
   shop,
   wire,
@@ -108,7 +108,7 @@ test('storage is full: sent online, kept in memory offline, the shop keeps what 
   expect(await page.evaluate(() => localStorage.length)).toBe(names)
 })
 
-test('the outbox keeps at most 512 KiB in storage; what is above lives in memory', async ({
+test('the outbox keeps at most 512 KiB in storage, and further events in memory', async ({
   page,
   shop,
   wire,
@@ -133,7 +133,7 @@ test('the outbox keeps at most 512 KiB in storage; what is above lives in memory
   await expectNothingKept(page)
 })
 
-test('over several pages the cap stays the same', async ({ page, shop, wire }) => {
+test('the limit of the storage holds for several pages together', async ({ page, shop, wire }) => {
   wire.always({ status: 503 })
   for (const path of ['/a', '/b', '/c']) {
     await page.goto(shop.page(path))
@@ -147,7 +147,7 @@ test('over several pages the cap stays the same', async ({ page, shop, wire }) =
   expect(bytes).toBeLessThanOrEqual(512 * 1024)
 })
 
-test('cleared by the shop at any moment: what was in it lives as long as the page', async ({
+test('the shop clears storage: the page still has its events in memory', async ({
   page,
   shop,
   wire,
@@ -163,7 +163,7 @@ test('cleared by the shop at any moment: what was in it lives as long as the pag
   expect(rows[0]?.did).toBe(rows[1]?.did)
 })
 
-test('junk and what an older version left: thrown away, and new events flow', async ({
+test('invalid entries and those of an older version are removed, and new events are delivered', async ({
   page,
   shop,
   customer,

@@ -6,11 +6,11 @@ import { expect, keptIn, type Row, search, test } from './fixtures.ts'
 import { startShop } from './shopServer.ts'
 
 /*
- * The cases of src/tracker/fixtures/tracker.json on what reads pages: attributes, page views, dataLayer.
- * Those of delivery are in vectors.spec.ts.
+ * The cases of src/tracker/fixtures/tracker.json about attributes, page views and the dataLayer. vectors.spec.ts runs
+ * those about delivery.
  */
 
-/** One case: `setup` before the script, `act` when it is ready. */
+/** One case: `setup` runs before the script, `act` when the script is ready. */
 type Vector = {
   readonly id: string
   readonly kind: string
@@ -39,7 +39,7 @@ const OPTIONS: { readonly [option: string]: KeySettings } = {
 const isOfPages = ({ input: { html = '', option = '', setup = '', act = '' } }: Vector) =>
   option in OPTIONS || /data-track|dataLayer/.test(html + setup + act)
 
-/** Acts that need a driver: real keys, and a click that the browser takes for a visitor's. */
+/** Acts that need a driver: real keys, and clicks that the browser trusts. */
 const DRIVEN: { readonly [id: string]: (page: Page) => Promise<unknown> } = {
   'H-T-004': async (page) => {
     await page.focus('#b')
@@ -49,13 +49,13 @@ const DRIVEN: { readonly [id: string]: (page: Page) => Promise<unknown> } = {
   'H-T-006': (page) => Promise.all([page.waitForEvent('popup'), page.click('#a')]),
 }
 
-/** Code of the page around an act: what its statements need of it. */
+/** The code that the statements of an act need in the page. */
 const SETUPS: { readonly [id: string]: string } = {
-  'H-T-006': 'addEventListener("click",e=>setTimeout(()=>said=e.defaultPrevented))',
+  'H-T-006': 'addEventListener("click",e=>setTimeout(()=>result=e.defaultPrevented))',
 }
 const LEAVES: { readonly [id: string]: string } = {
-  'H-T-009': 'window.said=ran',
-  'H-T-017': 'window.said=ran',
+  'H-T-009': 'window.result=ran',
+  'H-T-017': 'window.result=ran',
 }
 
 type Seen = {
@@ -63,18 +63,18 @@ type Seen = {
   readonly rows: readonly Row[]
   readonly sent: readonly Request[]
 }
-const said = (page: Page) => page.evaluate('said')
+const result = (page: Page) => page.evaluate('result')
 
-/** What a case says of the page beside the events. */
+/** What a case expects of the page besides events. */
 const STATEMENTS: { readonly [id: string]: (seen: Seen) => unknown } = {
   'H-T-006': async ({ page }) => {
-    expect(await said(page)).toBe(false)
+    expect(await result(page)).toBe(false)
     expect(new URL(page.url()).pathname).toBe('/a')
   },
-  'H-T-009': async ({ page }) => expect(await said(page)).toBe(1),
+  'H-T-009': async ({ page }) => expect(await result(page)).toBe(1),
   'H-T-010': ({ page }) => expect(new URL(page.url()).href).toMatch(/\/a$/),
   'H-T-017': async ({ page }) => {
-    expect(await said(page)).toBe(1)
+    expect(await result(page)).toBe(1)
     expect(await keptIn(page)).toBe(1)
   },
   'H-T-019': ({ sent }) => {
@@ -94,14 +94,14 @@ const STATEMENTS: { readonly [id: string]: (seen: Seen) => unknown } = {
     expect(await page.evaluate(() => Object.keys(localStorage))).toEqual([]),
 }
 
-/** What only the next page can deliver. */
+/** Cases whose events only the next page can deliver. */
 const LATE = new Set(['H-T-017'])
 
 const ofPages = vectors.filter(isOfPages)
 
-/** So many cases are one test: few enough that the workers share them. */
+/** Cases per test: few enough to spread the tests over the workers. */
 const CASES = 7
-/** What differs by engine: real keys. */
+/** Cases that differ between engines: real keys. */
 const isOfEngine = ({ kind }: Vector) => kind === 'keyboard'
 
 const common = ofPages.filter((vector) => !isOfEngine(vector))
@@ -123,7 +123,7 @@ for (const [index, cases] of groups.entries())
         const { setup = '', html = '', act = '', option = '', script = '' } = input
         const own = customer.another(OPTIONS[option])
         const keys = [own, ...(script.startsWith('two tags') ? [customer.another()] : [])]
-        // A shop and a visitor of its own.
+        // Each case has its own shop and visitor.
         const shop = await startShop(wire.url, own.trackingKey)
         shop.page('/p/2')
         await context.clearCookies()
@@ -136,7 +136,7 @@ for (const [index, cases] of groups.entries())
         await page.goto(shop.page('/a', { head: '', body: before + after }))
         await DRIVEN[id]?.(page)
 
-        // Those of a case with page events begin with that of its page.
+        // The events of a case with page views begin with the view of its page.
         const isCounted = option.startsWith('automatic') && !setup.includes('prerendering')
         const each = expected.events.slice(0, expected.events.length / keys.length)
         const events = [
@@ -147,7 +147,7 @@ for (const [index, cases] of groups.entries())
         for (const of of keys) rows = await expectStored(events, { customer: of })
         await STATEMENTS[id]?.({ page, rows, sent: wire.events.slice(requests) })
 
-        // Whatever else the page has seen arrives before the next page's event.
+        // Unexpected events of the page would arrive before the event of the next page.
         await page.goto(shop.page('/next', { head: tags('data-page-views="off"') }))
         await search(page, 'end')
         const late = LATE.has(id) ? [{ operation: 'addToCart' }] : []
@@ -156,7 +156,7 @@ for (const [index, cases] of groups.entries())
       })
   })
 
-test('every case is run here or in vectors.spec.ts, save the two of consent', () => {
+test('every case is run here or in vectors.spec.ts, except the two about consent', () => {
   const inVectors = ({ input: { html = '', option, setup = '', act = '' } }: Vector) =>
     !option && !/data-track|CONSENT|dataLayer/.test(html + setup + act)
   const left = vectors.filter((vector) => !isOfPages(vector) && !inVectors(vector))

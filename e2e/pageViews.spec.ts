@@ -4,32 +4,32 @@ import type { Shop } from './shopServer.ts'
 
 test.use({ config: { pageViews: 'all' } })
 
-/** Longer than a page of a router waits for a redirect, ms. */
+/** Longer than the script waits for a redirect of a router, ms. */
 const SETTLE_MS = 300
 
 /**
- * The two ways in which the script learns of a new address. A browser without the Navigation API does
- * not have it under `window.navigation` either.
+ * The two ways in which the script detects a new address. Deleting `window.navigation` makes a browser without the
+ * Navigation API.
  */
 const WAYS: { readonly [way: string]: string } = {
   'by the Navigation API': '',
   'by wrapping history': '<script>delete window.navigation</script>',
 }
 
-/** A page view of a path of the shop, as it is stored. */
+/** The stored page view of a path of the shop. */
 const viewOf = (shop: Shop) => (path: string) => ({
   operation: 'viewHomepage',
   event: 'view_page',
   payload: { url: shop.url + path },
 })
 
-/** Goes to a page that says no more than that the one before is over. */
+/** Opens a page without page views and reports a search, so that the test knows that all earlier events have arrived. */
 async function end(page: Page, shop: Shop, key?: string): Promise<void> {
   await page.goto(shop.page('/end', { head: shop.tag('data-page-views="off"', key) }))
   await search(page, 'end')
 }
 
-/** Does something to the address, and gives a router's page its time. */
+/** Changes the address, and waits until the script has settled on the page. */
 const change = (page: Page, act: string, ms = SETTLE_MS) =>
   page.evaluate(`(()=>{${act}})();new Promise(done=>setTimeout(done,${ms}))`)
 
@@ -44,15 +44,15 @@ for (const [way, before] of Object.entries(WAYS)) {
     await page.goto(shop.page('/a', { head }))
     await change(page, "history.pushState({},'','/b')")
     await change(page, "history.replaceState({},'','/c?x=1')")
-    // The same page: its query, its fragment, its state.
+    // Not a new page: changes of query, fragment and state.
     await change(
       page,
       "history.pushState({},'','/c?x=2');location.hash='#top';history.replaceState({n:1},'')",
     )
     await change(page, 'history.go(-2)')
-    // Back over a load: the history's entries of this page share one document.
+    // Back to the loaded entry, in the same document.
     await change(page, 'history.back()')
-    // Before it had its time, and then it is left.
+    // A page that is left before the script has settled on it.
     await change(page, "history.pushState({},'','/late')", 0)
     await end(page, shop)
     await expectStored([...['/a', '/b', '/c?x=1', '/a', '/late'].map(view), 'end'])
@@ -72,7 +72,7 @@ for (const [way, before] of Object.entries(WAYS)) {
        setTimeout(()=>history.replaceState({},'','/e'),20)
        setTimeout(()=>history.replaceState({},'','/f'),60)`,
     )
-    // There and back again: the visitor is where he was.
+    // To another page and back at once: still the same page.
     await change(page, "history.pushState({},'','/x');history.replaceState({},'','/f')")
     // A redirect that pushes leaves two pages in the history.
     await change(page, "history.pushState({},'','/g');history.pushState({},'','/h')")
@@ -103,7 +103,7 @@ for (const [way, before] of Object.entries(WAYS)) {
     await expectStored([view('/en/'), 'call', ...['/a', '/b'].map(view), 'end'])
   })
 
-  test(`query and fragment count where the key says so, ${way}`, async ({
+  test(`query and fragment count if the key's settings say so, ${way}`, async ({
     page,
     customer,
     shop,
@@ -135,10 +135,10 @@ for (const [way, before] of Object.entries(WAYS)) {
   })
 }
 
-/** What a consent tool does before the script is there. */
+/** Removes utm values before the script has loaded, like a consent tool. */
 const CLEAN = "<script>history.replaceState({},'',location.pathname)</script>"
 
-test('the landing address is cleaned before the script arrives: the visit carries it', async ({
+test('utm values are removed before the script has loaded: the first view still has them', async ({
   page,
   shop,
   expectStored,
@@ -150,7 +150,7 @@ test('the landing address is cleaned before the script arrives: the visit carrie
   await search(page, 'call')
   await change(page, "history.pushState({},'','/q')")
   await change(page, "history.pushState({},'','/p')")
-  // Another page took the place of the one that was loaded.
+  // The loaded page replaces its path by that of another page.
   shop.page('/r', {
     head: `<script>history.replaceState({},'','/s')</script>${shop.tag('async')}`,
   })
@@ -159,7 +159,7 @@ test('the landing address is cleaned before the script arrives: the visit carrie
   await expectStored([view(`/p${campaign}`), 'call', ...['/q', '/p', '/s'].map(view), 'end'])
 })
 
-test('a page that is left at once counts, with the address it was left at', async ({
+test('a page that is left at once counts, with its last address', async ({
   page,
   shop,
   expectStored,
@@ -172,7 +172,7 @@ test('a page that is left at once counts, with the address it was left at', asyn
   await expectStored([viewOf(shop)('/b'), 'end'])
 })
 
-test('others wrap history before and after us, and the script comes again and again', async ({
+test('other code wraps history before and after the script, which is loaded many times', async ({
   page,
   shop,
   expectStored,
@@ -187,7 +187,7 @@ test('others wrap history before and after us, and the script comes again and ag
     <script>{${wrap('After')}}</script>${shop.tag().repeat(20)}`
   await page.goto(shop.page('/a', { head }))
   await change(page, "history.pushState({}, '', '/b')")
-  // A router's mistake is its own, and no page.
+  // A failing pushState of a router throws to the router, and is not a page view.
   await change(page, "try{history.pushState({},'','https://elsewhere.example/')}catch{}")
   expect(await page.evaluate('seen.slice(0,2)')).toEqual([
     ['After', true, 3],
@@ -197,7 +197,7 @@ test('others wrap history before and after us, and the script comes again and ag
   await expectStored([...['/a', '/b'].map(viewOf(shop)), 'end'])
 })
 
-test('no page that we count: off, an own name, and an element under our name for the API', async ({
+test('page views off, page views under another name, and an element named navigation', async ({
   page,
   customer,
   shop,
@@ -241,7 +241,7 @@ test('a key that joins later counts its page once', async ({
   await expectStored(['/b', '/c'].map(view), { customer: joining })
 })
 
-test('prerendered: counted when it is shown, with the address of then', async ({
+test('a prerendered page is counted when it is shown, with its address at that time', async ({
   page,
   shop,
   expectStored,
@@ -258,7 +258,7 @@ test('prerendered: counted when it is shown, with the address of then', async ({
   await expectStored([viewOf(shop)('/shown'), 'end'])
 })
 
-test('a tab opened in the background counts when it is loaded, and once', async ({
+test('a tab opened in the background is counted once, when it is loaded', async ({
   page,
   shop,
   expectStored,

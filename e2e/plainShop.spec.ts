@@ -1,12 +1,12 @@
 import type { Page } from '@playwright/test'
 import { expect, expectNothingKept, type Row, search, test } from './fixtures.ts'
 
-/** A control of either face of the demo shop (public/shop/README.md lists them). */
+/** A control of the demo shop, with or without a script (public/shop/README.md lists them). */
 const control = (page: Page, name: string, within = '') =>
   page.locator(`${within} [data-test="${name}"]`).first()
 
-/** What was done, whichever face of the shop it was done in. */
-const said = ({ operation, event, payload }: Row) => {
+/** The fields of an event that are the same with and without a script. */
+const fieldsOf = ({ operation, event, payload }: Row) => {
   const { did: _, url: __, http_user_agent: ___, remote_addr: ____, ...fields } = payload
   return { operation, ...fields, event }
 }
@@ -18,7 +18,7 @@ async function fillOrder(page: Page): Promise<void> {
   await control(page, 'checkout-phone').fill('+353 1 234')
 }
 
-/** The walk in the face that has a script. */
+/** A walk through the pages with a script. */
 async function walkScripted(page: Page, at: (path: string) => string): Promise<void> {
   await page.goto(at('index.html'))
   await control(page, 'toggle-wishlist', '[data-id="15"]').click()
@@ -48,14 +48,14 @@ async function walkScripted(page: Page, at: (path: string) => string): Promise<v
   await control(page, 'place-order').click()
 }
 
-/** The same in the face that has none. */
+/** The same walk through the pages without a script. */
 async function walkPlain(page: Page, at: (path: string) => string): Promise<void> {
   const press = async (path: string, name: string, within = '') => {
     await page.evaluate('leaving = true')
     await control(page, name, within).click()
-    // Some forms lead to the page they are on.
+    // Some forms lead to their own page.
     await page.waitForFunction('typeof leaving === "undefined"')
-    // Firefox calls a navigation that begins before the page has loaded an interruption.
+    // In Firefox, a navigation that begins before the page has loaded is an error of the driver.
     await page.waitForLoadState()
     expect(new URL(page.url()).pathname).toContain(path)
   }
@@ -86,15 +86,15 @@ async function walkPlain(page: Page, at: (path: string) => string): Promise<void
   await press('index.html', 'place-order')
 }
 
-/** What reports a page and no action: a page that was gone back to, or that a form led to. */
+/** True for events of pages, not of actions: the two walks differ in the pages on the way. */
 const isOfPage = ({ operation }: Row) => /^view/.test(operation)
 
-test('both faces of the demo shop report the same, ten operations', async ({
+test('the demo shop reports the same ten operations with and without a script', async ({
   page,
   shop,
   stored,
 }) => {
-  /** What was stored since the last walk, in order. */
+  /** The events stored since the last walk, in order. */
   let known = 0
   const walked = async (name: string) => {
     await page.goto(shop.page(`/${name}`))
@@ -108,20 +108,17 @@ test('both faces of the demo shop report the same, ten operations', async ({
   await walkPlain(page, (path) => `${shop.url}/shop/plain/${path}`)
   const plain = await walked('plain')
 
-  const acts = (rows: Row[]) => rows.filter((row) => !isOfPage(row)).map(said)
+  const acts = (rows: Row[]) => rows.filter((row) => !isOfPage(row)).map(fieldsOf)
   expect(acts(plain)).toEqual(acts(scripted))
-  // The plain face's forms lead to pages that the other face does not show on the way.
+  // The forms of the plain pages lead to pages that the other walk does not open.
   const pages = (rows: Row[]) =>
-    [...new Set(rows.filter(isOfPage).map((row) => JSON.stringify(said(row))))].sort()
+    [...new Set(rows.filter(isOfPage).map((row) => JSON.stringify(fieldsOf(row))))].sort()
   expect(pages(plain)).toEqual(pages(scripted))
   expect(new Set(plain.map(({ operation }) => operation)).size).toBe(10)
   expect(new Set(plain.map(({ did }) => did))).toEqual(new Set([scripted[0]?.did]))
 })
 
-test('no page of the plain face has a script of its own that does more than push', async ({
-  page,
-  shop,
-}) => {
+test('the own scripts of plain pages only push to the dataLayer', async ({ page, shop }) => {
   for (const name of [
     'index',
     'product',
@@ -143,7 +140,7 @@ test('no page of the plain face has a script of its own that does more than push
   }
 })
 
-test('a product looked at for a second, one that has no variations, and a row that is sold out', async ({
+test('a product visible for a second, a product without variations, and a sold-out row', async ({
   page,
   shop,
   expectStored,

@@ -4,7 +4,7 @@ import { expect, expectNothingKept, search, test } from './fixtures.ts'
 
 const terms = (count: number) => Array.from({ length: count }, (_, n) => `${n}`.padStart(4, '0'))
 
-test('500 events in one task, then a navigation: what does not fit goes later @both', async ({
+test('500 events in one task, then a navigation: events that do not fit are sent later @both', async ({
   page,
   shop,
   wire,
@@ -36,7 +36,7 @@ test('500 events in one task, and the visitor stays', async ({
   await search(page, ...terms(500))
   await expectStored(terms(500))
   await expectNothingKept(page)
-  // Some 190 kB, of which 60 may be on their way at a time.
+  // Some 190 kB, of which 60 kB may be in open requests at a time.
   expect(wire.events.length).toBeLessThanOrEqual(5)
 })
 
@@ -52,7 +52,7 @@ test('100 events in one task: one request, no preflight', async ({
   expect(wire.events.map(({ method }) => method)).toEqual(['POST'])
 })
 
-/** An event above 60,000 bytes: too large for a request that outlives its page. */
+/** An event above 60,000 bytes: too large for a request with keepalive. */
 const LARGE = {
   email_address: 'ana@shop.example',
   firstname: '😀'.repeat(2048),
@@ -64,7 +64,7 @@ const LARGE = {
 const SENT_LARGE = { operation: 'setEmail', payload: LARGE }
 const searched = (search_term: string) => ({ operation: 'search', payload: { search_term } })
 
-test('an event of 60 KB arrives, and what comes with it too', async ({
+test('an event of 60 KB arrives, and other events of its task too', async ({
   page,
   shop,
   expectStored,

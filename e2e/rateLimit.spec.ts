@@ -6,7 +6,7 @@ import { startShop } from './shopServer.ts'
 
 const EVENTS = 40
 
-test('a page that sends more than its address or its customer may: it waits as it is told, and delivers everything once', async ({
+test('a page above the limit of its address or customer waits as long as Retry-After says, and delivers everything once', async ({
   context,
 }) => {
   await Promise.all(
@@ -30,7 +30,7 @@ test('a page that sends more than its address or its customer may: it waits as i
 
         const refused = wire.events.filter(({ outcome }) => outcome === 429)
         expect(refused.length).toBeGreaterThan(0)
-        // 40 events at 4 a second: a page that is not told how long to wait asks twice as often.
+        // 40 events at 4 a second: a page that ignored Retry-After would send twice as many requests.
         expect(refused.length).toBeLessThan(8)
         const rows = await gateway.log.read({ customer: customer.customerId, max: 1000 })
         const stored = rows.map(({ payload }) => JSON.parse(payload).search_term as string)

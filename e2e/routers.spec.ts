@@ -5,8 +5,8 @@ import { expect, search, test } from './fixtures.ts'
 import type { Shop } from './shopServer.ts'
 
 /*
- * Page views under the routers that shops have, as they ship: Turbo, React Router and Vue Router, on
- * pages of a few lines.
+ * Page views with the routers that shops use, in their published form: Turbo, React Router and Vue Router, on small
+ * pages.
  */
 
 test.use({ config: { pageViews: 'all' } })
@@ -14,7 +14,7 @@ test.use({ config: { pageViews: 'all' } })
 const folder = fileURLToPath(new URL('.', import.meta.url))
 
 const bundles = new Map<string, Promise<string>>()
-/** A script for a page of these lines, with the packages it imports; made once a worker. */
+/** Bundles a page's script with the packages it imports, once per worker. */
 function bundle(contents: string): Promise<string> {
   const made = bundles.get(contents) ?? make(contents)
   bundles.set(contents, made)
@@ -69,7 +69,7 @@ const vue = (history: string) => `
     h(RouterView),
   ] }).use(router).mount('#app')`
 
-/** Time for a redirect to come, and a page to be counted, ms. */
+/** Time for a redirect, and for the script to count the page, ms. */
 const SETTLE_MS = 300
 const settle = (page: Page) =>
   page.evaluate((ms) => new Promise((done) => setTimeout(done, ms)), SETTLE_MS)
@@ -80,7 +80,7 @@ const viewOf = (shop: Shop) => (path: string) => ({
   payload: { url: shop.url + path },
 })
 
-/** A visitor walks by links and back; then the shop's pages are left. */
+/** A visitor follows links and goes back, then leaves the pages of the router. */
 async function walk(page: Page, shop: Shop, prefix = ''): Promise<void> {
   const go = async (link: string, to = link) => {
     await page.getByRole('link', { name: link, exact: true }).click()
@@ -101,7 +101,7 @@ async function walk(page: Page, shop: Shop, prefix = ''): Promise<void> {
 }
 const WALKED = ['/', '/p/1', '/new', '/', '/new', '/']
 
-/** As the browser is, and without the Navigation API, so that history is wrapped. */
+/** With the Navigation API, and without it, so that the script wraps history. */
 const WAYS: { readonly [way: string]: string } = {
   'by the Navigation API': '',
   'by wrapping history': '<script>delete window.navigation</script>',
@@ -112,7 +112,7 @@ for (const [name, program] of [
   ['Vue Router', vue('createWebHistory')],
 ] as const)
   for (const [way, before] of Object.entries(WAYS))
-    test(`${name}: each page once, a redirect with its last address, ${way}`, async ({
+    test(`${name}: each page is counted once, a redirect with its last address, ${way}`, async ({
       page,
       shop,
       expectStored,
@@ -124,7 +124,7 @@ for (const [name, program] of [
       await expectStored([...WALKED.map(viewOf(shop)), 'end'])
     })
 
-test('Vue Router in the fragment: counted where the key says so', async ({
+test('Vue Router with paths in the fragment: counted if the key’s settings say so', async ({
   page,
   customer,
   shop,
@@ -139,7 +139,7 @@ test('Vue Router in the fragment: counted where the key says so', async ({
   await expectStored([viewOf(shop)('/shop'), 'end'])
   const view = viewOf(shop)
   await page.goto(shop.page('/end', { head: shop.tag('data-page-views="off"', hash.trackingKey) }))
-  // The home that the router writes after the load is no second page, nor is a query in a fragment.
+  // Not further pages: the home path that the router writes after the load, and a query in the fragment.
   await expectStored(
     ['', '#/p/1', '#/new', '#/', '#/new', '#/'].map((at) => view(`/shop${at}`)),
     { customer: hash },
@@ -155,7 +155,7 @@ for (const [way, before] of Object.entries(WAYS))
     const view = viewOf(shop)
     const app = shop.file('/turbo.js', 'text/javascript', await bundle("import '@hotwired/turbo'"))
     const head = `${before}<script src="${app}"></script>`
-    // The script's tag stands in the body, where Turbo runs it on each visit, previews included.
+    // The script's tag is in the body, where Turbo runs it on each visit, previews included.
     const body = `<a href="/a">a</a><a href="/b">b</a><a href="#part">part</a>
       <button data-track="addToCart" data-track-product-id="7">Add</button>${shop.tag()}`
     shop.page('/b', { head, body })

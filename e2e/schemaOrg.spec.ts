@@ -4,13 +4,13 @@ import { expect, search, test } from './fixtures.ts'
 
 test.use({ config: { schemaOrg: true } })
 
-/** Longer than a page gets to report its product itself, ms. */
+/** Longer than the script waits for the page to report its product itself, ms. */
 const WAIT_MS = 5000
 
 const ld = (data: unknown) => `<script type="application/ld+json">${JSON.stringify(data)}</script>`
 const viewed = (product_id: string) => ({ operation: 'viewProduct', payload: { product_id } })
 
-/** What a page carries; src/tracker/parts/schemaOrg.test.ts reads every form of it. */
+/** Descriptions of products in pages. src/tracker/parts/schemaOrg.test.ts tests every form. */
 const PAGES = {
   'JSON-LD, by an address relative to the page': [
     ld({ '@type': 'Product', url: '../p/bowl?x=1' }),
@@ -24,7 +24,7 @@ const PAGES = {
   ],
 } as const
 
-test('what product pages say of themselves, each left before its wait is over', async ({
+test('the described product is reported if the page is left before the wait is over', async ({
   page,
   shop,
   expectStored,
@@ -39,7 +39,7 @@ test('what product pages say of themselves, each left before its wait is over', 
   await expectStored([...expected, 'end'])
 })
 
-test('after the page had its chance, once, however long it stays', async ({
+test('the described product is reported once, after the wait', async ({
   page,
   shop,
   expectStored,
@@ -55,7 +55,7 @@ test('after the page had its chance, once, however long it stays', async ({
   await expectStored(['early', viewed('S-1'), 'late'])
 })
 
-/** Ways in which a page reports the product itself. */
+/** Ways in which a page reports its product itself. */
 const OWN: { readonly [way: string]: readonly [html: string, act?: string] } = {
   'a call': ['', "track.viewProduct({product_id:'9'})"],
   'a push': ['', "dataLayer.push({event:'__sm__view_product',product_id:'9'})"],
@@ -65,7 +65,7 @@ const OWN: { readonly [way: string]: readonly [html: string, act?: string] } = {
   'the stub': [`<script>${STUB};track.viewProduct({product_id:'9'})</script>`],
 }
 
-test('none beside a viewProduct that the page reports itself', async ({
+test('the described product is not reported if the page reports a viewProduct itself', async ({
   page,
   customer,
   shop,
@@ -87,7 +87,7 @@ test('none beside a viewProduct that the page reports itself', async ({
     })
 })
 
-/** As a router shows a page: the address, later the description. */
+/** Shows a page like a router: changes the address first, the description later. */
 const show = (page: Page, path: string, sku?: string) =>
   page.evaluate(
     ([to, id]) => {
@@ -98,7 +98,7 @@ const show = (page: Page, path: string, sku?: string) =>
     [path, sku] as const,
   )
 
-test('a router: one for each product page it shows, with its address', async ({
+test('a router: one viewProduct for each product page, with its address', async ({
   page,
   customer,
   shop,
@@ -131,12 +131,7 @@ test('a router: one for each product page it shows, with its address', async ({
   expect(rows).toHaveLength(7)
 })
 
-test('off: what the page says of itself is not read', async ({
-  page,
-  customer,
-  shop,
-  expectStored,
-}) => {
+test('off: the description is not read', async ({ page, customer, shop, expectStored }) => {
   const own = customer.another()
   await page.clock.install()
   const head = shop.tag('', own.trackingKey)

@@ -5,12 +5,12 @@ import { expect, expectNothingKept, search, test } from './fixtures.ts'
 
 /** A control of the demo shop (public/shop/README.md lists them). */
 const control = (page: Page, name: string) => page.locator(`[data-test="${name}"]`)
-const told = (page: Page) => page.evaluate(() => track.did)
+const readDid = (page: Page) => page.evaluate(() => track.did)
 
 const mug = { product_id: 12, variation: { id: '12-1', sku: 'MUG-COBALT' } }
 const celadon = { product_id: 12, variation: { id: '12-2', sku: 'MUG-CELADON' } }
 
-test('a walk through the demo shop: each of the ten helpers ends as the right row @both', async ({
+test('a walk through the demo shop: each of the ten helpers stores the right row @both', async ({
   page,
   shop,
   wire,
@@ -19,7 +19,7 @@ test('a walk through the demo shop: each of the ten helpers ends as the right ro
   const at = (path: string) => `${shop.url}/shop/${path}`
 
   await page.goto(at('index.html'))
-  const did = await told(page)
+  const did = await readDid(page)
   const agent = await page.evaluate(() => navigator.userAgent)
   await control(page, 'newsletter-email').fill('ann@example.com')
   await control(page, 'newsletter-submit').click()
@@ -28,7 +28,7 @@ test('a walk through the demo shop: each of the ten helpers ends as the right ro
   await page.waitForURL('**/search.html?q=mug')
 
   await page.goto(at('product.html?id=12'))
-  // By key: Firefox adds to what stands in a number field.
+  // By a key: in Firefox, filling a number field appends to its value.
   await control(page, 'quantity').press('ArrowUp')
   await control(page, 'add-to-cart').click()
   await control(page, 'add-to-wishlist').click()
@@ -134,11 +134,11 @@ test('the device id survives a reload and is shared by tabs @both', async ({
 }) => {
   const address = shop.page('/a')
   await page.goto(address)
-  const did = await told(page)
+  const did = await readDid(page)
   await page.reload()
   const other = await context.newPage()
   await other.goto(shop.page('/b'))
-  expect([await told(page), await told(other)]).toEqual([did, did])
+  expect([await readDid(page), await readDid(other)]).toEqual([did, did])
   await search(page, 'one')
   await search(other, 'two')
   await expectStored([
@@ -147,14 +147,14 @@ test('the device id survives a reload and is shared by tabs @both', async ({
   ])
 })
 
-test('reset: a new device id, and what was kept is forgotten', async ({
+test('reset: a new device id, and kept events are removed', async ({
   context,
   page,
   shop,
   expectStored,
 }) => {
   await page.goto(shop.page('/a'))
-  const before = await told(page)
+  const before = await readDid(page)
   await context.setOffline(true)
   await search(page, 'forgotten')
   const did = await page.evaluate(() => {
@@ -171,27 +171,27 @@ test('reset: a new device id, and what was kept is forgotten', async ({
 
 test('reset in one tab reaches the others', async ({ context, page, shop, expectStored }) => {
   await page.goto(shop.page('/a'))
-  const before = await told(page)
+  const before = await readDid(page)
   const other = await context.newPage()
   await other.goto(shop.page('/b'))
-  expect(await told(other)).toBe(before)
+  expect(await readDid(other)).toBe(before)
   const did = await page.evaluate(() => {
     track.reset()
     return track.did
   })
-  await expect.poll(() => told(other)).toBe(did)
+  await expect.poll(() => readDid(other)).toBe(did)
   await search(other, 'after')
   await expectStored([{ did, payload: { search_term: 'after' } }])
 })
 
-test('an invalid call makes no request and tells why', async ({
+test('an invalid call makes no request and returns the reason', async ({
   page,
   shop,
   wire,
   expectStored,
 }) => {
   await page.goto(shop.page('/a'))
-  const told = await page.evaluate(async () => {
+  const result = await page.evaluate(async () => {
     const notices: unknown[] = []
     track.on('dropped', ({ reason, operation }) => notices.push({ reason, operation }))
     const outcome = await track.addToCart({
@@ -204,7 +204,7 @@ test('an invalid call makes no request and tells why', async ({
     await new Promise((resolve) => setTimeout(resolve))
     return { name, paths: issues.map(({ path }) => path), issues, notices }
   })
-  expect(told).toMatchObject({
+  expect(result).toMatchObject({
     name: 'ValidationException',
     paths: ['product_id', 'quantity', 'variation.sku'],
     notices: [{ reason: 'invalid', operation: 'addToCart' }],
@@ -214,7 +214,7 @@ test('an invalid call makes no request and tells why', async ({
   expect(wire.events).toHaveLength(1)
 })
 
-test('an accepted call answers its id; delivery is told after', async ({
+test('an accepted call returns its id; its delivery is reported later', async ({
   page,
   shop,
   expectStored,
@@ -230,7 +230,12 @@ test('an accepted call answers its id; delivery is told after', async ({
   await expectStored([{ id: delivered ?? '', payload: { product_id: '42' } }])
 })
 
-test('flush delivers what is kept and tells how much', async ({ page, shop, wire, stored }) => {
+test('flush delivers kept events and returns their number', async ({
+  page,
+  shop,
+  wire,
+  stored,
+}) => {
   await page.goto(shop.page('/a'))
   wire.always({ status: 503 })
   await search(page, 'one')

@@ -3,10 +3,10 @@ import type { Page } from '@playwright/test'
 import { STUB } from '../src/tracker/snippet.ts'
 import { expect, search, test } from './fixtures.ts'
 
-/** One push of a storefront page, so many ms after the script's own moment. */
+/** One push of a storefront page, at `t` ms after the start of the script. */
 type Push = {
   readonly t: number
-  /** An object, or a letter of `objects`: that very object again. */
+  /** An object, or a key of `objects`: the same object again. */
   readonly push: object | string
   readonly undefined_fields?: readonly string[]
 }
@@ -28,12 +28,12 @@ const { fixtures }: { fixtures: Storefront[] } = JSON.parse(
   readFileSync(new URL('../src/tracker/fixtures/storefront-pushes.json', import.meta.url), 'utf8'),
 )
 
-/** A push so late belongs to the next page. */
+/** From this time on a push belongs to the next page. */
 const NEXT_PAGE_MS = 60_000
-/** What some shops look for in the addresses that they are asked for, and act upon. */
+/** Words in addresses of requests that start code of some shops. */
 const WATCHED = /cart|cos|wishlist|subscription/i
 
-/** What was there before: the page's globals, and fetch as a shop's plugin wraps it. */
+/** The page before the script: its globals, and a fetch wrapped by a shop's plugin. */
 const GLOBALS = `
   var mktr = { pending: [1], retry: 2, debug: function () {} }, mktr_data = { page: '1' }, fetched = [], dropped = []
   document.cookie = '__sm__uid=5f0c1d2e3a4b5'
@@ -44,7 +44,7 @@ const GLOBALS = `
   track.on('dropped', ({ operation, code, reason }) =>
     dropped.push([operation.replace(/[A-Z]/g, '_$&').toLowerCase(), code ?? reason]))`
 
-/** A tag manager, which wraps push, answers in its own way, and cuts the array. */
+/** A tag manager: it wraps push, returns its own value, and cuts the array. */
 const tagManager = (most = 300) => `
   window.dataLayer = window.dataLayer || []
   const handled = [], before = dataLayer.push
@@ -55,7 +55,7 @@ const tagManager = (most = 300) => `
     return 'tag manager'
   }`
 
-/** Where among the pushes the script arrives: how many are before it. */
+/** The number of pushes before the script is added. */
 const ARRIVALS: { readonly [name: string]: (pushes: readonly Push[]) => number } = {
   before: () => 0,
   between: (pushes) =>
@@ -66,7 +66,7 @@ const isOfFirstPage = ({ t }: Push) => t < NEXT_PAGE_MS
 
 const addScript = (page: Page, src: string) => page.addScriptTag({ url: src }).then(() => {})
 
-/** Pushes what came from the fixture; a letter is the same object each time. */
+/** Makes a push of the fixture; a key of `objects` is the same object each time. */
 const push = (page: Page, { push: pushed, undefined_fields = [] }: Push, objects: object = {}) =>
   page.evaluate(
     ([one, all, missing]) => {
@@ -84,7 +84,7 @@ const push = (page: Page, { push: pushed, undefined_fields = [] }: Push, objects
   )
 
 /**
- * One of pages that are loaded, whose plugin makes no array, and one of a router under a tag manager.
+ * One storefront with page loads, whose plugin makes no array, and one with a router and a tag manager.
  * src/tracker/parts/dataLayer.test.ts runs all of them.
  */
 const CHOSEN = ['woocommerce-2026-async-file', 'vtex-spa']
@@ -115,7 +115,7 @@ for (const storefront of fixtures.filter(({ id }) => CHOSEN.includes(id)))
         let now = pushes[0]?.t ?? 0
         for (const [index, one] of pushes.entries()) {
           if (index === inFront) await addScript(page, script)
-          // A shop whose plugin does not make the array has it from the script.
+          // If the plugin does not make the array, the script does.
           else if (index < inFront && !hasTagManager) await page.evaluate('window.dataLayer ??= []')
           if (isOfFirstPage(one)) await page.clock.runFor(one.t - now)
           else {
@@ -137,14 +137,14 @@ for (const storefront of fixtures.filter(({ id }) => CHOSEN.includes(id)))
           })),
           { customer: own },
         )
-        // Where the address changes without a load, that of the push.
+        // If the address changes without a load, the event has the address at its push.
         if (storefront.spa && inFront === 0)
           expect(rows.map(({ payload }) => payload.url)).toEqual(
             addresses.filter((_, index) => [0, 1, 2, 5].includes(index)),
           )
         const drops = storefront.expect.flatMap(({ dropped }) => dropped ?? [])
         expect((await read(page, 'dropped')).map(([operation]) => operation)).toEqual(drops)
-        // What was the page's is as it was, and nothing asked for an address that a shop acts upon.
+        // The page's globals are unchanged, and no request starts code of a shop.
         expect(await page.evaluate('[Object.keys(mktr), mktr.pending, mktr_data]')).toEqual([
           ['pending', 'retry', 'debug'],
           [1],
@@ -171,7 +171,7 @@ const seen = (product_id: number) => ({
   payload: { product_id: `${product_id}` },
 })
 
-test('an array put in its place is followed at once @both', async ({
+test('an array that replaces the dataLayer is read at once @both', async ({
   page,
   shop,
   expectStored,
@@ -186,11 +186,11 @@ test('an array put in its place is followed at once @both', async ({
     dataLayer.push(${view(5)})
     old.push(${view(6)})
     dataLayer.push(dataLayer[0])`)
-  // Who kept the old array still means us; what was carried over or pushed again is known.
+  // Pushes to the old array still count. Objects that were carried over or pushed again are known.
   await expectStored([1, 2, 3, 4, 5, 6].map(seen))
 })
 
-test('an array declared with var, replaced: found at load, at a click, and on leaving', async ({
+test('an array declared with var and replaced is found at load, at a click, and when the page is left', async ({
   page,
   shop,
   expectStored,
@@ -223,19 +223,19 @@ for (const order of ['before', 'after'] as const)
       answers`)
     expect(new Set(answers as string[])).toEqual(new Set(['tag manager']))
     const ids = Array.from({ length: 19 }, (_, index) => index + 1)
-    // Two at a time: the order in the answer to one push is that of its arguments.
+    // Two objects in one push: their order is that of the arguments.
     await expectStored(ids.map(seen))
     const handled = (await read(page, 'handled')) as unknown as ({ product_id?: number } | null)[]
     expect(handled.map((one) => one?.product_id).filter(Boolean)).toEqual(ids)
     expect(handled).toHaveLength(22)
     expect(await page.evaluate('dataLayer.length')).toBe(3)
-    // The bridge looks at the whole array again when a new one comes; nothing is reported twice.
+    // The reader reads the whole array again when it is replaced; nothing is reported twice.
     await page.evaluate('dataLayer = [...dataLayer]')
     await search(page, 'end')
     await expectStored([...ids.map(seen), 'end'])
   })
 
-test('an array without a tag manager: push answers the length, and others may freeze or break it', async ({
+test('an array without a tag manager: push returns the length, and other code may freeze or break it', async ({
   page,
   shop,
   expectStored,
@@ -265,13 +265,13 @@ test('the page throws from its own push: the shop gets its error, the event is n
   const head = `<script>dataLayer=[];dataLayer.push=()=>{throw new Error('full')}</script>${shop.tag()}`
   await page.goto(shop.page('/a', { head }))
   const error = await page.evaluate(
-    `let told; try { dataLayer.push(${view(1)}) } catch (e) { told = e.message }; told`,
+    `let thrown; try { dataLayer.push(${view(1)}) } catch (e) { thrown = e.message }; thrown`,
   )
   expect(error).toBe('full')
   await expectStored([seen(1)])
 })
 
-test('one object, changed and pushed again, is news; changed after its push it is not', async ({
+test('an object that is changed and pushed again is a new event; a change after its push is ignored', async ({
   page,
   shop,
   expectStored,
@@ -288,7 +288,7 @@ test('one object, changed and pushed again, is news; changed after its push it i
   await expectStored([1, 2].map(seen))
 })
 
-test("names written as HTML are read once; the shop's prototypes are nobody's field", async ({
+test('HTML entities are decoded once; properties of prototypes are not fields', async ({
   page,
   shop,
   expectStored,
@@ -313,7 +313,7 @@ test("names written as HTML are read once; the shop's prototypes are nobody's fi
   ])
 })
 
-test('settings: another name and prefix, or no bridge, each key its own', async ({
+test('settings: another name and prefix, or the reader off, for each key', async ({
   page,
   customer,
   shop,

@@ -80,7 +80,7 @@ test('a tab waits at most 15 s for a lock that another tab never releases', asyn
   wire.next('lose')
   await search(page, 'one')
   await expect.poll(() => wire.events.map(({ outcome }) => outcome)).toEqual(['lost'])
-  // The backoff, and the wait for the lock.
+  // Time for the backoff and the wait for the lock.
   await passTime(page, 21_000, 3000)
   await expectStored(['one'])
   await expectNothingKept(page)
@@ -102,7 +102,7 @@ test('a lock manager that never answers: flush settles, and the event arrives', 
   await search(page, 'one')
   await expect.poll(() => wire.events.map(({ outcome }) => outcome)).toEqual(['lost'])
   const settled = page.evaluate(() => track.flush())
-  // The wait for the lock. The clock goes on after that, so the request ends before flush() does.
+  // Time for the wait for the lock. Small steps, so that the request ends before the timeout of flush().
   await passTime(page, 16_000, 1_000)
   expect(await settled).toEqual({ delivered: 1, dropped: 0, kept: 0 })
   await expectStored(['one'])

@@ -5,9 +5,9 @@ import { expect, expectNothingKept, keptIn, passTime, search, test } from './fix
 import { addCustomer, loadGateway, makeFolder } from './gateway.ts'
 import { startShop } from './shopServer.ts'
 
-// What the gateway answers, or does not.
+// The gateway's answers, and missing answers.
 
-/** What the page was told became of its events, in order. */
+/** The notices of the page, in order. */
 const notices = (page: Page) =>
   page.evaluate(() => (window as unknown as { notices: string[] }).notices)
 
@@ -15,14 +15,14 @@ const notices = (page: Page) =>
 const LISTEN = `<script>notices=[];for(const kind of ['delivered','held','dropped'])
   track.on(kind,({reason,status,message})=>notices.push([kind,reason,status,message].filter(Boolean).join(' ')))</script>`
 
-/** What each request did: one event or several sent, or asked about. */
+/** For each request, whether it sent events or asked about them. */
 const sentIn = (seen: readonly Seen[]) =>
   seen.map(({ ids, asked }) => `${ids.length ? 'sent' : ''}${asked.length ? 'asked' : ''}`)
 const SENT_AGAIN = ['sent', 'asked', 'sent']
 
 /** Longer than the first wait of a backoff, ms. */
 const BACKOFF_MS = 3000
-/** Longer than a page leaves alone what an earlier page had sent, ms. */
+/** Longer than a page waits before it sends the events of an earlier page, ms. */
 const HAND_OFF_MS = 5000
 
 const PASSING: Record<string, Fault> = {
@@ -38,16 +38,21 @@ const PASSING: Record<string, Fault> = {
   'the connection closed before the answer, the event stored': 'loseAnswer',
 }
 
-test('sent again after each fault that passes', async ({ page, shop, wire, expectStored }) => {
-  // The page's clock skips the backoff, so what it waits for on the wire must not take long.
+test('an event is sent again after each temporary fault', async ({
+  page,
+  shop,
+  wire,
+  expectStored,
+}) => {
+  // The page's clock skips the backoff, so requests must not take long.
   wire.delayMs = 0
   await page.clock.install()
   await page.goto(shop.page('/a', { body: LISTEN }))
   const terms: string[] = []
   for (const [name, fault] of Object.entries(PASSING))
     await test.step(name, async () => {
-      const [requests, told] = [wire.events.length, (await notices(page)).length]
-      const latest = async () => (await notices(page)).slice(told)
+      const [requests, earlier] = [wire.events.length, (await notices(page)).length]
+      const latest = async () => (await notices(page)).slice(earlier)
       terms.push(name)
       wire.next(fault)
       await search(page, name)
@@ -56,7 +61,7 @@ test('sent again after each fault that passes', async ({ page, shop, wire, expec
       await expectStored(terms)
       await expect.poll(latest).toEqual([expect.stringMatching('held'), 'delivered'])
       expect(await keptIn(page)).toBe(0)
-      // Where the gateway may have it, it is asked first, and sent the event only if it has not.
+      // If the gateway may have the event, the page asks first, and sends it only if it is missing.
       const isMissing = name.startsWith('4')
       expect(sentIn(wire.events.slice(requests))).toEqual(
         isMissing ? ['sent', 'sent'] : fault === 'loseAnswer' ? ['sent', 'asked'] : SENT_AGAIN,
@@ -64,7 +69,7 @@ test('sent again after each fault that passes', async ({ page, shop, wire, expec
     })
 })
 
-test('a connection that ends before the answer: sent again by the time of the browser @both', async ({
+test('a connection ends before the answer: sent again in real time @both', async ({
   page,
   shop,
   wire,
@@ -82,7 +87,7 @@ test('a connection that ends before the answer: sent again by the time of the br
   expect(sentIn(wire.events)).toEqual(['sent', 'asked', ...SENT_AGAIN])
 })
 
-test('a while of 503, a lost answer and an error page in turn: each event once', async ({
+test('503, lost answers and error pages in turn for a while: each event is stored once', async ({
   page,
   shop,
   wire,
@@ -96,7 +101,7 @@ test('a while of 503, a lost answer and an error page in turn: each event once',
   ]
   let n = 0
   wire.always(() => faults[n++])
-  // The page's clock runs ahead of the wire, and attempts have a limit.
+  // The page's clock runs faster than the requests, and requests have a timeout.
   wire.delayMs = 0
   await page.clock.install()
   await page.goto(shop.page('/a'))
@@ -110,7 +115,7 @@ for (const [name, header] of [
   ['seconds', () => '3600'],
   ['a date', (now: number) => new Date(now + 3_600_000).toUTCString()],
 ] as const)
-  test(`429 with Retry-After in ${name}: not a moment earlier, unless the page is new`, async ({
+  test(`429 with Retry-After in ${name}: not sent earlier, except by a new page`, async ({
     page,
     shop,
     wire,
@@ -121,12 +126,12 @@ for (const [name, header] of [
     const now = Date.now()
     wire.next({ status: 429, headers: { 'retry-after': header(now) }, body: { message: 'Later' } })
     await page.goto(shop.page('/a'))
-    // What the proxy has answered the page has a moment later.
+    // The page receives the proxy's answer a moment later.
     const held = page.evaluate(() => new Promise((done) => track.on('held', done)))
     await search(page, 'one')
     expect(await held).toMatchObject({ status: 429 })
     await search(page, 'two')
-    // A jump runs each timer that is due in it.
+    // A jump of the clock runs every timer that becomes due.
     await page.clock.fastForward(55 * 60_000)
     await passTime(page, 20_000)
     expect(wire.events).toHaveLength(1)
@@ -134,7 +139,7 @@ for (const [name, header] of [
     await expectStored(['one', 'two'])
   })
 
-test('hanging without an answer: given up, sent again, stored once @both', async ({
+test('a request without an answer times out, is sent again, and is stored once @both', async ({
   page,
   shop,
   wire,
@@ -157,7 +162,7 @@ test('hanging without an answer: given up, sent again, stored once @both', async
   expect(sentIn(wire.events)).toEqual(SENT_AGAIN)
 })
 
-test('slow answers across a navigation: nothing lost, nothing twice', async ({
+test('slow answers during a navigation: every event is stored once', async ({
   page,
   shop,
   wire,
@@ -173,7 +178,7 @@ test('slow answers across a navigation: nothing lost, nothing twice', async ({
   await expectNothingKept(page)
 })
 
-test('400, 413 and 422 that name the event are final: reported, never retried, blocking nothing', async ({
+test('400, 413 and 422 that name the event are final: reported, not retried, and other events are not blocked', async ({
   page,
   shop,
   wire,
@@ -182,7 +187,7 @@ test('400, 413 and 422 that name the event are final: reported, never retried, b
   await page.goto(shop.page('/a', { body: LISTEN }))
   const terms: string[] = []
   for (const status of [400, 413, 422]) {
-    const told = (await notices(page)).length
+    const earlier = (await notices(page)).length
     let isFirst = true
     wire.always(({ ids: [id] }) => {
       if (!isFirst) return
@@ -191,7 +196,7 @@ test('400, 413 and 422 that name the event are final: reported, never retried, b
     })
     await search(page, 'refused')
     await expect
-      .poll(async () => (await notices(page)).slice(told))
+      .poll(async () => (await notices(page)).slice(earlier))
       .toEqual([`dropped refused ${status} For this reason`])
     expect(await keptIn(page)).toBe(0)
     terms.push(`${status}`)
@@ -205,7 +210,7 @@ test('400, 413 and 422 that name the event are final: reported, never retried, b
   expect(wire.events).toHaveLength(7)
 })
 
-/** Refusals that name no event: a wrong address or setting, which the shop may put right. */
+/** Refusals that name no event: a wrong address or setting, which can be fixed. */
 const HELD = [
   [400, 'Bad request'],
   [401, { message: 'Unauthorized' }],
@@ -215,7 +220,7 @@ const HELD = [
   [422, { message: 'Unprocessable' }],
 ] as const
 
-test('a status that does not name the event: it waits, over pages too', async ({
+test('after a status that does not name the event, it waits, also on the next pages', async ({
   page,
   shop,
   wire,
@@ -242,7 +247,7 @@ test('a status that does not name the event: it waits, over pages too', async ({
     })
 })
 
-test('an origin that the customer does not allow, until it does', async ({
+test('the customer does not allow the origin, and later does', async ({
   page,
   shop,
   gateway,
@@ -279,7 +284,7 @@ test('a burst of new events waits as long as the gateway asks', async ({
   expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(4900)
 })
 
-/** Puts an event straight into the outbox, as an older version of the script may have left it. */
+/** Puts an event directly into the outbox, like one from an older version of the script. */
 const leave = (page: Page, key: string, n: number, payload: object) =>
   page.evaluate(
     ([name, value]) => localStorage.setItem(name as string, value as string),
@@ -305,7 +310,7 @@ test('in a batch each event has its own verdict', async ({
   await page.goto(shop.page('/b', { body: LISTEN }))
   await expectStored(['one', 'three'])
   await expectNothingKept(page)
-  expect((await notices(page)).map((told) => told.split(' ', 3).join(' ')).sort()).toEqual([
+  expect((await notices(page)).map((notice) => notice.split(' ', 3).join(' ')).sort()).toEqual([
     'delivered',
     'delivered',
     'dropped refused 422',
@@ -324,7 +329,7 @@ test('a batch that is too large is split', async ({ page, shop, wire, expectStor
   await expectNothingKept(page)
 })
 
-test('an answer that names another event is no acknowledgement', async ({
+test('an answer that names another event does not acknowledge', async ({
   page,
   shop,
   wire,
@@ -338,9 +343,9 @@ test('an answer that names another event is no acknowledgement', async ({
   expect(sentIn(wire.events)).toEqual(SENT_AGAIN)
 })
 
-test.describe('where another service is spoken to', () => {
+test.describe('with another service than this gateway', () => {
   test.use({ config: { anyOk: true, batch: false } })
-  test('any 2xx acknowledges, and each event has a request', async ({ page, shop, wire }) => {
+  test('any 2xx acknowledges, and each event has its own request', async ({ page, shop, wire }) => {
     wire.always({ status: 204 })
     await page.goto(shop.page('/a'))
     await search(page, 'one', 'two', 'three')
@@ -349,9 +354,9 @@ test.describe('where another service is spoken to', () => {
   })
 })
 
-// Page faults: the tag's address redirects; the page's own fetch.
+// Faults of the page: the tag's address redirects, or the page wraps fetch.
 
-test("the tag's address redirects: delivered to the gateway's own address", async ({ page }) => {
+test('the tag’s address redirects: events go to the gateway’s PUBLIC_URL', async ({ page }) => {
   const folder = makeFolder('redirected')
   const own = await startFaultProxy('http://127.0.0.1:9')
   const { startGateway } = await loadGateway()
@@ -388,7 +393,7 @@ test("the tag's address redirects: delivered to the gateway's own address", asyn
   }
 })
 
-test('a wrapper of fetch reads the answer, or reads it as JSON: sent twice at most, and the outbox empties', async ({
+test('a wrapper of fetch reads the answer: each event is sent at most twice, and the outbox empties', async ({
   page,
   shop,
   wire,
@@ -406,7 +411,7 @@ test('a wrapper of fetch reads the answer, or reads it as JSON: sent twice at mo
   expect(sentIn(wire.events)).toEqual(['sent', 'asked', 'sent', 'asked'])
 })
 
-test('a wrapper of fetch has read the answer, and one of two events was lost: both are sent again', async ({
+test('a wrapper of fetch reads the answer, and one of two events is lost: both are sent again', async ({
   page,
   shop,
   wire,

@@ -4,7 +4,7 @@ import type { Seen as Request } from './faultProxy.ts'
 import { expect, keptIn, type Row, test } from './fixtures.ts'
 import { startShop } from './shopServer.ts'
 
-/** One case of src/tracker/fixtures/tracker.json: `setup` before the script, `act` when it is ready. */
+/** One case of src/tracker/fixtures/tracker.json: `setup` runs before the script, `act` when the script is ready. */
 type Vector = {
   readonly id: string
   readonly kind: string
@@ -26,7 +26,7 @@ const vectors: Vector[] = JSON.parse(
   readFileSync(new URL('../src/tracker/fixtures/tracker.json', import.meta.url), 'utf8'),
 )
 
-/** Cases of what reads pages (attributes, page views, dataLayer) and of consent have their own specs. */
+/** The cases about delivery. pageVectors.spec.ts runs those about attributes, page views and the dataLayer. */
 const isOfDelivery = ({ input: { html = '', option, setup = '', act = '' } }: Vector) =>
   !option && !/data-track|CONSENT|dataLayer/.test(html + setup + act)
 
@@ -40,7 +40,7 @@ type Seen = {
   readonly sent: readonly Request[]
 }
 
-/** What a case says of the page beside the events. */
+/** What a case expects of the page besides events. */
 const STATEMENTS: Record<string, (seen: Seen) => unknown> = {
   'H-T-011': ({ rows }) => expect(rows[0]?.did).toBe(rows[1]?.did),
   'H-T-013': freshDid,
@@ -66,7 +66,7 @@ async function freshDid({ page, rows }: Seen): Promise<void> {
   expect(await page.evaluate(() => localStorage.getItem('track.did'))).toBe(rows[0]?.did)
 }
 
-/** So many cases are one test: few enough that the workers share them. */
+/** Cases per test: few enough to spread the tests over the workers. */
 const CASES = 7
 
 const ofDelivery = vectors.filter(isOfDelivery)
@@ -78,7 +78,7 @@ for (let from = 0; from < ofDelivery.length; from += CASES) {
     async ({ context, page, customer, wire, expectStored }) => {
       for (const { id, kind, input, expected } of cases)
         await test.step(`${id} ${kind}`, async () => {
-          // A key, a shop and a visitor of its own.
+          // Each case has its own key, shop and visitor.
           const own = customer.another()
           const shop = await startShop(wire.url, own.trackingKey)
           await context.clearCookies()
@@ -91,7 +91,7 @@ for (let from = 0; from < ofDelivery.length; from += CASES) {
             ]),
           )
           const nonce = 'nonce="x"'
-          // In scripts of the page, not by evaluate: some cases break what a driver needs in the page.
+          // In scripts of the page, not by evaluate: some cases break functions that the driver needs.
           const first = `<script ${nonce}>var violations=[];addEventListener('securitypolicyviolation',e=>violations.push(e.violatedDirective));
           const DID_KEYS=${JSON.stringify(DID_KEYS)},QUEUE_KEYS=${JSON.stringify(QUEUE_KEYS)},fire=type=>dispatchEvent(new Event(type));
           ${setup}</script>`
@@ -111,7 +111,7 @@ for (let from = 0; from < ofDelivery.length; from += CASES) {
           )
           await STATEMENTS[id]?.({ page, rows, sent: wire.events.slice(before) })
           await page.goto(shop.page('/next'))
-          // The next page delivers what this one could not; nothing comes a second time.
+          // The next page delivers the remaining events; no event is stored twice.
           const late = id === 'H-T-018' ? [{ operation: 'search' }] : []
           await expectStored([...rows.map(({ id }) => ({ id })), ...late], { customer: own })
           await shop.close()

@@ -4,10 +4,10 @@ import { startWebKit, type WebKitDriver, type WebKitPage } from './webkit.ts'
 
 // The essential paths in WebKit, Safari's engine, which has no Navigation API.
 
-// One worker, and so one driver.
+// In one worker, so that there is one driver.
 base.describe.configure({ mode: 'default' })
 
-/** Collects what reaches the page's errors. */
+/** Collects the errors of the page. */
 const COLLECT = `<script>
   window.faults = []
   addEventListener('error', (event) => faults.push(event.message))
@@ -18,7 +18,7 @@ type Collected = Window & { faults: string[] }
 
 const test = base.extend<{ webkit: WebKitPage; head: string }, { driver: WebKitDriver }>({
   driver: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures it needs from here.
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of fixtures from this pattern.
     async ({}, use) => {
       const driver = await startWebKit((await findBrowsers()).webkit as WebKit)
       await use(driver)
@@ -26,7 +26,7 @@ const test = base.extend<{ webkit: WebKitPage; head: string }, { driver: WebKitD
     },
     { scope: 'worker' },
   ],
-  // The watch of other specs is on a browser of Playwright's. Here pages collect their errors with COLLECT.
+  // `watch` of other specs needs a browser of Playwright. Here pages collect their errors with COLLECT.
   // biome-ignore lint/correctness/noEmptyPattern: As above.
   watch: async ({}, use) => use({ add: () => {}, faults: [] }),
   webkit: async ({ driver }, use) => {
@@ -43,7 +43,7 @@ const kept = (page: WebKitPage) =>
     () => Object.keys(localStorage).filter((name) => name.startsWith('track.e.')).length,
   )
 
-test('a helper’s event is stored, of the same device on the next page', async ({
+test('a helper’s event is stored, with the same device id on the next page', async ({
   webkit,
   shop,
   head,
@@ -64,7 +64,7 @@ test('a helper’s event is stored, of the same device on the next page', async 
   await expect.poll(() => kept(webkit)).toBe(0)
 })
 
-test('an invalid payload makes no request, and the helper says why', async ({
+test('an invalid payload makes no request, and the helper returns the reason', async ({
   webkit,
   shop,
   wire,
@@ -79,7 +79,12 @@ test('an invalid payload makes no request, and the helper says why', async ({
   expect(wire.events).toEqual([])
 })
 
-test('attributes: a click, a form, what is seen', async ({ webkit, shop, head, expectStored }) => {
+test('attributes: a click, a form, a visible element', async ({
+  webkit,
+  shop,
+  head,
+  expectStored,
+}) => {
   const body = `<button id="buy" data-track="viewProduct" data-track-product-id="7">Buy</button>
     <form action="/found" data-track="search"><input name="q" value="cup"><button>Go</button></form>
     <p data-track="search" data-track-on="visible" data-track-search-term="seen">Seen</p>`
@@ -94,7 +99,7 @@ test('attributes: a click, a form, what is seen', async ({ webkit, shop, head, e
 test.describe('page views', () => {
   test.use({ config: { pageViews: 'all' } })
 
-  test('by the history API: each page once, and one that comes back', async ({
+  test('by the history API: each page once, and again after going back', async ({
     webkit,
     shop,
     head,
@@ -117,7 +122,7 @@ test.describe('page views', () => {
 test.describe('dataLayer', () => {
   test.use({ config: { dataLayer: true } })
 
-  test('what is pushed before the script and after it', async ({
+  test('pushes before and after the script are reported', async ({
     webkit,
     shop,
     head,
@@ -140,7 +145,7 @@ const LEAVE: Readonly<Record<string, () => void>> = {
 }
 
 for (const [way, leave] of Object.entries(LEAVE))
-  test(`what is tracked in the task that leaves the page arrives: ${way}`, async ({
+  test(`events of the task that leaves the page arrive: ${way}`, async ({
     webkit,
     shop,
     expectStored,
@@ -156,7 +161,7 @@ for (const [way, leave] of Object.entries(LEAVE))
     await expect.poll(() => webkit.evaluate(() => location.pathname)).not.toBe('/a')
   })
 
-test('offline: kept while the page lives and on the next, sent once when the network is back', async ({
+test('offline: events are kept on this page and the next, and sent once when the network is back', async ({
   webkit,
   shop,
   wire,
@@ -179,7 +184,7 @@ test('offline: kept while the page lives and on the next, sent once when the net
   await expect.poll(() => kept(webkit)).toBe(0)
 })
 
-test('storage is refused: events are sent all the same, and no error reaches the page', async ({
+test('storage is blocked: events are sent, and no error reaches the page', async ({
   webkit,
   shop,
   gateway,

@@ -54,8 +54,8 @@ for (let round = 0; round < ROUNDS; round++)
 
 console.log(line(`4x throttle, ${ELEMENTS} elements`, 'µs a click', 'above without'))
 const of = (name: keyof typeof ways) => median(times[name] ?? [])
-const row = (name: keyof typeof ways, beside: keyof typeof ways) =>
-  console.log(line(name, of(name).toFixed(1), (of(name) - of(beside)).toFixed(1)))
+const row = (name: keyof typeof ways, reference: keyof typeof ways) =>
+  console.log(line(name, of(name).toFixed(1), (of(name) - of(reference)).toFixed(1)))
 row('without the script', 'without the script')
 row('with it, a click that is not ours', 'without the script')
 row('without, on a marked button', 'without, on a marked button')

@@ -145,7 +145,7 @@ test('a request without an answer times out, is sent again, and is stored once @
   wire,
   expectStored,
 }) => {
-  // The limit is the browser's own timer, which a faked clock does not move. Only the first request's is short:
+  // The timeout is a timer of the browser, which a faked clock does not move. Only the first request has a short one:
   // on a busy machine an answer may take longer.
   await page.addInitScript(() => {
     const timeout = AbortSignal.timeout

@@ -6,7 +6,7 @@ import { line, median, startBenchPages } from '../benchPages.ts'
 
 const ROUNDS = 9
 const CLICKS = 200
-const OUR_CLICKS = 5
+const TRACKED_CLICKS = 5
 const ELEMENTS = 5000
 const DEPTH = 20
 
@@ -18,15 +18,15 @@ const card = (id: number) =>
   `<article><h3>Product ${id}</h3><p>Text</p><a href="#p${id}">More</a><button ${mark(id)}>Add</button></article>`
 const nested = (inner: string) => '<div>'.repeat(DEPTH) + inner + '</div>'.repeat(DEPTH)
 const cards = Array.from({ length: ELEMENTS / 5 }, (_, index) => card(index + 1)).join('')
-const body = `${nested(`<b id="foreign">x</b><button id="ours" ${mark(7)}><i>Add</i></button>`)}${cards}`
+const body = `${nested(`<b id="plain">x</b><button id="tracked" ${mark(7)}><i>Add</i></button>`)}${cards}`
 
 const without = shop.page('/without', { head: '', body })
 const withScript = shop.page('/with', { body })
 const ways = {
-  'without the script': [without, '#foreign'],
-  'with it, a click that is not ours': [withScript, '#foreign'],
-  'without, on a marked button': [without, '#ours i'],
-  'with it, a click that is ours': [withScript, '#ours i'],
+  'without the script': [without, '#plain'],
+  'with it, an untracked click': [withScript, '#plain'],
+  'without it, on a tracked button': [without, '#tracked i'],
+  'with it, a tracked click': [withScript, '#tracked i'],
   'with it, the same by a call': [withScript, ''],
 } as const
 const CALL = "track.addToCart({ product_id: 7, quantity: 1, variation: { id: 'v', sku: 's' } })"
@@ -34,7 +34,7 @@ const CALL = "track.addToCart({ product_id: 7, quantity: 1, variation: { id: 'v'
 const times: Record<string, number[]> = {}
 for (let round = 0; round < ROUNDS; round++)
   for (const [name, [address, selector]] of Object.entries(ways)) {
-    const clicks = / is ours$|by a call$/.test(name) ? OUR_CLICKS : CLICKS
+    const clicks = /a tracked click$|by a call$/.test(name) ? TRACKED_CLICKS : CLICKS
     const { page, close } = await fresh()
     await page.goto(address)
     const ms = await page.evaluate<number>(
@@ -57,8 +57,8 @@ const of = (name: keyof typeof ways) => median(times[name] ?? [])
 const row = (name: keyof typeof ways, reference: keyof typeof ways) =>
   console.log(line(name, of(name).toFixed(1), (of(name) - of(reference)).toFixed(1)))
 row('without the script', 'without the script')
-row('with it, a click that is not ours', 'without the script')
-row('without, on a marked button', 'without, on a marked button')
-row('with it, a click that is ours', 'without, on a marked button')
-row('with it, the same by a call', 'without, on a marked button')
+row('with it, an untracked click', 'without the script')
+row('without it, on a tracked button', 'without it, on a tracked button')
+row('with it, a tracked click', 'without it, on a tracked button')
+row('with it, the same by a call', 'without it, on a tracked button')
 await end()

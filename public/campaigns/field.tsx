@@ -103,7 +103,8 @@ export function Field({ field, values, note, fault, onChange, tools }: Props) {
           {...textual(path)}
         />
       )
-    // Not `type="email"`: the browser would trim and validate by its own rules. The contract does both.
+    // Not `type="email"`: the browser would trim and validate by its own rules. `toCampaign` trims, and the gateway
+    // validates.
     return (
       <input
         id={id}

@@ -284,7 +284,7 @@ function Page() {
             <div class="columns" aria-hidden="true" hidden={isEmpty}>
               <span>Time</span>
               <span>Kind</span>
-              <span>What</span>
+              <span>Subject</span>
               <span>Device</span>
               <span>Page</span>
             </div>

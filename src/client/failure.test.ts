@@ -56,7 +56,7 @@ const THROWN: Readonly<Record<string, (url: string) => unknown>> = {
         return this.#secret
       }
     })('failed'),
-  'a class with its own inspect function': (url) =>
+  'a class with its own toJSON': (url) =>
     new (class FetchError extends Error {
       #secret = url;
       [inspect.custom] = undefined
@@ -64,7 +64,7 @@ const THROWN: Readonly<Record<string, (url: string) => unknown>> = {
         return { url: this.#secret }
       }
     })('failed'),
-  'a class that inspects itself': (url) =>
+  'a class with its own inspect function': (url) =>
     new (class FetchError extends TypeError {
       #secret = url;
       [inspect.custom]() {
@@ -84,7 +84,7 @@ const THROWN: Readonly<Record<string, (url: string) => unknown>> = {
     Object.assign(new Error('failed'), {
       request: Object.create(Object.assign(Object.create(null), { toJSON: () => url })),
     }),
-  'a getter that changes its mind': (url) => {
+  'a getter whose second value differs': (url) => {
     let reads = 0
     return Object.defineProperty(new Error('failed'), 'url', {
       get: () => (reads++ ? url : ''),

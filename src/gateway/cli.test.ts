@@ -33,12 +33,12 @@ const start = (env: Record<string, string>) =>
 const fieldOf = (name: string, text: string) => new RegExp(`${name} +(\\S+)`).exec(text)?.[1] ?? ''
 
 test('a start with the demo prints all addresses, and its REST key only the first time', () => {
-  const said = running.said()
-  expect(said).toContain(`${running.url}/shop/`)
-  expect(said).toContain(`${running.url}/live/`)
-  expect(said).toContain(`${running.url}/campaigns/`)
-  expect(said).toContain(`<script async src="${running.url}/t/j/DEMOSHOP"></script>`)
-  expect(fieldOf('REST key', said)).toMatch(/^[A-Z2-7]{52}$/)
+  const output = running.output()
+  expect(output).toContain(`${running.url}/shop/`)
+  expect(output).toContain(`${running.url}/live/`)
+  expect(output).toContain(`${running.url}/campaigns/`)
+  expect(output).toContain(`<script async src="${running.url}/t/j/DEMOSHOP"></script>`)
+  expect(fieldOf('REST key', output)).toMatch(/^[A-Z2-7]{52}$/)
 })
 
 test('a customer has the daily quota of the settings, or its own', async () => {
@@ -319,9 +319,9 @@ test('typed text is printed without being executed by the terminal, wherever it 
     start({ HOST: NASTY }),
   ]
   for (const { stdout, stderr } of outputs) {
-    const said = stdout + stderr
-    expect(said).not.toMatch(/[^\P{C}\n]/u)
-    expect(said).not.toMatch(/^second/m)
+    const output = stdout + stderr
+    expect(output).not.toMatch(/[^\P{C}\n]/u)
+    expect(output).not.toMatch(/^second/m)
   }
   expect(outputs[1]?.stdout).toContain(`nasty (${SHOWN})\n`)
   run(['customer', 'remove', 'nasty', '--yes'])
@@ -414,8 +414,8 @@ test('a start with the demo prints the current tracking key of the demo customer
   await (await startProcess(folder, { DATA_DIR })).end('SIGTERM')
   const rotated = run(['customer', 'rotate', 'demo', '--key', 'tracking'], { DATA_DIR })
   const again = await startProcess(folder, { DATA_DIR })
-  expect(again.said()).toContain(`/t/j/${fieldOf('trackingKey', rotated.stdout)}"`)
-  expect(again.said()).not.toContain('DEMOSHOP')
+  expect(again.output()).toContain(`/t/j/${fieldOf('trackingKey', rotated.stdout)}"`)
+  expect(again.output()).not.toContain('DEMOSHOP')
   await again.end('SIGTERM')
 })
 
@@ -478,11 +478,11 @@ test('the log warns that inlined scripts need PUBLIC_URL, and that a demo custom
 
 test('the welcome names the address of the metrics only if there is one', async () => {
   const without = await startProcess(folder, { DATA_DIR: join(folder, 'quiet') })
-  expect(without.said()).not.toMatch(/metrics/i)
+  expect(without.output()).not.toMatch(/metrics/i)
   await without.end('SIGTERM')
   const env = { DATA_DIR: join(folder, 'measured'), METRICS_PORT: '0' }
   const own = await startProcess(folder, env)
-  const url = /Metrics +(http:\/\/127\.0\.0\.1:\d+\/metrics)/.exec(own.said())?.[1] as string
+  const url = /Metrics +(http:\/\/127\.0\.0\.1:\d+\/metrics)/.exec(own.output())?.[1] as string
   expect(await (await fetch(url)).text()).toContain('events_total')
   await own.end('SIGTERM')
 })
@@ -507,7 +507,7 @@ test.each<[NodeJS.Signals]>([['SIGINT'], ['SIGTERM']])(
     own.process.kill(signal)
     expect(await ended).toBe(0)
     const again = await startProcess(folder, { DATA_DIR: join(folder, signal) })
-    expect(again.said()).not.toContain('REST key')
+    expect(again.output()).not.toContain('REST key')
     expect(await again.end(signal)).toBe(0)
   },
 )

@@ -92,7 +92,7 @@ test('kill -9 loses no campaign that was answered', async () => {
   const answered: object[] = []
   for (let round = 0; round < 2; round++) {
     const gateway = await startProcess(folder, { DATA_DIR: dataDir })
-    const key = /REST key +(\S+)/.exec(gateway.said())?.[1] ?? restKey
+    const key = /REST key +(\S+)/.exec(gateway.output())?.[1] ?? restKey
     restKey = key
     const query = `?k=${key}&u=demo`
     const create = async () => {

@@ -31,13 +31,13 @@ const post = (body: string | Buffer, headers: Record<string, string> = {}, targe
 
 /** Everything that a socket receives until the other side closes it. */
 function closed(socket: Socket): Promise<string> {
-  let said = ''
+  let received = ''
   socket.on('data', (chunk) => {
-    said += chunk
+    received += chunk
   })
   return new Promise((resolve) => {
-    socket.on('error', () => resolve(said))
-    socket.on('close', () => resolve(said))
+    socket.on('error', () => resolve(received))
+    socket.on('close', () => resolve(received))
   })
 }
 
@@ -159,9 +159,9 @@ test.each([
 ])('%s: a JSON answer', async (_, text, status) => {
   const socket = open()
   socket.end(text)
-  const said = await closed(socket)
-  expect(said).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
-  expect(JSON.parse(said.split('\r\n\r\n')[1] ?? '')).toHaveProperty('message')
+  const received = await closed(socket)
+  expect(received).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+  expect(JSON.parse(received.split('\r\n\r\n')[1] ?? '')).toHaveProperty('message')
 })
 
 test('senders that are too slow are closed, others are answered meanwhile', async () => {
@@ -176,9 +176,9 @@ test('senders that are too slow are closed, others are answered meanwhile', asyn
     for (const [i, socket] of sockets.entries()) socket.write(i % 2 ? 'x' : ' ')
   }, 100)
   expect((await post(BODY)).status).toBe(200)
-  const said = await Promise.all(ends)
+  const received = await Promise.all(ends)
   clearInterval(drip)
-  for (const text of said) expect(text).toMatch(/^(HTTP\/1.1 408 |$)/)
+  for (const text of received) expect(text).toMatch(/^(HTTP\/1.1 408 |$)/)
 })
 
 test('an overloaded log is answered 503 with Retry-After, and pages can read the answer', async () => {

@@ -12,7 +12,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 test('a stop is clean after a reader has left without its answers', async () => {
   const gateway = await startProcess(folder)
-  const keys = `u=demo&k=${/REST key +(\S+)/.exec(gateway.said())?.[1]}`
+  const keys = `u=demo&k=${/REST key +(\S+)/.exec(gateway.output())?.[1]}`
   const body = JSON.stringify({
     ...completePayloads.create,
     content: { html: '漢'.repeat(512_000) },

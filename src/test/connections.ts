@@ -54,18 +54,18 @@ export async function startServer(
 export function open(port: number) {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   sockets.add(socket)
-  let said = ''
+  let received = ''
   let isOver = false
   socket.setEncoding('utf8')
   socket.on('data', (text) => {
-    said += text
+    received += text
   })
   socket.on('error', () => {})
   for (const event of ['end', 'close'])
     socket.on(event, () => {
       isOver = true
     })
-  return { socket, said: () => said, isOver: () => isOver }
+  return { socket, received: () => received, isOver: () => isOver }
 }
 
 export const HOST = 'Host: a\r\n'
@@ -73,8 +73,9 @@ export const get = (path: string) => `GET ${path} HTTP/1.1\r\n${HOST}\r\n`
 /** Waits until a condition is true, for at most 20 s: a busy machine needs time. */
 export const until = (check: () => unknown) =>
   vi.waitFor(() => expect(check()).toBeTruthy(), { timeout: 20_000, interval: 10 })
-export const statusesOf = (said: string) => said.match(/(?<=HTTP\/1\.1 )\d+/g)
-export const bodyOf = (said: string) => JSON.parse(said.slice(said.lastIndexOf('\r\n\r\n') + 4))
+export const statusesOf = (received: string) => received.match(/(?<=HTTP\/1\.1 )\d+/g)
+export const bodyOf = (received: string) =>
+  JSON.parse(received.slice(received.lastIndexOf('\r\n\r\n') + 4))
 
 /** More bytes than the socket buffers of both sides hold. */
 export const LARGE = Buffer.alloc(32 * 2 ** 20, 'x')

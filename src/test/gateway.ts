@@ -85,7 +85,7 @@ export type GatewayProcess = {
   readonly process: ChildProcess
   readonly url: string
   /** What it has printed so far. */
-  readonly said: () => string
+  readonly output: () => string
   /** Sends a signal. Resolves with the exit code when the process has ended. */
   end(signal: NodeJS.Signals): Promise<number | null>
 }
@@ -102,21 +102,21 @@ export async function startProcess(
     env: { PORT: '0', DATA_DIR: join(folder, 'data'), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  let said = ''
+  let output = ''
   const url = await new Promise<string>((resolve, reject) => {
     const listen = (chunk: Buffer) => {
-      said += chunk
-      const found = /(http:\/\/localhost:\d+)\/shop\//.exec(said)?.[1]
+      output += chunk
+      const found = /(http:\/\/localhost:\d+)\/shop\//.exec(output)?.[1]
       if (found) resolve(found)
     }
     child.stdout.on('data', listen)
     child.stderr.on('data', listen)
-    child.once('exit', () => reject(new Error(`It ended: ${said}`)))
+    child.once('exit', () => reject(new Error(`It ended: ${output}`)))
   })
   return {
     process: child,
     url,
-    said: () => said,
+    output: () => output,
     end: (signal) =>
       new Promise((resolve) => {
         child.once('exit', resolve)

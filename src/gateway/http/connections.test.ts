@@ -73,10 +73,10 @@ test.each(PEERS)(
     clearInterval(more)
     if (kind === 'never reads') return
     await until(() => peers.every((peer) => peer.isOver()))
-    for (const { name, said, status } of peers) {
-      expect(statusesOf(said()), name).toEqual([`${status}`])
-      expect(said(), name).toMatch(/^connection: close\r$/im)
-      expect(bodyOf(said()), name).toEqual({ message: expect.any(String) })
+    for (const { name, received, status } of peers) {
+      expect(statusesOf(received()), name).toEqual([`${status}`])
+      expect(received(), name).toMatch(/^connection: close\r$/im)
+      expect(bodyOf(received()), name).toEqual({ message: expect.any(String) })
     }
   },
 )
@@ -86,8 +86,8 @@ test('HTTP/1.0 needs no Host', async () => {
   const peer = open(port)
   peer.socket.write('GET /old HTTP/1.0\r\n\r\n')
   await until(() => peer.isOver())
-  expect(statusesOf(peer.said())).toEqual(['200'])
-  expect(peer.said().endsWith('/old')).toBe(true)
+  expect(statusesOf(peer.received())).toEqual(['200'])
+  expect(peer.received().endsWith('/old')).toBe(true)
 })
 
 test('invalid HTTP after a request is refused after the answer to it', async () => {
@@ -101,10 +101,10 @@ test('invalid HTTP after a request is refused after the answer to it', async () 
   const other = open(port)
   other.socket.write('nonsense\r\n\r\n')
   await until(() => other.isOver())
-  expect(peer.said()).toBe('')
+  expect(peer.received()).toBe('')
   answer()
   await until(() => peer.isOver())
-  expect(statusesOf(peer.said())).toEqual(['200', '400'])
+  expect(statusesOf(peer.received())).toEqual(['200', '400'])
   await until(() => count() === 0)
 })
 
@@ -117,7 +117,7 @@ test('an answer that has begun is not mixed with a refusal', async () => {
   const peer = open(port)
   peer.socket.write(`POST / HTTP/1.1\r\n${HOST}Content-Length: 9\r\n\r\nx`)
   await until(() => peer.isOver())
-  expect(statusesOf(peer.said())).toEqual(['200'])
+  expect(statusesOf(peer.received())).toEqual(['200'])
 })
 
 test.each([
@@ -133,11 +133,11 @@ test.each([
     if (text) socket.write(text)
     await until(() => socket.bytesWritten - bytesWritten === text.length)
     if (text === get('/'))
-      await until(() => [second, first, third].find((p) => p.socket === socket)?.said())
+      await until(() => [second, first, third].find((p) => p.socket === socket)?.received())
   }
   const visitor = open(port)
   visitor.socket.write(get('/visit'))
-  await until(() => visitor.said().endsWith('/visit'))
+  await until(() => visitor.received().endsWith('/visit'))
   expect(closed).toEqual(['idle'])
   await until(() => [first, second, third].some(({ isOver }) => isOver()))
   const oldest = text === get('/') ? second : [first, second, third].find(({ isOver }) => isOver())
@@ -152,7 +152,7 @@ test('many idle connections do not block new ones', async () => {
   for (let i = 0; i < 20; i++) {
     const visitor = open(port)
     visitor.socket.write(get(`/${i}`))
-    await until(() => visitor.said().endsWith(`/${i}`))
+    await until(() => visitor.received().endsWith(`/${i}`))
   }
   expect(count()).toBe(50)
   expect(new Set(closed)).toEqual(new Set(['idle']))
@@ -167,8 +167,8 @@ test('many connections that are about to end do not block new ones', async () =>
   for (let i = 0; i < 20; i++) {
     const visitor = open(port)
     visitor.socket.write(get(`/${i}`))
-    await until(() => visitor.isOver() || visitor.said().endsWith(`/${i}`))
-    expect(visitor.said().endsWith(`/${i}`)).toBe(true)
+    await until(() => visitor.isOver() || visitor.received().endsWith(`/${i}`))
+    expect(visitor.received().endsWith(`/${i}`)).toBe(true)
   }
   clearInterval(garbage)
 })
@@ -178,7 +178,7 @@ test('a reset after a CONNECT, or after a refusal, ends only its connection', as
   for (const text of ['CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n', 'nonsense\r\n\r\n', '']) {
     const peer = open(port)
     peer.socket.write(text)
-    await until(() => count() === 1 && (peer.said() || !text))
+    await until(() => count() === 1 && (peer.received() || !text))
     peer.socket.resetAndDestroy()
     await until(() => count() === 0)
   }
@@ -196,7 +196,7 @@ test('a connection that is being answered is not closed for a new one, which is 
   await until(() => refused.isOver())
   expect(closed).toEqual(['full'])
   for (const answer of waiting) answer()
-  await until(() => busy.every(({ said }) => said().endsWith('late')))
+  await until(() => busy.every(({ received }) => received().endsWith('late')))
   // Now there is room again.
   const next = open(port)
   next.socket.write(get('/'))
@@ -226,7 +226,7 @@ test.each([
   await until(() => {
     if (visitor.isOver()) visitor = open(port)
     if (visitor.socket.bytesWritten === 0) visitor.socket.write(get('/visit'))
-    return visitor.said().endsWith('/visit')
+    return visitor.received().endsWith('/visit')
   })
   expect(closed.filter((reason) => reason === 'slow')).toHaveLength(1)
 })
@@ -255,7 +255,7 @@ test('a slow reader, and one that waits for a slow answer, are not closed', asyn
     peer.socket.resume()
     setImmediate(() => peer.socket.pause())
   }, 20)
-  await until(() => peer.said().length > LARGE.length)
+  await until(() => peer.received().length > LARGE.length)
   clearInterval(slowly)
   expect(closed).toEqual([])
 })

@@ -103,7 +103,7 @@ test(`memory stays below ${MAX_MEMORY_MB} MB under all attacks together, and a v
   await vi.waitFor(async () => expect((await visit()).status).toBe(200), { timeout: 60_000 })
   for (const socket of attackers) socket.destroy()
   await gateway.end('SIGTERM')
-  const peak = Number(/^peak (\d+)$/m.exec(gateway.said())?.[1]) / 1_024
+  const peak = Number(/^peak (\d+)$/m.exec(gateway.output())?.[1]) / 1_024
   expect(peak).toBeGreaterThan(50)
   expect(peak).toBeLessThan(MAX_MEMORY_MB)
 }, 180_000)

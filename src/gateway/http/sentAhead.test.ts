@@ -25,10 +25,10 @@ test('requests that were sent ahead are handled one at a time, answered in order
   )
   peer.socket.write(requests.join(''))
   const last = `/${count - 1};`
-  await until(() => peer.said().endsWith(last))
-  const answered = peer.said().match(/\/\d+;?(?=;|HTTP|$)|\/\d+;/g)?.length
+  await until(() => peer.received().endsWith(last))
+  const answered = peer.received().match(/\/\d+;?(?=;|HTTP|$)|\/\d+;/g)?.length
   expect(answered).toBe(count)
-  const paths = [...peer.said().matchAll(/\r\n\r\n\/(\d+);/g)]
+  const paths = [...peer.received().matchAll(/\r\n\r\n\/(\d+);/g)]
   expect(paths.map(([, path]) => path)).toEqual(
     requests.map((_, i) => (i % 3 ? `${i}` : `${i}${i}`)),
   )

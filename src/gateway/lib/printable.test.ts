@@ -23,8 +23,8 @@ test('ordinary text is not changed', () => {
 })
 
 test('a line of JSON keeps its value, without unsafe characters', () => {
-  const said = { name: 'a\u202e\u009b31m\u2028\u{e0041}\u007f\n😀' }
-  const line = printableJson(JSON.stringify(said))
-  expect(JSON.parse(line)).toEqual(said)
+  const value = { name: 'a\u202e\u009b31m\u2028\u{e0041}\u007f\n😀' }
+  const line = printableJson(JSON.stringify(value))
+  expect(JSON.parse(line)).toEqual(value)
   expect(printable(line)).toBe(line)
 })

@@ -168,8 +168,8 @@ const ended = ({ process: child }: GatewayProcess): Promise<number | null> =>
     if (child.exitCode !== null) resolve(child.exitCode)
     child.once('exit', resolve)
   })
-const lastLine = ({ said }: GatewayProcess): { level: number; msg: string } =>
-  JSON.parse(said().trim().split('\n').at(-1) ?? '')
+const lastLine = ({ output }: GatewayProcess): { level: number; msg: string } =>
+  JSON.parse(output().trim().split('\n').at(-1) ?? '')
 
 test.each<[string, (file: string) => void]>([
   ['removed', (file) => rmSync(file)],

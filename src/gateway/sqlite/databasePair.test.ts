@@ -281,26 +281,26 @@ test('a waiting process logs the reason, continues after the remedy, and ends cl
     const child = spawn(process.execPath, [command, 'start'], {
       env: { PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'info' },
     })
-    let said = ''
+    let output = ''
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (chunk) => {
-        said += chunk
+        output += chunk
       })
     const end = () =>
       new Promise((resolve) => {
         child.once('exit', resolve)
         child.kill('SIGTERM')
       })
-    return { said: () => said, end }
+    return { output: () => output, end }
   }
   const before = start()
-  await expect.poll(before.said, SOON).toContain(`waits for its data in ${dataDir}: events.db is`)
+  await expect.poll(before.output, SOON).toContain(`waits for its data in ${dataDir}: events.db is`)
   expect(await before.end()).toBe(0)
   const own = start()
-  await expect.poll(own.said, SOON).toContain('"msg":"Not ready"')
+  await expect.poll(own.output, SOON).toContain('"msg":"Not ready"')
   run(['data', 'accept'], dataDir)
-  await expect.poll(own.said, SOON).toContain('"msg":"Ready"')
-  expect(own.said()).toContain('"msg":"Listening"')
+  await expect.poll(own.output, SOON).toContain('"msg":"Ready"')
+  expect(own.output()).toContain('"msg":"Listening"')
   expect(await own.end()).toBe(0)
 })
 

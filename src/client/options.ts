@@ -196,10 +196,10 @@ export function readCallOptions(
 }
 
 /**
- * Reads options by a schema. Never throws. No issue shows a value, which may be a key in the wrong place; only
+ * Reads options by a schema. Never throws. An issue does not show the value, which may be a key in the wrong place. Only
  * the number of a limit is shown.
  *
- * @returns The issues; the fields are complete if there are none.
+ * @returns The issues, and the fields, which are complete only without issues.
  */
 function read<E extends ObjectEntries>(schema: ObjectSchema<E, undefined>, options: unknown) {
   const issues: Issue[] = []

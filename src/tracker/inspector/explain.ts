@@ -189,8 +189,8 @@ export function toText(where: unknown): string {
 }
 
 /**
- * The text for a developer's console: what was not sent, where, why, and how to fix it, a line each. An unknown code is
- * shown as it is.
+ * The text for a developer's console: the event that was not sent, its place, the reason and the fix, one line each. An
+ * unknown code is shown as it is.
  *
  * @param notice If the event was dropped after it was accepted (`refused`, `too_old`), with operation and payload from
  * its notice `accepted`, if the page has it.

@@ -4,23 +4,19 @@ import { expect, test } from 'vitest'
 import { findMissing } from './findMissing.ts'
 
 test.each([
+  ['a field that exists', '<input id="qty"><button data-track-quantity-from="#qty"></button>', []],
   [
-    'a field that is there',
-    '<input id="qty"><button data-track-quantity-from="#qty"></button>',
-    [],
-  ],
-  [
-    'none of that name',
+    'a selector without a match',
     '<input id="qty"><button data-track-quantity-from="#qyt"></button>',
     ['data-track-quantity-from="#qyt"'],
   ],
   [
-    'named around the element',
+    'a selector of an ancestor without a match',
     '<div data-track-quantity-from=".q"><button></button></div>',
     ['data-track-quantity-from=".q"'],
   ],
   [
-    'a value in its place',
+    'a value in another attribute',
     '<div data-track-quantity="2"><button data-track-quantity-from="#qyt"></button></div>',
     [],
   ],
@@ -29,7 +25,11 @@ test.each([
     '<input type="password" id="p"><button data-track-source-from="#p"></button>',
     ['data-track-source-from="#p"'],
   ],
-  ['no selector', '<button data-track-source-from="#["></button>', ['data-track-source-from="#["']],
+  [
+    'an invalid selector',
+    '<button data-track-source-from="#["></button>',
+    ['data-track-source-from="#["'],
+  ],
 ])('%s', (_what, html, missing) => {
   document.body.innerHTML = html
   expect(findMissing(document.querySelector('button') as Element)).toEqual(missing)

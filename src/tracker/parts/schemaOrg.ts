@@ -63,9 +63,10 @@ function readItem(item: Element): Node {
 }
 
 /**
- * Reports the product that a page describes with schema.org, in JSON-LD or microdata, as a viewProduct. First waits
- * whether the page reports one in another way, until the page is left. A page with several products (a category) is not
- * reported, unless one of them has the page's own URL (docs/decisions.md, "schema.org").
+ * Reports the product that a page describes with schema.org, in JSON-LD or microdata, as a viewProduct. Waits first, and
+ * reports nothing if the page reports a product in another way meanwhile. If the page is left during the wait, the
+ * product is reported then. A page with several products (a category) is not reported, unless one of them has the page's
+ * own URL (docs/decisions.md, "schema.org").
  */
 export const schemaOrg: Part = (track, _configs, notices) => {
   const only = ({ schemaOrg: setting }: Config) => setting

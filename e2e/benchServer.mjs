@@ -3,8 +3,9 @@
 //   node e2e/benchServer.mjs bare                      reads a body, discards it, answers 204
 //   node e2e/benchServer.mjs gateway FOLDER [LIMITS]   the built gateway; LIMITS as JSON
 //
-// It sends {url, trackingKeys} (of two customers) when it listens, and answers any message with {cpuMicros, rss}: CPU time
-// of all its threads so far, and resident memory, bytes. Not in TypeScript, since its loader would be measured too.
+// It sends {url, trackingKeys} (of two customers) when it listens, and answers any message with {cpuMicros, rss}: CPU
+// time of all its threads so far, and resident memory, bytes. Not in TypeScript, since its loader would be measured
+// too.
 import { createServer } from 'node:http'
 import { startGateway } from '../dist/gateway.js'
 

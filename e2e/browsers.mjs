@@ -7,8 +7,8 @@ const CHROMIUM_NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google
 const FIREFOX_NAMES = ['firefox-esr', 'firefox']
 
 /**
- * Features of Chromium's own interface and services that tests do not need. Two of them are pages that every window of a
- * browser context loads for its address bar: half of the cost of a context. Chromium reads only the last
+ * Features of Chromium's own interface and services that tests do not need. Two of them are pages that every window of
+ * a browser context loads for its address bar: half of the cost of a context. Chromium reads only the last
  * `--disable-features`, so this list repeats those that Playwright disables.
  */
 const UNUSED_FEATURES = [
@@ -44,8 +44,8 @@ export const QUIET_CHROMIUM = [
 /**
  * Finds the browsers of the end-to-end tests. Firefox is a stock one, driven by WebDriver BiDi.
  *
- * @returns Absolute paths; undefined for a browser that is not installed. The environment variables CHROMIUM and FIREFOX
- * come first, then the PATH, then a Chromium that Playwright has downloaded.
+ * @returns Absolute paths; undefined for a browser that is not installed. The environment variables CHROMIUM and
+ * FIREFOX come first, then the PATH, then a Chromium that Playwright has downloaded.
  */
 export async function findBrowsers() {
   const { chromium } = await import('@playwright/test')
@@ -76,8 +76,8 @@ const foldersIn = (folder) =>
   existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : []
 
 /**
- * Installs missing browsers: a Chromium, in CI also a Firefox, elsewhere also a WebKit. They come from Debian's packages
- * if this process may install them. Otherwise only Playwright's Chromium is downloaded.
+ * Installs missing browsers: a Chromium, in CI also a Firefox, elsewhere also a WebKit. They come from Debian's
+ * packages if this process may install them. Otherwise only Playwright's Chromium is downloaded.
  *
  * @returns The same as findBrowsers.
  */

@@ -82,10 +82,10 @@ export const VISITOR_ADDRESS = '203.0.113.7'
 /**
  * Starts a proxy on 127.0.0.1, on a free port by default.
  *
- * A request with events arrives after a delay, and only if the browser still holds its connection then. The delay stands
- * for the time that a request needs on a real network: without it, even a plain fetch survives every navigation, and a
- * test of delivery proves nothing. Each such request has its own connection, since a browser repeats a request by itself
- * if it fails on a reused connection.
+ * A request with events arrives after a delay, and only if the browser still holds its connection then. The delay
+ * stands for the time that a request needs on a real network: without it, even a plain fetch survives every navigation,
+ * and a test of delivery proves nothing. Each such request has its own connection, since a browser repeats a request by
+ * itself if it fails on a reused connection.
  */
 export async function startFaultProxy(target: string, port = 0): Promise<FaultProxy> {
   const events: Seen[] = []

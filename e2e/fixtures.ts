@@ -165,8 +165,8 @@ const NETWORK_LINE = /^(Failed to load resource:|Access to fetch at |Cross-Origi
 const LINES_PER_REQUEST = 2
 
 /**
- * Collects the errors of pages. The browser's own lines about failed requests are only counted: there may be at most two
- * per failed request.
+ * Collects the errors of pages. The browser's own lines about failed requests are only counted: there may be at most
+ * two per failed request.
  */
 export function createWatch(): Watch & { check(): void } {
   const faults: string[] = []
@@ -234,8 +234,8 @@ export async function passTime(page: Page, ms: number, stepMs = 5_000): Promise<
 }
 
 /**
- * Answers 503 to pages with the right clock, and lets pages through whose clock is days ahead. `down` and then `up` would
- * not do: a page may send once more while it closes, and that request may arrive after `up`.
+ * Answers 503 to pages with the right clock, and lets pages through whose clock is days ahead. `down` and then `up`
+ * would not do: a page may send once more while it closes, and that request may arrive after `up`.
  */
 export const awayUntilLater = (wire: FaultProxy): void =>
   wire.always(({ sent }) => (sent < Date.now() + DAY_MS ? { status: 503 } : undefined))

@@ -1,8 +1,8 @@
 // npm test: every check. Needs Node, npm and a compiler, and installs the rest.
 // npm run check: format and lint, types, and the fast unit tests. For every change.
 //
-// All steps run even if one fails; the last line is "N passed, N failed". A step without tests (lint, types, build) counts
-// as one test.
+// All steps run even if one fails; the last line is "N passed, N failed". A step without tests (lint, types, build)
+// counts as one test.
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -88,8 +88,8 @@ function notTested(browser, packages) {
  * Runs one step, and prints its output.
  *
  * @param script Path of the script from the root, and its arguments.
- * @param read Reads the results of the step's tests; undefined if there is no report. Without `read`, the step counts as
- * one test.
+ * @param read Reads the results of the step's tests; undefined if there is no report. Without `read`, the step counts
+ * as one test.
  */
 async function step(name, [script, ...args], read, env = {}) {
   const start = performance.now()

@@ -1,5 +1,5 @@
-// The cost of a helper's call on the page's main thread, outbox included, compared with one sendBeacon: 1,000 calls in one
-// task at 4x CPU throttle, microseconds per call. The ways alternate; the median of the rounds counts.
+// The cost of a helper's call on the page's main thread, outbox included, compared with one sendBeacon: 1,000 calls in
+// one task at 4x CPU throttle, microseconds per call. The ways alternate; the median of the rounds counts.
 import { line, median, startBenchPages } from '../benchPages.ts'
 
 const ROUNDS = 9

@@ -1,7 +1,8 @@
 // The cost of a click on the main thread, from dispatch to the last listener, on a page of 5,000 elements at 4x CPU
-// throttle: without the script, on an element without attributes, and on one with attributes (from attribute to outbox).
-// Microseconds per click; the ways alternate, and the median of the rounds counts. The target is twenty levels deep, as in
-// shops. Only a few tracked clicks in a row, since a real visitor's outbox does not contain hundreds of events.
+// throttle: without the script, on an element without attributes, and on one with attributes (from attribute to
+// outbox). Microseconds per click; the ways alternate, and the median of the rounds counts. The target is twenty levels
+// deep, as in shops. Only a few tracked clicks in a row, since a real visitor's outbox does not contain hundreds of
+// events.
 import { line, median, startBenchPages } from '../benchPages.ts'
 
 const ROUNDS = 9

@@ -1,7 +1,7 @@
 // The cost of the worst texts that anyone may send, CPU time in ms: for every rule of the contract, a whole payload of
-// every operation, finding the operation, isbot, reading a body, and masking an address in the page. Texts of many kinds,
-// as long as the rule allows and as long as a request may be. The best of several runs counts, so that a busy machine
-// changes little. Exits with 1 if an event costs more than 2 ms, or a batch of a mebibyte more than 30 ms.
+// every operation, finding the operation, isbot, reading a body, and masking an address in the page. Texts of many
+// kinds, as long as the rule allows and as long as a request may be. The best of several runs counts, so that a busy
+// machine changes little. Exits with 1 if an event costs more than 2 ms, or a batch of a mebibyte more than 30 ms.
 import { isbot } from 'isbot'
 import {
   findOperation,

@@ -1,6 +1,6 @@
 // The cost of a page's scripts on its main thread during the load and the two seconds after, at 4x CPU throttle: a page
-// with the script compared with a page that calls sendBeacon once, minus a page without either. The pages alternate; the
-// median of the rounds counts.
+// with the script compared with a page that calls sendBeacon once, minus a page without either. The pages alternate;
+// the median of the rounds counts.
 //
 // It is the thread's CPU time, from a trace, of everything that runs or compiles script: evaluation, listeners, timers,
 // promises, idle callbacks. Layout, network and other programs of the machine are not included. The visitor is new,

@@ -1,6 +1,6 @@
 // The time of a customer's answers while another customer's key is flooded: 8 connections that send as fast as they are
-// answered, from one address, with bodies of several sizes. Once with the default limits, and once with limits that refuse
-// nothing, which shows the effect of the turns at the log alone.
+// answered, from one address, with bodies of several sizes. Once with the default limits, and once with limits that
+// refuse nothing, which shows the effect of the turns at the log alone.
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'

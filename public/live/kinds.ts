@@ -79,8 +79,8 @@ function subject({ event, payload }: { readonly event: string; readonly payload:
 }
 
 /**
- * The page's path, query and fragment. The address is not parsed, since parsing a long host takes quadratic time. A text
- * that is not an address is shown as it is.
+ * The page's path, query and fragment. The address is not parsed, since parsing a long host takes quadratic time. A
+ * text that is not an address is shown as it is.
  */
 export function pathOf({ payload }: { readonly payload: Payload }): string {
   const url = String(payload.url ?? '')

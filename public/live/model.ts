@@ -1,6 +1,6 @@
 /**
- * The data of the live view, without the DOM: the newest events, counts, devices, funnel. Each event is counted once, when
- * it arrives.
+ * The data of the live view, without the DOM: the newest events, counts, devices, funnel. Each event is counted once,
+ * when it arrives.
  */
 import { dropFirst } from './dropFirst.ts'
 import { FUNNEL, type Kind, kindOf, type Payload, pathOf } from './kinds.ts'

@@ -1,6 +1,6 @@
 /**
- * Drafts of the campaign form, one per customer, in this tab only. A draft survives a reload and the end of the session;
- * it is removed when the operator signs out.
+ * Drafts of the campaign form, one per customer, in this tab only. A draft survives a reload and the end of the
+ * session; it is removed when the operator signs out.
  */
 
 const PREFIX = 'campaign.draft.'

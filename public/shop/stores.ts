@@ -1,6 +1,6 @@
 /**
- * The shop's cart and wishlist, in localStorage (`saltmarsh.cart`, `saltmarsh.wishlist`). If storage is blocked or full,
- * they last as long as the page.
+ * The shop's cart and wishlist, in localStorage (`saltmarsh.cart`, `saltmarsh.wishlist`). If storage is blocked or
+ * full, they last as long as the page.
  */
 export type StoredLine = {
   readonly product: number

@@ -25,7 +25,7 @@ export function FirstSteps({
       <h2>Waiting for the first event</h2>
       <ol>
         <li>
-          Paste this tag into the <code>&lt;head&gt;</code> of your shop’s pages:
+          Paste this tag anywhere into your shop’s pages, best into the <code>&lt;head&gt;</code>:
           <div class="paste">
             <code>{tag}</code>
             <CopyButton text={tag} label="Copy" test="copy-tag" />
@@ -56,8 +56,8 @@ export function TagDialog({
       <form method="dialog">
         <h2 id="tag-title">Script tag</h2>
         <p>
-          Paste it into the <code>&lt;head&gt;</code> of every page of the shop. Pages do not wait
-          for it.
+          Paste it anywhere into every page of the shop, best into the <code>&lt;head&gt;</code>.
+          Pages do not wait for it.
         </p>
         <div class="paste">
           <code>{tag}</code>

@@ -158,6 +158,9 @@ test.each<[string, Record<string, string>, string]>([
     `<script async src="${base}/t/j/${fieldOf('trackingKey', stdout)}"></script>`,
   )
   expect(stdout).toContain(`(${base} `)
+  // The command does not know the port of a gateway that was started with another PORT.
+  const warning = `listens on port ${env.PORT}. If you start it with another PORT, use that port`
+  expect(stdout.includes(warning)).toBe(env.PORT !== undefined)
 })
 
 test('a chosen id can be used once', () => {
@@ -369,7 +372,7 @@ test('a port in use is reported in one line', async () => {
   server.close()
   expect(status).toBe(1)
   expect(stderr).toBe(
-    `Port ${port} of 127.0.0.1 is in use. Choose another one: PORT=${port + 1} npm start\n`,
+    `Port ${port} of 127.0.0.1 is in use. Set PORT to another one, or to 0 for any free port\n`,
   )
 })
 
@@ -440,11 +443,11 @@ async function startAndEnd(
 }
 
 test.each([
-  [{ HOST: '0.0.0.0' }, 'HOST 0.0.0.0 is not an address of this machine alone'],
+  [{ HOST: '0.0.0.0' }, 'HOST 0.0.0.0 can be reached from other machines'],
   [{ TRUSTED_PROXIES: '127.0.0.1' }, 'TRUSTED_PROXIES is set'],
   [
     { PUBLIC_URL: 'https://t.shop.example' },
-    'PUBLIC_URL https://t.shop.example is not an address of this machine alone',
+    'PUBLIC_URL https://t.shop.example can be reached from other machines',
   ],
 ])(
   'with %j a start with the demo reports in one line why it is not served',
@@ -454,7 +457,7 @@ test.each([
       DATA_DIR: join(folder, `world-${Object.keys(env)}`),
     })
     expect(stderr).toBe(
-      `The gateway runs without the demo: its pages need no sign-in, and ${reason}. Unset ${Object.keys(env)} to serve it. To add a customer of your own: npx shoptrail customer add --origin https://shop.example\n`,
+      `The demo is off, because its pages need no sign-in and ${reason}. Unset ${Object.keys(env)} to get the demo. To add a customer of your own: npx shoptrail customer add --origin https://shop.example\n`,
     )
     expect(stdout).not.toContain('/shop/')
   },

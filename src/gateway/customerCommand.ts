@@ -113,7 +113,8 @@ function add(
     ...(trackingKey && { trackingKey }),
     ...(ownRestKey && { restKey: ownRestKey }),
   })
-  const base = settings.publicUrl ?? `http://localhost:${settings.port || 'PORT'}`
+  const port = settings.port || 'PORT'
+  const base = settings.publicUrl ?? `http://localhost:${port}`
   const script = `${base}/t/j/${encodeURIComponent(customer.trackingKey)}`
   return done(
     ...[
@@ -126,7 +127,7 @@ function add(
       `In the shop's pages: <script async src="${script}"></script>`,
       settings.publicUrl
         ? `(${base} is the PUBLIC_URL of the settings.)`
-        : `(${base} works on this machine only. Elsewhere use the address of your gateway, or set PUBLIC_URL.)`,
+        : `(${base} works on this machine only, while the gateway listens on port ${port}. If you start it with another PORT, use that port in the tag. For other machines use the address of your gateway, or set PUBLIC_URL.)`,
     ],
   )
 }

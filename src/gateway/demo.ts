@@ -14,12 +14,12 @@ export function findDemoBlock(options: {
   const { host, trustedProxies, publicUrl } = options
   // No other name is accepted, since DNS may resolve x.localhost to any address.
   if (!isLoopbackAddress(host) && host.toLowerCase() !== 'localhost')
-    return blockOf('HOST', `HOST ${host} is not an address of this machine alone`)
+    return blockOf('HOST', `HOST ${host} can be reached from other machines`)
   if (trustedProxies.length > 0) return blockOf('TRUSTED_PROXIES', 'TRUSTED_PROXIES is set')
   if (publicUrl && !isLoopbackHost(new URL(publicUrl).hostname))
-    return blockOf('PUBLIC_URL', `PUBLIC_URL ${publicUrl} is not an address of this machine alone`)
+    return blockOf('PUBLIC_URL', `PUBLIC_URL ${publicUrl} can be reached from other machines`)
   return undefined
 }
 
 const blockOf = (setting: string, reason: string): string =>
-  `its pages need no sign-in, and ${reason}. Unset ${setting} to serve it`
+  `The demo is off, because its pages need no sign-in and ${reason}. Unset ${setting} to get the demo`

@@ -44,7 +44,7 @@ export async function runGateway(settings: Settings): Promise<number> {
     // Not a log line, which LOG_LEVEL could hide.
     if (settings.demo)
       printError([
-        `The gateway runs without the demo: ${gateway.demoBlock}. To add a customer of your own: npx shoptrail customer add --origin https://shop.example`,
+        `${gateway.demoBlock}. To add a customer of your own: npx shoptrail customer add --origin https://shop.example`,
       ])
     const { publicUrl } = settings
     log.info({ url: gateway.url, publicUrl, metricsUrl: gateway.metricsUrl, version }, 'Listening')
@@ -117,9 +117,9 @@ function explain(error: unknown, { port, host, metricsPort }: Settings): string 
   if (metricsPort !== undefined && failed.port === metricsPort && code === 'EACCES')
     return `METRICS_PORT ${metricsPort} needs more rights than this process has. Choose one above 1023`
   if (code === 'EADDRINUSE')
-    return `Port ${port} of ${host} is in use. Choose another one: PORT=${port + 1} npm start`
+    return `Port ${port} of ${host} is in use. Set PORT to another one, or to 0 for any free port`
   if (code === 'EACCES' && port < 1024)
-    return `Port ${port} needs more rights than this process has. Choose another one: PORT=8787 npm start`
+    return `Port ${port} needs more rights than this process has. Set PORT to one above 1023, such as 8787`
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'EINVAL')
     return `HOST ${host} is not an address of this machine. Choose another one: HOST=127.0.0.1, or HOST=0.0.0.0 for every address`
   return `The gateway can not start. ${message}`

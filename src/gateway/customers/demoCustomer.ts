@@ -8,7 +8,7 @@ export const DEMO_TRACKING_KEY = 'DEMOSHOP'
 /** Why the demo customer can not be created. Undefined if it can. */
 export const findRetiredDemo = (customers: Customers): string | undefined =>
   customers.isRetired(DEMO_CUSTOMER_ID)
-    ? `the customer ${DEMO_CUSTOMER_ID} was removed, and its id can not be used again. Another DATA_DIR gets a new one`
+    ? `The demo is off, because the customer ${DEMO_CUSTOMER_ID} was removed and its id can not be used again. To get the demo, set another DATA_DIR`
     : undefined
 
 /** Creates the demo customer if it is missing. Returns the REST key of the new customer. */

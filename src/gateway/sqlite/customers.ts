@@ -20,7 +20,7 @@ const MAX_CACHED = 10_000
 /** Retry-After, seconds. */
 const RETRY_SECONDS = 5
 const NO_CUSTOMERS =
-  'This gateway has no customers. Check DATA_DIR, or add the first one: npx shoptrail customer add'
+  'This gateway has no customers. Check DATA_DIR, or add the first one: npx shoptrail customer add --origin https://shop.example'
 
 const TABLES = `
   CREATE TABLE IF NOT EXISTS customers (

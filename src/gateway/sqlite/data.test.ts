@@ -94,6 +94,8 @@ test('a gateway without customers is unready, and becomes ready', async () => {
   const gateway = await prepared.start({ dataDir, onReadiness: (reason) => reasons.push(reason) })
   await expect.poll(() => reasons, SOON).toHaveLength(1)
   expect(reasons[0]).toContain('This gateway has no customers')
+  // The command as it is printed must work: `add` needs an origin.
+  expect(reasons[0]).toContain('npx shoptrail customer add --origin https://')
   gateway.customers.add()
   await expect.poll(() => reasons, SOON).toHaveLength(2)
   expect(reasons[1]).toBeUndefined()

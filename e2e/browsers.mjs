@@ -76,7 +76,7 @@ const foldersIn = (folder) =>
   existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : []
 
 /**
- * Installs missing browsers: a Chromium, in CI also a Firefox, elsewhere also a WebKit. They come from Debian's
+ * Installs missing browsers: Chromium always, Firefox only in CI, WebKit only outside CI. They come from Debian's
  * packages if this process may install them. Otherwise only Playwright's Chromium is downloaded.
  *
  * @returns The same as findBrowsers.
@@ -90,7 +90,7 @@ export async function installBrowsers() {
   ]
   if (packages.length && canInstallPackages()) {
     console.log(`Installing ${packages.join(' and ')} (apt-get) …`)
-    // Even if the update fails for one source, the packages may be found.
+    // If the update fails for one source, the others may still be enough for the packages.
     run('apt-get', ['update', '-q'])
     run('apt-get', ['install', '-qq', '-y', '--no-install-recommends', ...packages])
   }

@@ -147,7 +147,7 @@ test('the link in the example letter is the campaign’s link', async ({ page, d
   await page.getByTestId('tracking.utm_campaign').fill('mugs')
   await page.getByTestId('tracking.utm_source').fill('letter')
   await expect(page.getByTestId('note-tracking.utm_campaign')).toContainText(
-    'also the values of “Ours”',
+    'Same utm values as “Ours”',
   )
 })
 

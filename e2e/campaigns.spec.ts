@@ -122,7 +122,7 @@ test('one sign-in is valid on both pages, and another customer’s campaigns can
   await page.goto(`${demo.url}/campaigns/?customer=${one.customerId}&id=${two.customerId}-0`)
   await expect(page.getByTestId('campaign-name')).toHaveText('No such campaign')
 
-  await page.getByTestId('customer').selectOption('Sign in to another…')
+  await page.getByTestId('customer').selectOption('Another customer…')
   await page.getByLabel(/Customer ID/).fill(two.customerId)
   await page.getByLabel('REST key').fill(two.restKey)
   await page.getByTestId('login-submit').click()
@@ -228,7 +228,7 @@ test('event names are sorted by count, twelve are shown at first, and long names
   expect(await isTaken('ArrowLeft', false)).toBe(true)
 
   // The content in the form's words, and other campaigns with the same utm values.
-  await expect(page.getByTestId('namesakes')).toContainText('Also the values of “The same”')
+  await expect(page.getByTestId('same-utm')).toContainText('Same utm values as “The same”')
   await page.getByText('Content and settings').click()
   await expect(page.getByTestId('campaign')).toContainText('Regular')
   await expect(page.getByTestId('campaign')).toContainText('Everybody')

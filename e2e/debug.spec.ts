@@ -111,7 +111,7 @@ test('a console that calls a helper, and one that throws, do no harm', async ({
   shop,
   expectStored,
 }) => {
-  const head = `<script>console.warn = (said) => { track.search({ search_term: String(said).slice(0, 15) }); throw new Error('mine') }</script>${shop.tag()}`
+  const head = `<script>console.warn = (text) => { track.search({ search_term: String(text).slice(0, 15) }); throw new Error('mine') }</script>${shop.tag()}`
   shop.page('/a', { head, body: BODY })
   await page.goto(`${shop.url}/a?track_debug=1`)
   await expect

@@ -27,7 +27,7 @@ const KEEPING_STUBS = { modern: KEEPING_STUB, ES5: KEEPING_STUB_ES5 }
 
 const snippet = (stub: string) => `<script>${stub}</script>`
 
-for (const [form, STUB] of Object.entries(STUBS))
+for (const [form, stub] of Object.entries(STUBS))
   test(`calls to the stub are replayed in order, with the address and the time of the call, ${form}`, async ({
     page,
     shop,
@@ -35,7 +35,7 @@ for (const [form, STUB] of Object.entries(STUBS))
   }) => {
     await page.clock.install()
     const arrive = await holdScript(page)
-    await page.goto(shop.page('/early', { head: snippet(STUB) + shop.tag('async') }), {
+    await page.goto(shop.page('/early', { head: snippet(stub) + shop.tag('async') }), {
       waitUntil: 'commit',
     })
     await page.evaluate(() => {
@@ -61,7 +61,7 @@ for (const [form, STUB] of Object.entries(STUBS))
     expect(await outcomes(page)).toEqual([true, true, false])
   })
 
-test('the page removes utm values before the first call: events still have the loaded address', async ({
+test('if the page removes utm values before the first call, its events keep the landing address', async ({
   page,
   shop,
   expectStored,
@@ -83,7 +83,7 @@ test('the page removes utm values before the first call: events still have the l
   )
 })
 
-test('the short stub stores nothing: without a script, its calls end with the page', async ({
+test('the short stub stores nothing: calls that were never replayed are lost', async ({
   page,
   shop,
 }) => {
@@ -96,13 +96,13 @@ test('the short stub stores nothing: without a script, its calls end with the pa
   expect(await page.evaluate(() => localStorage.length)).toBe(0)
 })
 
-for (const [form, KEEPING_STUB] of Object.entries(KEEPING_STUBS))
+for (const [form, stub] of Object.entries(KEEPING_STUBS))
   test(`the long stub keeps the calls of a visitor who leaves before the script has loaded, ${form}${form === 'modern' ? ' @both' : ''}`, async ({
     page,
     shop,
     expectStored,
   }) => {
-    const head = snippet(KEEPING_STUB) + shop.tag('async')
+    const head = snippet(stub) + shop.tag('async')
     await page.clock.install()
     const arrive = await holdScript(page)
     await page.goto(shop.page('/first', { head }), { waitUntil: 'commit' })

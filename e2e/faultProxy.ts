@@ -49,7 +49,7 @@ export type Seen = {
   outcome: 'open' | 'aborted' | 'lost' | number
 }
 
-/** Chooses the fault of a request with events; undefined for none. */
+/** Chooses the fault for a request with events; undefined for no fault. */
 export type Plan = (request: Seen) => Fault | undefined
 
 /** A proxy between browser and gateway, with its own address, that causes faults. */
@@ -76,7 +76,7 @@ export type FaultProxy = {
   close(): Promise<void>
 }
 
-/** The visitor's address that the proxy reports; the gateway trusts it. From a range for documentation (RFC 5737). */
+/** The proxy sends this as the visitor's address. It is from a range for documentation (RFC 5737). */
 export const VISITOR_ADDRESS = '203.0.113.7'
 
 /**
@@ -130,7 +130,7 @@ export async function startFaultProxy(target: string, port = 0): Promise<FaultPr
     else await play(fault, request, response, seen)
   }
 
-  /** Chooses the fault of a request before tests see it, so that a test's next fault is for the requests after it. */
+  /** The fault is fixed before a test sees the request. So a test's next fault is for later requests. */
   async function decide(seen: Seen, request: IncomingMessage): Promise<Fault | undefined> {
     try {
       seen.body = await textOf(request)

@@ -25,7 +25,7 @@ export type TestCustomer = {
   another(config?: KeySettings): TestCustomer
 }
 
-/** The fields of an event that a test compares; others may have any value. */
+/** The expected fields of an event. Other fields are not compared. */
 export type Expected = {
   readonly operation?: string
   readonly event?: string
@@ -161,7 +161,7 @@ function part(value: unknown, expected: unknown): unknown {
 
 /** The browsers' own lines about a request that failed. */
 const NETWORK_LINE = /^(Failed to load resource:|Access to fetch at |Cross-Origin Request Blocked:)/
-/** If a page may not read the answer of a request, the browser writes two lines. */
+/** A response that the page is not allowed to read causes two lines. */
 const LINES_PER_REQUEST = 2
 
 /**
@@ -171,7 +171,7 @@ const LINES_PER_REQUEST = 2
 export function createWatch(): Watch & { check(): void } {
   const faults: string[] = []
   let lines = 0
-  // Not counted by `requestfailed` alone: a request of a page that is frozen meanwhile has no such event.
+  // Counting `requestfailed` is not enough: it is not fired for a frozen page.
   const unanswered = new Set<Request>()
   return {
     faults,
@@ -189,7 +189,7 @@ export function createWatch(): Watch & { check(): void } {
       context.on('response', (response) => {
         if (response.status() < 300) unanswered.delete(response.request())
       })
-      // If the page may not read an answer, `response` comes first and `requestfailed` after it.
+      // For a response that the page is not allowed to read, `response` is fired and then `requestfailed`.
       context.on('requestfailed', (request) => {
         if (!request.isNavigationRequest()) unanswered.add(request)
       })
@@ -240,7 +240,7 @@ export async function passTime(page: Page, ms: number, stepMs = 5_000): Promise<
 export const awayUntilLater = (wire: FaultProxy): void =>
   wire.always(({ sent }) => (sent < Date.now() + DAY_MS ? { status: 503 } : undefined))
 
-/** Shifts the clock of the next pages by `byMs`. The clock keeps running. */
+/** Shifts the clock of the page or context by `byMs`, from its next load on. The clock keeps running. */
 export async function shiftClock(on: Page | BrowserContext, byMs: number): Promise<void> {
   await on.addInitScript((ms) => {
     const Real = Date

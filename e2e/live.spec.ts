@@ -34,7 +34,7 @@ test('an operator signs in to a second customer and switches between both', asyn
 }) => {
   const [one, two] = [add(gateway, 'One'), add(gateway, 'Two')]
   await signIn(page, gateway, one)
-  await page.getByTestId('customer').selectOption('Sign in to another…')
+  await page.getByTestId('customer').selectOption('Another customer…')
   await fillIn(page, two)
   await expect(page.getByTestId('customer')).toHaveValue(two.customerId)
   await page.getByTestId('customer').selectOption('One')
@@ -48,7 +48,7 @@ test('a REST key that changes ends the view with the reason, and no other custom
 }) => {
   const [one, two] = [add(gateway, 'One'), add(gateway, 'Two')]
   await signIn(page, gateway, two)
-  await page.getByTestId('customer').selectOption('Sign in to another…')
+  await page.getByTestId('customer').selectOption('Another customer…')
   await fillIn(page, one)
   await expect(page.getByTestId('customer')).toHaveValue(one.customerId)
   await expect(page.getByTestId('state')).toHaveText('live')
@@ -73,7 +73,7 @@ test('signing out in another tab ends the view with the reason', async ({
   await other.goto(`${gateway.url}/live`)
   await other.getByTestId('sign-out').click()
   await expect(page.getByTestId('login-error')).toHaveText('You are signed out: sign in again.')
-  // The tab that signed out needs no reason.
+  // The tab that signed out shows no message.
   await expect(other.getByTestId('login')).toBeVisible()
   await expect(other.getByTestId('login-error')).toHaveText('')
 })
@@ -109,7 +109,7 @@ test('the address of a customer without access asks to sign in to it, and shows 
   await page.getByTestId('login-submit').click()
   await expect(page.getByTestId('customer')).toHaveValue(two.customerId)
 
-  // After signing out, the address names no customer, and the form the last one.
+  // After signing out, the address contains no customer. The form keeps the id of the last one.
   await page.getByTestId('sign-out').click()
   await expect(page.getByTestId('login-customer')).toHaveValue(two.customerId)
   await expect(page).toHaveURL(`${gateway.url}/live/`)
@@ -120,7 +120,7 @@ test('the address of a customer without access asks to sign in to it, and shows 
 test('a button signs in to a further customer', async ({ page, gateway }) => {
   const [one, two] = [add(gateway, 'One'), add(gateway, 'Two')]
   await signIn(page, gateway, one)
-  await page.getByRole('button', { name: 'Sign in to another' }).click()
+  await page.getByRole('button', { name: 'Another customer' }).click()
   await fillIn(page, two)
   await expect(page.getByTestId('customer')).toHaveValue(two.customerId)
   await page.getByTestId('sign-in').click()
@@ -147,7 +147,7 @@ test('a live view above the limit shows a notice, and starts when there is room'
   // Not pages: a browser has six connections to a host, and each view takes one.
   const cookie = (await context.cookies()).map(({ name, value }) => `${name}=${value}`).join('; ')
   const address = `${gateway.url}/live/events?customer=${one.customerId}`
-  // The answers are kept: Node ends a stream when its unreferenced answer is garbage-collected.
+  // Keep a reference to each response: Node ends the stream of a response that is garbage-collected.
   const others: (readonly [AbortController, Response])[] = []
   while (others.length < 10) {
     const other = new AbortController()

@@ -6,7 +6,7 @@ import { startShop } from './shopServer.ts'
 
 const EVENTS = 40
 
-test('a page above the limit of its address or customer waits as long as Retry-After says, and delivers everything once', async ({
+test('a page over the rate limit of its address or customer obeys Retry-After, and delivers each event once', async ({
   context,
 }) => {
   await Promise.all(

@@ -31,7 +31,7 @@ const { values } = parseArgs({
 const seed = Number(values.seed ?? Date.now() % 100_000)
 const minutes = Number(values.minutes)
 
-/** With more events than these in storage a visitor makes no calls: above the outbox's cap, events end with the page. */
+/** A visitor with more stored events than this makes no calls: events over the outbox's cap are lost with the page. */
 const MOST_KEPT = 350
 /**
  * Events younger than this, ms, may be lost when the whole browser is killed: Chromium writes localStorage 5 s after a

@@ -7,8 +7,8 @@ type Words = { readonly label: string; readonly hint?: string }
 export type Field = Words & {
   /** The path in the contract. `scheduling.send_at` is one field of the contract and two values of the form. */
   readonly path: FieldPath
-  /** Label and hint on channels other than e-mail, where they differ. */
-  readonly elsewhere?: Partial<Words>
+  /** Label and hint on channels other than e-mail, if they differ. */
+  readonly otherChannels?: Partial<Words>
   readonly is: 'text' | 'email' | 'html' | 'choice' | 'moment'
   /** For a choice: value, name, icon. */
   readonly options?: readonly (readonly [string, string, SignName?])[]
@@ -61,7 +61,7 @@ export const GROUPS: readonly {
       {
         path: 'subject.subject_line',
         label: 'Subject line',
-        elsewhere: { label: 'Title' },
+        otherChannels: { label: 'Title' },
         is: 'text',
         placeholder: 'The autumn firing is out of the kiln',
         wide: true,
@@ -70,7 +70,7 @@ export const GROUPS: readonly {
         path: 'subject.preview_text',
         label: 'Preview text',
         hint: 'Mail programs show it next to the subject.',
-        elsewhere: { hint: 'It is shown next to the title.' },
+        otherChannels: { hint: 'It is shown next to the title.' },
         is: 'text',
         placeholder: 'Six new glazes, forty mugs of each.',
         wide: true,
@@ -84,7 +84,7 @@ export const GROUPS: readonly {
       {
         path: 'sender.sender',
         label: 'From address',
-        elsewhere: { label: 'The sender’s e-mail address' },
+        otherChannels: { label: 'The sender’s e-mail address' },
         is: 'email',
         placeholder: 'letters@shop.example',
       },
@@ -92,7 +92,7 @@ export const GROUPS: readonly {
         path: 'sender.reply_to',
         label: 'Replies go to',
         hint: 'The same address, unless you enter another.',
-        elsewhere: { label: 'E-mail address for replies' },
+        otherChannels: { label: 'E-mail address for replies' },
         is: 'email',
         placeholder: 'letters@shop.example',
       },
@@ -104,7 +104,7 @@ export const GROUPS: readonly {
       {
         path: 'content.html',
         label: 'HTML',
-        elsewhere: { label: 'Text, as HTML' },
+        otherChannels: { label: 'Text, as HTML' },
         is: 'html',
         wide: true,
       },
@@ -181,10 +181,10 @@ export const FIELDS: ReadonlyMap<string, Field> = new Map(
 )
 
 /** The label and the hint of a field on a channel. */
-export const wordsOf = ({ label, hint, elsewhere }: Field, type: string): Words => ({
+export const wordsOf = ({ label, hint, otherChannels }: Field, type: string): Words => ({
   label,
   ...(hint !== undefined && { hint }),
-  ...(type !== 'email' && elsewhere),
+  ...(type !== 'email' && otherChannels),
 })
 
 /** The name of an option in the form; the value itself if the form has no such option. */
@@ -192,7 +192,7 @@ export const wordOf = (path: FieldPath, value: string): string =>
   FIELDS.get(path)?.options?.find(([option]) => option === value)?.[1] ?? value
 
 /**
- * An example letter.
+ * An example e-mail.
  *
  * @param href The link, as an attribute's value with its quotation marks.
  */

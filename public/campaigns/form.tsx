@@ -21,11 +21,11 @@ import { Letter } from './letter.tsx'
 import {
   attributeOf,
   type CampaignHead,
+  campaignsWithSameUtm,
   isPast,
   LIST,
   linkOf,
   type NewCampaign,
-  namesakes,
   type Path,
   quoteNames,
   slugOf,
@@ -201,9 +201,9 @@ export function createForm(page: CampaignsPage) {
       return isLate ? 'This time is in the past. That is allowed.' : ''
     }
     if (path !== 'tracking.utm_campaign') return ''
-    const others = namesakes(heads, toCampaign(shown).tracking)
+    const others = campaignsWithSameUtm(heads, toCampaign(shown).tracking)
     return others.length > 0
-      ? `All three are also the values of ${quoteNames(others)}: their visits will be counted together.`
+      ? `Same utm values as ${quoteNames(others)}: the visits will be counted together.`
       : ''
   }
 

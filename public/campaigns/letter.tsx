@@ -4,7 +4,7 @@ import { Preview } from './preview.tsx'
 import type { Shop } from './shop.ts'
 
 /** Shown in the preview while the HTML is empty. */
-const NOTHING_YET = '<p style="color: #6a7772">The letter appears here as you write its HTML.</p>'
+const NOTHING_YET = '<p style="color: #6a7772">The preview appears here as you write the HTML.</p>'
 
 export function Letter({
   campaign: { type, sender, subject, content, tracking },

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import {
+  campaignsWithSameUtm,
   isPast,
   kindOfName,
   linkOf,
   missingOf,
-  namesakes,
   namesOf,
   type Place,
   percent,
@@ -118,9 +118,9 @@ test('campaigns with the same three utm values are named, others are not', () =>
   })
   const [three, two, one] = [head('3', 'c'), head('2', 'C'), head('1', 'c')]
   const heads = [three, two, one]
-  expect(namesakes(heads, three.tracking, '3')).toEqual(['Letter 1'])
-  expect(namesakes(heads, three.tracking)).toEqual(['Letter 3', 'Letter 1'])
-  expect(namesakes(heads, two.tracking, '2')).toEqual([])
+  expect(campaignsWithSameUtm(heads, three.tracking, '3')).toEqual(['Letter 1'])
+  expect(campaignsWithSameUtm(heads, three.tracking)).toEqual(['Letter 3', 'Letter 1'])
+  expect(campaignsWithSameUtm(heads, two.tracking, '2')).toEqual([])
 })
 
 test('events are sorted by count, also those whose names are numbers', () => {

@@ -91,7 +91,11 @@ type NamedHead = Pick<CampaignHead, 'id' | 'tracking'> & {
  *
  * @param id Id of the campaign itself; '' if it is not created yet.
  */
-export const namesakes = (heads: readonly NamedHead[], tracking: Tracking, id = ''): string[] =>
+export const campaignsWithSameUtm = (
+  heads: readonly NamedHead[],
+  tracking: Tracking,
+  id = '',
+): string[] =>
   heads
     .filter((head) => head.id !== id && UTM.every((name) => head.tracking[name] === tracking[name]))
     .map(({ subject }) => subject.name)

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import type { CampaignRecord, EmailReport, ReportDay } from '../../src/contract/answers.ts'
 import { CopyButton } from '../operator/copyButton.tsx'
-import { number } from '../operator/numbers.ts'
+import { nameOf, number } from '../operator/numbers.ts'
 import type { Customer } from '../operator/operator.ts'
 import { Sign } from '../operator/signs.tsx'
 import { createVisibleTimer } from '../operator/visibleTimer.ts'
@@ -10,7 +10,7 @@ import { Channel } from './channel.tsx'
 import { describeRefusal, loadCampaign, loadNewest, loadReport, type Refused } from './data.ts'
 import { wordOf } from './fields.ts'
 import { Funnel } from './funnel.tsx'
-import { LIST, linkOf, namesakes, percent, quoteNames, showMoment } from './model.ts'
+import { campaignsWithSameUtm, LIST, linkOf, percent, quoteNames, showMoment } from './model.ts'
 import { Names } from './names.tsx'
 import type { CampaignsPage } from './page.ts'
 import { Preview } from './preview.tsx'
@@ -62,7 +62,7 @@ export function createReport(page: CampaignsPage) {
     if (campaign.type === 'email') readReport(watched)
   }
 
-  /** Loads the report, again and again. */
+  /** Loads the report, and again every `READ_EVERY_MS`. */
   async function readReport(watched: Customer) {
     if (asking === visit) return
     timer.stop()
@@ -92,7 +92,7 @@ export function createReport(page: CampaignsPage) {
   async function findOthers(watched: Customer, { tracking }: CampaignRecord, mine: number) {
     const answer = await loadNewest(watched.customerId)
     if (mine !== visit || !answer.ok) return
-    others = namesakes(answer.body.data, tracking, id)
+    others = campaignsWithSameUtm(answer.body.data, tracking, id)
     page.draw()
   }
 
@@ -156,8 +156,8 @@ function LinkBox({
           <span class="hint">Put your shop’s address in front of the question mark.</span>
         )}
         {others.length > 0 && (
-          <span class="hint" data-test="namesakes">
-            Also the values of {quoteNames(others)}: their visits are counted together.
+          <span class="hint" data-test="same-utm">
+            Same utm values as {quoteNames(others)}: the visits are counted together.
           </span>
         )}
       </div>
@@ -187,12 +187,12 @@ function FirstSteps({ isDemo }: { readonly isDemo: boolean }) {
         <li>
           {isDemo
             ? 'Open the demo shop from this campaign, with the button above.'
-            : 'Open the link above, or put it into the letter.'}
+            : 'Open the link above, or put it into the e-mail.'}
         </li>
         <li>Look at a product, put it into the cart, go to checkout.</li>
         <li>
           Come back: the report fills by itself. A device counts for the campaign for 7 days, or
-          until it comes by the link of another campaign.
+          until it opens the link of another campaign.
         </li>
       </ol>
     </div>
@@ -247,7 +247,7 @@ function Figures({ visitors, identified, days }: EmailReport) {
       <Figure
         name="Visitors"
         value={visitors}
-        under="devices that came by the link"
+        under={`${nameOf(visitors, 'device')} that came by the link`}
         test="visitors"
       />
       <Figure
@@ -357,7 +357,7 @@ function Sent({ campaign }: { readonly campaign: CampaignRecord }) {
   )
 }
 
-/** Estimates the height of a letter, px: a sandboxed iframe can not be measured. A taller letter scrolls. */
+/** Estimates the height of an e-mail, px, because a sandboxed iframe can not be measured. A taller one scrolls. */
 function estimateHeight(html: string): number {
   const blocks = html.match(/<(?:p|h\d|li|tr|div|img|br)\b/gi)?.length ?? 0
   const lines = html.replace(/<[^<>]*>/g, '').trim().length / 50

@@ -87,6 +87,6 @@ test.each([
   ['equals', `<a ${'='.repeat(MUCH)}>`],
   ['a name', `<a ${'x'.repeat(MUCH)}>`],
   ['a handler', `<a on${'x'.repeat(MUCH)} >`],
-])('a megabyte of the worst HTML is sanitized in time: %s', (_, html) => {
+])('the sanitizer stays fast on 1 MB of %s', (_, html) => {
   expect(sanitizePreview(html)).toContain('<!doctype html>')
 })

@@ -66,7 +66,7 @@ export function Summary(props: Props) {
   )
 }
 
-/** `isOpen` is read once: after that, the operator opens and closes the panel. */
+/** `isOpen` is the initial state. After that, the operator opens and closes the panel. */
 class Panel extends Component<{
   readonly title: string
   readonly isOpen: boolean

@@ -81,7 +81,7 @@ export function Frame({
             data-test="sign-in"
             hidden={!isViewShown}
           >
-            <span>{isSignedIn ? 'Sign in to another' : 'Sign in'}</span>
+            <span>{isSignedIn ? 'Another customer' : 'Sign in'}</span>
           </button>
           <button
             type="button"
@@ -123,7 +123,7 @@ function CustomerChoice({ operator }: { readonly operator: Operator }) {
         ))}
         {isSignedIn && (
           <option key={ANOTHER} value={ANOTHER}>
-            Sign in to another…
+            Another customer…
           </option>
         )}
       </select>

@@ -1,4 +1,4 @@
-/** Made once: `toLocaleString` makes a new formatter at each call, and the live view writes fifty numbers a frame. */
+/** Built once: `toLocaleString` builds a formatter at each call, and the live view writes fifty numbers a frame. */
 const FORMAT = new Intl.NumberFormat('en-US')
 
 /** `1,200`. */

@@ -166,7 +166,7 @@ test.each<[string, Record<string, string>, string]>([
 test('a chosen id can be used once', () => {
   const args = ['customer', 'add', '--id', 'my-shop', '--origin', 'https://shop.example']
   expect(run(args).stdout).toContain('my-shop')
-  expect(run(args)).toMatchObject({ status: 1, stderr: 'The customer my-shop exists\n' })
+  expect(run(args)).toMatchObject({ status: 1, stderr: 'The customer my-shop already exists\n' })
 })
 
 test('a shop can keep its keys; the REST key is read from the environment and not shown', () => {
@@ -217,7 +217,7 @@ test.each<[string[], string]>([
   ],
   [
     ['customer', 'set', 'demo', '--config', '[]'],
-    `such as --config '{"ga4":true}', in single quotes`,
+    `Example: --config '{"ga4":true}', in single quotes`,
   ],
   [['customer', 'set', 'demo', '--config', 'null'], '--config is not a JSON object: null'],
   [
@@ -251,7 +251,10 @@ test.each<[string[], string]>([
   [['customer', 'remove'], 'Expected the id of a customer: customer remove ID'],
   [['customer', 'remove', 'a', 'b'], 'takes no b'],
   [['customer', 'list', '--frob'], 'There is no option --frob.\n'],
-  [['customer', 'add', '--orgin', 'loopback'], 'There is no option --orgin. Did you mean origin?'],
+  [
+    ['customer', 'add', '--orgin', 'loopback'],
+    'There is no option --orgin. Did you mean --origin?',
+  ],
   [['customer', 'list', '--name', 'x'], 'customer list takes no --name.'],
   [['customer', 'add', '--key', 'rest'], 'customer add takes no --key.'],
   ...['0', '-1', '1.5', '10 MB', '100000000000001', ''].map((quota): [string[], string] => [

@@ -55,7 +55,7 @@ Settings of the gateway are environment variables:
                      (Authorization: Bearer …)
   MAX_CONNECTIONS 2048   BODY_BUDGET_BYTES 33554432   SEND_TIMEOUT_MS 30000
   MAX_LIVE_VIEWS 100   MAX_LIVE_VIEWS_PER_CUSTOMER 10
-  DEMO off           "on" needs a loopback HOST, no TRUSTED_PROXIES, and no PUBLIC_URL but a loopback one
+  DEMO off           "on" needs a loopback HOST, no TRUSTED_PROXIES, and a PUBLIC_URL that is unset or loopback
 
 Limits of one sender; above them the gateway answers 429 with Retry-After, and pages send the rest later:
   ADDRESS_EVENTS_PER_SECOND 500     ADDRESS_EVENTS_BURST 2500     of an address without a REST key
@@ -133,6 +133,7 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' },
 } as const
+const OPTION_NAMES = Object.keys(OPTIONS).map((name) => `--${name}`)
 
 const parse = (args: readonly string[]) =>
   parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS })
@@ -140,7 +141,7 @@ const parse = (args: readonly string[]) =>
 function explainOption({ message }: Error): string {
   const unknown = /^Unknown option '--?([\w-]+)/.exec(message)?.[1]
   return unknown
-    ? `There is no option --${unknown}.${suggest(unknown, Object.keys(OPTIONS))}`
+    ? `There is no option --${unknown}.${suggest(`--${unknown}`, OPTION_NAMES)}`
     : // Some messages of node have a hint on further lines.
       message.replaceAll('\n', ' ')
 }

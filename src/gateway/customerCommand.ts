@@ -200,7 +200,7 @@ function readChange(
   if (config !== undefined && !settings)
     return misused(
       `--config is not a JSON object: ${config}`,
-      `  Expected such as --config '{"ga4":true}', in single quotes, since the shell removes double ones`,
+      `  Example: --config '{"ga4":true}', in single quotes, because the shell removes double ones`,
       `  (Windows: --config "{\\"ga4\\":true}")`,
     )
   const quotas = readQuotas(options)

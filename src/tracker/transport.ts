@@ -15,9 +15,10 @@ export type Answer = readonly [
   /** Retry-After, ms; 0 or less if there was none. */
   afterMs: number,
   /**
-   * Verdicts on single events, in any order: accepted (2xx) or refused for good (400, 413, 422). If the request was a
-   * question: the event is stored (200), or not (404, or 207: not every event in question). An event without a
-   * verdict may have arrived.
+   * Verdicts on single events, in any order: accepted (2xx) or refused for good (400, 413, 422). If the request asks
+   * which events are stored, 200 means that the event is stored, and 404 that it is not. If the page has already read
+   * the body of that answer, every verdict has the answer's own status: 200 if all are stored, 207 if not. An event
+   * without a verdict may have arrived.
    */
   verdicts: readonly Verdict[],
 ]

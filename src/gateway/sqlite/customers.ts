@@ -154,7 +154,7 @@ export function createSqliteCustomers(file: string, now: () => number = Date.now
 
   /** Why a new customer can not have this id or this tracking key. */
   function findOwner(customerId: string, trackingKey: string): string | undefined {
-    if (select.get(customerId)) return `The customer ${customerId} exists`
+    if (select.get(customerId)) return `The customer ${customerId} already exists`
     if (selectByKey.get(trackingKey))
       return `The tracking key ${trackingKey} belongs to another customer`
     if (selectRetired.get('customer_id', customerId))

@@ -14,7 +14,7 @@ export const BLOCK_DEVICES = 1_024
 
 /**
  * `position`: the log is read up to `seq`. `last` is the furthest position that was read for any customer, and
- * `last_id` is the id of the event there: if the log has another event at `last`, it is another log. `changes`
+ * `last_id` is the id of the event there: if the event at `last` has a different id, the log is a different one. `changes`
  * increases with each transaction, `build` is random. `customers` has the position of each customer that was read
  * further than `seq`.
  *

@@ -10,7 +10,7 @@ import type { TrackDropReason } from '../global.d.ts'
 import { schemas } from '../schemas.ts'
 import { explain } from './explain.ts'
 
-test('a text has the event, its place, the reason, what was seen and the fix', () => {
+test('an explanation names the event, its place, the cause, the value and the fix', () => {
   const where = { event: 'add_to_cart', ecommerce: { items: [{ item_id: 'SKU_1' }] } }
   const message = 'item 0: item_id "SKU_1"'
   expect(
@@ -166,7 +166,7 @@ test.each([
   [308, 'answers with a redirect'],
   [401, 'tracking key ABC123'],
   [403, `npx shoptrail customer set ID --origin ${location.origin}`],
-  [403, 'set replaces all of them'],
+  [403, 'set replaces the list'],
   [404, 'tracking key ABC123'],
   [413, 'proxy'],
   [503, 'Nothing to do, unless it goes on'],

@@ -133,7 +133,7 @@ function fixOf({ status, key, reason }: Explained): string | undefined {
   if (/^3/.test(`${status}`))
     return "The address in the script's tag answers with a redirect, which the script does not follow when it sends events. If the gateway's PUBLIC_URL is set, events are sent there. Write the new address into the tag."
   if (status === 403)
-    return `Allow this address: npx shoptrail customer set ID --origin ${location.origin}, with one more --origin for each that is allowed already: set replaces all of them.`
+    return `Allow this address: npx shoptrail customer set ID --origin ${location.origin}. Repeat --origin for every other allowed address, because set replaces the list.`
   if (status === 401 || status === 404)
     return `Is the tracking key ${key ?? ''} in the script's tag right? npx shoptrail customer list prints the keys.`
   return

@@ -242,6 +242,8 @@ function Figures({ visitors, identified, days }: EmailReport) {
   const sum = (field: Exclude<keyof ReportDay, 'date'>) =>
     days.reduce((all, day) => all + day[field], 0)
   const share = percent(identified, visitors)
+  const carts = sum('add_to_cart')
+  const checkouts = sum('initiate_checkout')
   return (
     <dl class="card figures" aria-label="Totals">
       <Figure
@@ -258,14 +260,14 @@ function Figures({ visitors, identified, days }: EmailReport) {
       />
       <Figure
         name="Added to cart"
-        value={sum('add_to_cart')}
-        under="times, all days together"
+        value={carts}
+        under={`${nameOf(carts, 'time')}, all days together`}
         test="carts"
       />
       <Figure
         name="Checkouts"
-        value={sum('initiate_checkout')}
-        under="times, all days together"
+        value={checkouts}
+        under={`${nameOf(checkouts, 'time')}, all days together`}
         test="checkouts"
       />
     </dl>

@@ -48,7 +48,7 @@ export const hero = (base: string, text: string, link: Html): Html => html`
 /** The link of the demo campaign, and the link to its report. */
 export const LETTER = html`
   <aside class="letter" aria-label="This month’s letter">
-    <p><b>This month’s letter: the autumn mugs.</b> Its readers come here by its link.</p>
+    <p><b>This month’s letter: the autumn mugs.</b> Its link leads here.</p>
     <p>
       <a href="index.html?utm_campaign=autumn-mugs&amp;utm_medium=email&amp;utm_source=newsletter" data-test="letter-link">Come in by the link</a>
       <a href="/campaigns/?customer=demo&amp;id=autumn-mugs" target="shoptrail-campaigns" data-test="report-link">See its report fill</a>

@@ -87,7 +87,17 @@ const quoted = (source: string) =>
 const OTHERS = ['dropped', 'invalid', 'viewProduct', 'user_data', 'purchase', 'item_id']
 
 /** Codes of the inspector itself. */
-const OWN = ['disabled', 'prevented', 'presence', 'helper', 'from', 'push', 'order', 'set_phone']
+const OWN = [
+  'disabled',
+  'prevented',
+  'presence',
+  'helper',
+  'from',
+  'push',
+  'order',
+  'set_phone',
+  'set_phone-kept',
+]
 
 test('every code of a part is explained', () => {
   const folder = `${import.meta.dirname}/../parts`
@@ -179,4 +189,19 @@ test.each([
 
 test('an unknown code is shown as it is', () => {
   expect(explain({ operation: 'search', code: 'unheard-of' })).toContain('(unheard-of)')
+})
+
+test.each([
+  [{ phone: '0722' }, true],
+  [{ tmphone: 722 }, true],
+  [{ phone: ' ', tmphone: '722' }, true],
+  [{ phone: ' ' }, false],
+  [{ phone: 0 }, false],
+  [{ phone: null }, false],
+  [{}, false],
+])('set_phone with %j before set_email: the number is kept (%s)', (fields, isKept) => {
+  const where = { event: '__sm__set_phone', ...fields }
+  const text = explain({ operation: 'set_phone', where, reason: 'invalid' })
+  expect(text.includes('set_phone is kept until set_email (set_phone-kept)')).toBe(isKept)
+  expect(text.includes('was not sent')).toBe(!isKept)
 })

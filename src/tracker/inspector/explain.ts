@@ -20,6 +20,9 @@ export type Explained = Omit<TrackNotice, 'reason'> & {
   readonly reason?: TrackDropReason | 'held' | undefined
 }
 
+/** Code of a set_phone whose number is kept until set_email. */
+const KEPT_PHONE = 'set_phone-kept'
+
 /** Why something was not sent, and how to fix it, by the notice's code. */
 const BY_CODE: { readonly [code: string]: readonly [why: string, fix: string] } = {
   helper: [
@@ -50,9 +53,10 @@ const BY_CODE: { readonly [code: string]: readonly [why: string, fix: string] } 
     'Shops report orders from their server, so an order that a page pushes is not sent.',
     'Nothing to do, unless the shop does not report its orders itself.',
   ],
-  set_phone: [
-    'The push has no number, or no valid e-mail address was pushed on this page yet. A number is kept and sent with the next set_email of the page.',
-    'Push the number as `phone`, and `set_email` on the same page.',
+  set_phone: ['The push has no number.', 'Push the number as `phone`.'],
+  [KEPT_PHONE]: [
+    'No valid e-mail address was pushed on this page yet. The number is sent with the next set_email of the page.',
+    'Nothing to do, if the page pushes `set_email` later.',
   ],
   'ga4-item-id': [
     'The product id of this item is not a positive integer, so no product line was sent.',
@@ -146,8 +150,15 @@ function fixOf({ status, key, reason }: Explained): string | undefined {
 export function codeOf({ code, operation = '', where, reason }: Explained): string | undefined {
   if (code || reason !== 'invalid' || !where || HELPERS.includes(operation)) return code
   if (isElement(where)) return 'helper'
+  if (operation === 'set_phone' && hasNumber(where)) return KEPT_PHONE
   return /^(order|set_phone)$/.test(operation) ? operation : 'push'
 }
+
+/** Whether a push has a phone number, by the rule of parts/dataLayer.ts. */
+const hasNumber = (push: unknown): boolean =>
+  [(push as { phone?: unknown }).phone, (push as { tmphone?: unknown }).tmphone].some((value) =>
+    typeof value === 'string' ? value.trim() : typeof value === 'number' && value,
+  )
 
 /** Suggests a name that is similar to the unknown one. */
 function suggest(code: string | undefined, { operation = '' }: Explained): string | undefined {
@@ -200,7 +211,13 @@ export function explain(notice: Explained): string {
   const code = codeOf(notice)
   const [why, fix] = BY_CODE[code ?? ''] ?? BY_REASON[reason ?? ''] ?? []
   const outcome =
-    reason === 'held' ? 'wait' : code && !reason ? 'was sent, but not all of it' : 'was not sent'
+    reason === 'held'
+      ? 'wait'
+      : code === KEPT_PHONE
+        ? 'is kept until set_email'
+        : code && !reason
+          ? 'was sent, but not all of it'
+          : 'was not sent'
   const name =
     operation ||
     (reason === 'held' ? 'events' : reason === 'refused' ? 'an earlier event' : 'event')

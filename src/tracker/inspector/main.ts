@@ -2,6 +2,7 @@ import { readSwitch } from '../lib/readSwitch.ts'
 import { createStore } from '../lib/storage.ts'
 import { explain } from './explain.ts'
 import { findHelpers } from './findHelpers.ts'
+import { findUnknown } from './findUnknown.ts'
 import { startConsole } from './startConsole.ts'
 import { watchGa4 } from './watchGa4.ts'
 import { watchTrackedElements } from './watchTrackedElements.ts'
@@ -14,5 +15,6 @@ else {
   findHelpers(window, print).then((helpers) => {
     if (helpers) startConsole(helpers.on, console, (warn) => watchTrackedElements(window, warn))
   })
+  for (const text of findUnknown(window)) print(text)
   watchGa4(window, print)
 }

@@ -20,18 +20,17 @@ test('a campaign is created with the form: errors are shown at their fields, and
   await field('create').click()
 
   await expect(field('subject.name')).toBeFocused()
-  await expect(field('wrong-subject.name')).toHaveText(
-    'Expected text of 1 to 2048 characters, not blank, received ""',
-  )
+  await expect(field('wrong-subject.name')).toHaveText('Please fill this in.')
   await expect(field('subject.name')).toHaveAttribute('aria-invalid', 'true')
-  await expect(field('subject.name')).toHaveAccessibleDescription(/Only you see it.*Expected text/)
-  await expect(field('own-subject.name')).toHaveText('Still empty.')
+  await expect(field('subject.name')).toHaveAccessibleDescription(
+    /Only you see it.*Please fill this in/,
+  )
   await expect(field('wrong-sender.sender')).toHaveText(
     'Expected an e-mail address of at most 254 characters, received "letters@kiln"',
   )
   // The same address is used for replies, so its error is shown once.
   await expect(field('wrong-sender.reply_to')).toBeEmpty()
-  await expect(field('wrong-content.html')).toContainText('Expected HTML')
+  await expect(field('wrong-content.html')).toHaveText('Please fill this in.')
   await expect(field('wrong-sender.name')).toBeEmpty()
   await expect(field('faults')).toContainText('6 fields need another look')
   await expect(field('faults')).toContainText('Campaign name · Subject line · Preview text')
@@ -50,9 +49,8 @@ test('a campaign is created with the form: errors are shown at their fields, and
   await field('content.html').fill('<h1 style="color: teal">Out of the kiln</h1>')
   await field('scheduling.date').fill('')
   await field('create').click()
-  await expect(field('own-scheduling.send_at')).toHaveText('The day is missing.')
+  await expect(field('wrong-scheduling.send_at')).toHaveText('The day is missing.')
   await expect(field('scheduling.date')).toBeFocused()
-  await expect(field('wrong-scheduling.send_at')).toContainText('Expected a date and time')
   await expect(field('wrong-subject.name')).toBeEmpty()
   await expect(field('subject.name')).not.toHaveAttribute('aria-invalid')
   await field('scheduling.date').fill('2020-12-24')

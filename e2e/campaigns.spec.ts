@@ -305,6 +305,33 @@ test('the client creates a campaign, and reads its report after a walk', async (
   expect(report.days.at(-1)).toMatchObject({ date: report.to, visitors: 1, add_to_cart: 1 })
 })
 
+test('an address without a customer opens the one that is signed in, not the demo', async ({
+  page,
+  demo,
+}) => {
+  const shop = await addShop(demo, 'Mine', ['Ours'])
+  await signIn(page, demo, shop)
+  for (const path of ['/campaigns', '/live']) {
+    await page.goto(`${demo.url}${path}`)
+    await expect(page.getByTestId('customer')).toHaveValue(shop.customerId)
+  }
+})
+
+test('the state of the view is not shown next to the sign-in form', async ({ page, demo }) => {
+  await page.goto(`${demo.url}/live`)
+  await expect(page.getByTestId('state')).toHaveText('live')
+  await page.getByTestId('sign-in').click()
+  await page.getByLabel(/Customer ID/).fill('nobody')
+  await page.getByLabel('REST key').fill('wrong')
+  // The browser reports the status 401 in the console.
+  await page.route('**/live/login', (route) => route.fulfill({ status: 429 }))
+  await page.getByTestId('login-submit').click()
+  await expect(page.getByTestId('login-error')).not.toBeEmpty()
+  await expect(page.getByTestId('state')).toBeHidden()
+  await page.getByRole('button', { name: 'Back' }).click()
+  await expect(page.getByTestId('state')).toHaveText('live')
+})
+
 for (const width of PHONES)
   test(`the page does not scroll sideways at ${width} px`, async ({ page, demo }) => {
     await page.setViewportSize({ width, height: 844 })

@@ -89,6 +89,23 @@ test('switched on by the address, for the tab: prints each problem once, with el
   expect(lines).toHaveLength(4)
 })
 
+test('a misspelled setting on the tag, and a phone number that waits, are explained', async ({
+  page,
+  shop,
+  wire,
+  context,
+}) => {
+  const lines = listenTo(context)
+  shop.page('/a', { head: shop.tag('data-event-prefx="x"') })
+  await page.goto(`${shop.url}/a?track_debug=1`)
+  await expect
+    .poll(() => lines.join())
+    .toMatch(/data-event-prefx .+ignored[\s\S]+data-event-prefix\?/)
+  await expect.poll(() => wire.others.map(({ path }) => path)).toContain('/t/i.js')
+  await page.evaluate("dataLayer.push({event:'__sm__set_phone',phone:'0722'})")
+  await expect.poll(() => lines.join()).toContain('set_phone is kept until set_email')
+})
+
 test('switched on by a call, and off again on the next page', async ({ page, shop, context }) => {
   const lines = listenTo(context)
   await page.goto(shop.page('/a', { body: BODY }))

@@ -117,6 +117,14 @@ test('the address of a customer without access asks to sign in to it, and shows 
   await expect(page.getByTestId('login-customer')).toHaveValue('')
 })
 
+test('an operator who has not signed in is not called signed out', async ({ page, gateway }) => {
+  add(gateway, 'One')
+  await page.goto(`${gateway.url}/live`)
+  await expect(page.getByTestId('login')).toBeVisible()
+  await expect(page.getByTestId('login-error')).toBeEmpty()
+  await expect(page.getByTestId('state')).toBeHidden()
+})
+
 test('a button signs in to a further customer', async ({ page, gateway }) => {
   const [one, two] = [add(gateway, 'One'), add(gateway, 'Two')]
   await signIn(page, gateway, one)

@@ -2,7 +2,6 @@
 import type { RefObject } from 'preact'
 import { counted } from '../operator/numbers.ts'
 import type { Issue } from './data.ts'
-import type { Fault } from './field.tsx'
 import { FIELDS, type FieldPath, wordsOf } from './fields.ts'
 import { missingOf, type Path, type Values } from './model.ts'
 
@@ -21,20 +20,18 @@ export const NO_FAULTS: Faults = { issues: [], otherwise: '', values: undefined 
 const fieldOf = (path: Path): FieldPath =>
   path === 'scheduling.date' || path === 'scheduling.time' ? 'scheduling.send_at' : path
 
-export function faultOf({ issues, values }: Faults, path: FieldPath): Fault | undefined {
+/** The fault of a field: in the form's own words if it has some, else in the contract's. Undefined for none. */
+export function faultOf({ issues, values }: Faults, path: FieldPath): string | undefined {
   const own = issues.filter((issue) => issue.path === path)
   if (own.length === 0) return undefined
-  return {
-    own: values ? describeValue(path, values) : '',
-    message: own.map(({ message }) => message).join(' '),
-  }
+  return (values && describeValue(path, values)) || own.map(({ message }) => message).join(' ')
 }
 
 /** The form's own, simpler words for the fault of a field; '' for none. */
 function describeValue(path: FieldPath, values: Values): string {
   if (path === 'scheduling.send_at')
     return missingOf(values['scheduling.date'], values['scheduling.time'])
-  return values[path].trim() === '' ? 'Still empty.' : ''
+  return values[path].trim() === '' ? 'Please fill this in.' : ''
 }
 
 /** The faults without those of changed values, which are checked when the form is sent again. */

@@ -4,15 +4,13 @@ import { Sign } from '../operator/signs.tsx'
 import { type Field as FieldOf, wordsOf } from './fields.ts'
 import type { Path, Values } from './model.ts'
 
-/** A fault of a field: in the form's words, and in the contract's. */
-export type Fault = { readonly own: string; readonly message: string }
-
 type Props = {
   readonly field: FieldOf
   readonly values: Values
   /** A warning about a valid value; '' for none. */
   readonly note: string
-  readonly fault: Fault | undefined
+  /** As a sentence. */
+  readonly fault: string | undefined
   readonly onChange: (path: Path, value: string) => void
   /** Buttons next to the label. */
   readonly tools?: ComponentChildren
@@ -58,9 +56,8 @@ export function Field({ field, values, note, fault, onChange, tools }: Props) {
       <p class="hint note" id={`${id}-note`} data-test={`note-${path}`}>
         {note}
       </p>
-      <p class="wrong" id={`${id}-wrong`}>
-        <b data-test={`own-${path}`}>{fault?.own}</b>{' '}
-        <span data-test={`wrong-${path}`}>{fault?.message}</span>
+      <p class="wrong" id={`${id}-wrong`} data-test={`wrong-${path}`}>
+        {fault}
       </p>
     </div>
   )

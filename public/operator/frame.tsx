@@ -16,7 +16,6 @@ const STATES: Record<PageState, string> = {
   'shop-full': 'no room, trying again…',
   full: 'no room, trying again…',
   unreachable: 'gateway does not answer, trying again…',
-  'signed-out': 'signed out',
 }
 
 /** Value of the list's last entry, which opens the sign-in form. No customer id contains a space. */

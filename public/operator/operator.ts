@@ -18,7 +18,6 @@ export type PageState =
   | 'shop-full'
   | 'full'
   | 'unreachable'
-  | 'signed-out'
 
 /** Why the operator may no longer see a customer. */
 export type EndReason = 'key_changed' | 'signed_out' | 'removed' | 'refused'
@@ -46,6 +45,7 @@ export type OperatorView = {
   readonly isSignedIn: boolean
   /** Id of the customer in the links to the other pages; '' for none. */
   readonly linked: string
+  /** '' while the sign-in form is shown, unless the gateway does not answer: the form has its own messages. */
   readonly state: PageState
   readonly quota: QuotaNotice | undefined
 }
@@ -87,19 +87,27 @@ export function createOperator({ title, draw, onWatch, onLeave, onSignOut }: Ope
   const findCustomer = (id: string) => customers.find(({ customerId }) => customerId === id)
   const namedInAddress = () => new URLSearchParams(location.search).get('customer') ?? ''
 
+  /** The customer to show if none is named: the last one, else one that the operator has signed in to, else the demo. */
+  function usual(except = ''): Customer | undefined {
+    const others = customers.filter(({ customerId }) => customerId !== except)
+    return (
+      others.find(({ customerId }) => customerId === lastId) ??
+      others.find(({ demo }) => !demo) ??
+      others[0]
+    )
+  }
+
   /**
-   * Shows the customer that the address names. Without one, shows the last or the first customer. If the operator may
-   * not see the named one, asks to sign in and shows no other.
+   * Shows the customer that the address names, else the usual one. If the operator may not see the named one, asks to
+   * sign in and shows no other.
    */
   async function show() {
     retry.stop()
     const answer = await loadCustomers()
     customers = answer?.customers ?? []
     const named = namedInAddress()
-    const found = findCustomer(named || lastId)
-    if (named && !found) return showLogin(named)
-    const shown = found ?? customers[0]
-    if (!answer || !shown) return showLogin('')
+    const shown = named ? findCustomer(named) : usual()
+    if (!answer || !shown) return showLogin(named)
     watch(shown, answer.serverNow)
   }
 
@@ -146,7 +154,7 @@ export function createOperator({ title, draw, onWatch, onLeave, onSignOut }: Ope
   function showLogin(customerId: string) {
     leave()
     linked = customerId
-    const other = customers.find((one) => one.customerId !== customerId)
+    const other = usual(customerId)
     openLogin(customerId, other && `Show ${other.name || other.customerId} instead`)
   }
 
@@ -167,7 +175,7 @@ export function createOperator({ title, draw, onWatch, onLeave, onSignOut }: Ope
   function leave() {
     watched = undefined
     onLeave()
-    state = 'signed-out'
+    state = ''
   }
 
   function showUnreachable() {
@@ -234,7 +242,7 @@ export function createOperator({ title, draw, onWatch, onLeave, onSignOut }: Ope
         customers,
         watched,
         linked,
-        state,
+        state: login && state !== 'unreachable' ? '' : state,
         quota,
         isSignedIn: isSignedIn(),
       }

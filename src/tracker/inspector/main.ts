@@ -15,6 +15,6 @@ else {
   findHelpers(window, print).then((helpers) => {
     if (helpers) startConsole(helpers.on, console, (warn) => watchTrackedElements(window, warn))
   })
-  for (const text of findUnknown(window)) print(text)
   watchGa4(window, print)
+  for (const text of findUnknown(window)) print(text)
 }

@@ -1,5 +1,8 @@
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { expect, test } from 'vitest'
-import { createBodyBudget } from './bodyBudget.ts'
+import { createBodyBudget, createReserve } from './bodyBudget.ts'
 
 test('one address gets a quarter, all together the whole', () => {
   const { lease } = createBodyBudget(100)
@@ -38,4 +41,19 @@ test('a released lease starts again from zero', () => {
   one.release()
   expect(lease('b').grow(100)).toBe(true)
   expect(one.grow(1)).toBe(false)
+})
+
+test('nothing is reserved for an answer whose sender has gone', async () => {
+  const budget = createBodyBudget(100_000)
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+  const [, response] = (await once(server, 'request')) as [unknown, ServerResponse]
+  socket.destroy()
+  await once(response, 'close')
+  const reserve = createReserve(budget, response, () => 'a')
+  expect(reserve(90_000)).toBe(true)
+  expect(budget.lease('b').grow(100_000)).toBe(true)
+  server.close()
 })

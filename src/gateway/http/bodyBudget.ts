@@ -70,19 +70,20 @@ export function createBodyBudget(maxBytes = DEFAULT_BODY_BUDGET_BYTES): BodyBudg
 export type Reserve = (bytes: number) => boolean
 
 /**
- * Reserves memory for one request, which is released when its response closes.
+ * Reserves memory for one request, which is released when its response closes. Once it is closed, nothing is reserved:
+ * the sender has gone, and no further `close` would release it.
  *
  * @param addressOf Address of the sender. Called only for larger bodies.
  */
 export function createReserve(
   budget: BodyBudget,
-  response: Pick<ServerResponse, 'once'>,
+  response: Pick<ServerResponse, 'once' | 'closed'>,
   addressOf: () => string,
 ): Reserve {
   let grow: ((bytes: number) => boolean) | undefined
   let reserved = SMALL_BODY_BYTES
   return (bytes) => {
-    if (bytes <= reserved) return true
+    if (bytes <= reserved || response.closed) return true
     if (!grow) {
       const lease = budget.lease(addressOf())
       response.once('close', lease.release)

@@ -1,5 +1,5 @@
 import type { Page } from '@playwright/test'
-import { addShop, fillRest, names, openForm, signIn, test } from './campaignPage.ts'
+import { addShop, campaign, fillRest, names, openForm, signIn, test } from './campaignPage.ts'
 import { expect } from './fixtures.ts'
 
 // The form for a new campaign.
@@ -284,4 +284,31 @@ test('a draft survives the end of a session, and is removed by signing out', asy
   await page.getByTestId('login-submit').click()
   await page.getByTestId('first-campaign').click()
   await expect(page.getByTestId('subject.name')).toHaveValue('')
+})
+
+test('the note on equal utm values names campaigns of the same customer only', async ({
+  page,
+  demo,
+}) => {
+  const shop = await addShop(demo, 'Mugs', ['Ours'])
+  const other = await addShop(demo, 'Bowls')
+  await signIn(page, demo, other)
+  await signIn(page, demo, shop)
+  const note = page.getByTestId('note-tracking.utm_campaign')
+  const fillUtm = async () => {
+    for (const [name, value] of Object.entries(campaign('').tracking))
+      await page.getByTestId(`tracking.${name}`).fill(value)
+    await expect(page.getByTestId('new-link')).toContainText('utm_source=letter')
+  }
+  await page.getByTestId('new-campaign').click()
+  await fillUtm()
+  await expect(note).toContainText('“Ours”')
+
+  await page.getByTestId('customer').selectOption('Bowls')
+  await expect(page.getByTestId('no-campaigns')).toBeVisible()
+  // The list of the other customer's campaigns does not arrive.
+  await page.route('**/campaigns/data/list*', () => {})
+  await page.getByTestId('first-campaign').click()
+  await fillUtm()
+  await expect(note).toBeEmpty()
 })

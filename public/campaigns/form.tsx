@@ -58,6 +58,7 @@ export function createForm(page: CampaignsPage) {
   function show(watched: Customer) {
     if (customer?.customerId !== watched.customerId) {
       customer = watched
+      heads = []
       fill({ ...startValues(new Date()), ...readDraft(watched.customerId) })
     }
     isShown = true
@@ -71,11 +72,11 @@ export function createForm(page: CampaignsPage) {
   /** Clears the form after the operator has signed out. */
   function forget() {
     customer = undefined
+    heads = []
     fill(startValues(new Date()))
   }
 
   function fill(these: Values) {
-    if (!customer) heads = []
     values = these
     shown = these
     faults = NO_FAULTS

@@ -16,7 +16,7 @@ export type Call<Served extends Functions<Served>> = <Name extends keyof Served 
 /** The functions of a worker, called from another thread. */
 export type Remote<Served extends Functions<Served>> = {
   /**
-   * The worker starts calls in order. Rejects with Unavailable if the function throws (`cause` is the error's message),
+   * The worker starts calls in order. Rejects with Unavailable if the function throws (`cause` is an Error with its message),
    * if the call takes longer than the deadline, if the worker ends before it has answered, and after `close`.
    */
   readonly call: Call<Served>
@@ -91,7 +91,13 @@ export function remote<Served extends Functions<Served>>(
     if (!('failure' in reply)) return call?.resolve(reply.value as never)
     const { message, isFinal } = reply.failure
     if (isFinal) fault ??= message
-    call?.reject(unavailable(isFinal ? message : `${subject} can not be read or written`, message))
+    call?.reject(
+      unavailable(
+        isFinal ? message : `${subject} can not be read or written`,
+        // The log prints only a cause that is an Error.
+        new Error(message),
+      ),
+    )
   })
   worker.on('error', (error) => end(error instanceof Error ? error : new Error(String(error))))
   worker.on('exit', (code) => end(new Error(`The thread has ended with code ${code}`)))
@@ -108,7 +114,7 @@ export function remote<Served extends Functions<Served>>(
     isRunning = false
     fault ??= error.message
     const start = take(0)
-    const lost = unavailable(`${subject} has ended, the outcome is unknown`, error)
+    const lost = unavailable(`${subject} stopped before the answer`, error)
     for (const id of [...pending.keys()]) take(id)?.reject(lost)
     if (start) start.reject(error)
     else if (!closing) onEnd(error)

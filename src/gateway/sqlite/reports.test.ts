@@ -157,7 +157,7 @@ test('a fault is Unavailable with its reason, until it is repaired', async () =>
   const reports = start()
   const failure = await visitorsOf(reports).catch((error) => error)
   expect(failure).toBeInstanceOf(Unavailable)
-  expect(failure.cause).toContain(reportsFile)
+  expect(failure.cause?.message).toContain(reportsFile)
   rmSync(reportsFile, { recursive: true })
   expect(await visitorsOf(reports)).toBe(1)
   await end()
@@ -175,8 +175,10 @@ test('a damaged log is named, with the remedy', async () => {
   closeSync(file)
   const failure = await visitorsOf(start()).catch((error) => error)
   expect(failure).toBeInstanceOf(Unavailable)
-  expect(failure.cause).toContain(`${eventsFile} is not a database of shoptrail, or is damaged`)
-  expect(failure.cause).toContain('Put its backup in its place')
+  expect(failure.cause?.message).toContain(
+    `${eventsFile} is not a database of shoptrail, or is damaged`,
+  )
+  expect(failure.cause?.message).toContain('Put its backup in its place')
   await end()
 })
 

@@ -28,23 +28,14 @@ export default defineConfig({
     ? [['list'], ['json', { outputFile: process.env.E2E_REPORT }]]
     : 'list',
   use: { screenshot: 'only-on-failure' },
+  // Firefox first: its one worker takes as long as the others together.
   projects: [
-    {
-      name: 'chromium',
-      grepInvert: /@firefox/,
-      testIgnore: WEBKIT,
-      use: {
-        browserName: 'chromium',
-        launchOptions: {
-          ...(chromium && { executablePath: chromium }),
-          args: QUIET_CHROMIUM,
-        },
-      },
-    },
     ...(firefox
       ? [
           {
             name: 'firefox',
+            // Starting one takes ten seconds of a core.
+            workers: 1,
             grep: /@both|@firefox/,
             testIgnore: WEBKIT,
             use: {
@@ -64,6 +55,18 @@ export default defineConfig({
           },
         ]
       : []),
+    {
+      name: 'chromium',
+      grepInvert: /@firefox/,
+      testIgnore: WEBKIT,
+      use: {
+        browserName: 'chromium',
+        launchOptions: {
+          ...(chromium && { executablePath: chromium }),
+          args: QUIET_CHROMIUM,
+        },
+      },
+    },
     ...(webkit ? [{ name: 'webkit', testMatch: WEBKIT }] : []),
   ],
 })

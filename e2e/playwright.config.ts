@@ -28,7 +28,7 @@ export default defineConfig({
     ? [['list'], ['json', { outputFile: process.env.E2E_REPORT }]]
     : 'list',
   use: { screenshot: 'only-on-failure' },
-  // Firefox first: its one worker takes as long as the others together.
+  // Firefox first: its one worker is still busy when Chromium has done half of its tests.
   projects: [
     ...(firefox
       ? [

@@ -19,7 +19,11 @@ test('the browser is killed online, 100 ms after some calls and a second after o
     const page = await context.newPage()
     await page.goto(shop.page(`/${ms}`))
     terms.push(`${ms} one`, `${ms} two`)
+    const before = wire.events.length
     await search(page, `${ms} one`, `${ms} two`)
+    // On a busy machine the browser connects later. Before that, nothing could keep the events: the browser writes
+    // localStorage to the disk after seconds.
+    await expect.poll(() => wire.events.length).toBeGreaterThan(before)
     // A fixed time: the test is about how long the browser lives after the calls.
     await sleep(ms)
     await kill()

@@ -21,13 +21,7 @@ export const scriptedPage = ({
   <!doctype html>
   <html lang="en">
     <head>
-      <meta charset="utf-8">
-      <meta name="viewport" content="width=device-width, initial-scale=1">
-      <title>${title}</title>
-      <meta name="description" content="${description}">
-      <link rel="icon" href="img/icon.svg" type="image/svg+xml">
-      <link rel="stylesheet" href="shop.css">
-      <link rel="stylesheet" href="pages.css">
+      ${head({ title, description }, '')}
       <script>${{ text: STUB }}</script>
       <script async src="/t/j/DEMOSHOP"></script>
       <script type="module" src="shop.js"></script>
@@ -89,13 +83,7 @@ export const plainPage = ({
   <!doctype html>
   <html lang="en">
     <head>
-      <meta charset="utf-8">
-      <meta name="viewport" content="width=device-width, initial-scale=1">
-      <title>${title}</title>
-      <meta name="description" content="${description}">
-      <link rel="icon" href="../img/icon.svg" type="image/svg+xml">
-      <link rel="stylesheet" href="../shop.css">
-      <link rel="stylesheet" href="../pages.css">
+      ${head({ title, description }, '../')}
       <script async src="/t/j/DEMOSHOP"></script>
       ${
         push &&
@@ -148,6 +136,20 @@ export const plainPage = ({
       </footer>
     </body>
   </html>
+`
+
+/** @param base Path from the page to the shop's folder. */
+const head = (
+  { title, description }: Pick<Page, 'title' | 'description'>,
+  base: string,
+): Html => html`
+  <meta charset="utf-8">
+  <meta name="viewport" content="width=device-width, initial-scale=1">
+  <title>${title}</title>
+  <meta name="description" content="${description}">
+  <link rel="icon" href="${base}img/icon.svg" type="image/svg+xml">
+  <link rel="stylesheet" href="${base}shop.css">
+  <link rel="stylesheet" href="${base}pages.css">
 `
 
 const isCurrent = (yes: boolean) => yes && html` aria-current="page"`

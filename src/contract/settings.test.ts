@@ -23,6 +23,7 @@ const rowsOf = (settings: Settings, parent = ''): string[] =>
 test.each([
   ['setting', Object.entries(SETTINGS).map(row)],
   ['field of `ga4`', rowsOf(SETTINGS.ga4.fields)],
+  ['field of `adoptDid`', rowsOf(SETTINGS.adoptDid.fields)],
 ])('docs/settings.md has the table of each %s', (head, rows) => {
   expect(docs).toContain([`| ${head} | default | |`, '|---|---|---|', ...rows, ''].join('\n'))
 })

@@ -16,6 +16,7 @@ export const DATA_LAYER = true
 export const DATA_LAYER_NAME = 'dataLayer'
 export const DATA_LAYER_PREFIX = '__sm__'
 export const DUPLICATE_WINDOW_MS = 5000
+export const CONSENT_EVENTS = 50
 export const GLOBAL = 'track'
 export const MAX_AGE_DAYS = 30
 
@@ -108,6 +109,16 @@ function createSettings() {
     },
   } as const satisfies { readonly [name: string]: Setting }
 
+  /** Where another script has kept the visitor's id. */
+  const ADOPT_FIELDS = {
+    cookie: { schema: name, doc: 'the name of the cookie' },
+    storage: { schema: name, doc: 'the name in localStorage, instead of a cookie' },
+    path: {
+      schema: name,
+      doc: 'if the value is JSON: the fields that lead to the id, such as `visitor.id`; without it the value itself is the id',
+    },
+  } as const satisfies { readonly [name: string]: Setting }
+
   const EVENT_FIELDS = Object.fromEntries(
     Object.keys(EVENT_NAMES).map((operation) => [operation, { schema: name, doc: '' }]),
   ) as { readonly [O in TrackingOperation]: { readonly schema: typeof name; readonly doc: string } }
@@ -169,6 +180,72 @@ function createSettings() {
       default: DUPLICATE_WINDOW_MS,
       doc: 'time in which the same thing reported in two ways is one event, ms, 0 to 60,000',
     },
+    consent: {
+      schema: oneOf(['granted', 'required', 'cookieless']),
+      default: 'granted',
+      doc: 'what happens before the visitor\'s consent: `"granted"` everything, `"required"` nothing is stored or sent, `"cookieless"` events are sent without a device id and nothing is stored',
+    },
+    consentSources: {
+      schema: array(name, 'a list of names'),
+      doc: 'a list of what tells the script the visitor\'s consent: `"consentMode"`, `"tcf"`, the name of a consent tool, or `"auto"` for the tool that is on the page',
+    },
+    consentTypes: {
+      schema: array(name, 'a list of names'),
+      default: ['analytics_storage'],
+      doc: 'the types of consent that `"consentMode"` has to grant, all of them',
+    },
+    consentRegion: {
+      schema: name,
+      doc: 'the visitor\'s region (ISO 3166-2), such as `DE` or `US-CA`, for the regional defaults of `"consentMode"`; the page can set it on the tag',
+    },
+    tcfPurposes: {
+      schema: array(whole(1, 11), 'a list of numbers'),
+      default: [1, 7, 8],
+      doc: 'the purposes that `"tcf"` has to allow, all of them',
+    },
+    tcfVendor: {
+      schema: whole(1, 65_535),
+      doc: 'the vendor that `"tcf"` has to allow too: a number of IAB\'s vendor list',
+    },
+    consentCategory: {
+      schema: name,
+      doc: "the category that a consent tool has to allow; by default the tool's own one for statistics",
+    },
+    consentReplay: {
+      schema: onOrOff,
+      default: true,
+      doc: 'with `"required"`, what happened on the page before the consent is sent after it',
+    },
+    consentEvents: {
+      schema: whole(0, 500),
+      default: CONSENT_EVENTS,
+      doc: 'the most events of a page that are held in memory until the consent, 0 to 500',
+    },
+    gpc: {
+      schema: onOrOff,
+      default: true,
+      doc: 'Global Privacy Control counts as a refusal, for a key that has any setting of consent; if it is set to `true`, for every key',
+    },
+    dnt: { schema: onOrOff, default: false, doc: 'Do Not Track counts as a refusal' },
+    exclude: {
+      schema: array(path, 'a list of paths'),
+      doc: 'a list of paths whose pages report nothing; `*` stands for any text: `"/account/*"`',
+    },
+    adoptDid: {
+      schema: boolean('true, false or an object'),
+      fields: ADOPT_FIELDS,
+      default: true,
+      doc: 'takes over the device id that another script gave a visitor: `true` that of the cookie `__sm__c`, if `dataLayerPrefix` is `__sm__`; an object names another place',
+    },
+    cookieDomain: {
+      schema: oneOf(['auto']),
+      doc: '`"auto"` keeps the device id also in a cookie that all subdomains of the shop share',
+    },
+    firstParty: {
+      schema: onOrOff,
+      default: false,
+      doc: "the gateway also sets the device id as a cookie, if the shop serves the gateway's `/t/` under its own host",
+    },
     global: {
       schema: name,
       default: GLOBAL,
@@ -217,3 +294,5 @@ type ValuesOf<F> = { readonly [K in keyof F]?: ValueOf<F[K]> }
 export type KeySettings = ValuesOf<typeof SETTINGS>
 /** The setting `ga4` as an object. */
 export type Ga4Settings = ValuesOf<(typeof SETTINGS)['ga4']['fields']>
+/** The setting `adoptDid` as an object. */
+export type AdoptSettings = ValuesOf<(typeof SETTINGS)['adoptDid']['fields']>

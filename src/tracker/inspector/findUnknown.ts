@@ -1,5 +1,5 @@
 import { nearest } from '../../contract/nearest.ts'
-import { SETTINGS } from '../../contract/settings.ts'
+import { SETTING_NAMES } from './settingNames.ts'
 
 /** Of this many letters one may be wrong. Other attributes belong to something else, such as a consent manager. */
 const LETTERS_PER_FAULT = 4
@@ -14,11 +14,10 @@ const OF_KEY = 'events'
  */
 export function findUnknown(page: Window): string[] {
   const tags = page.document.querySelectorAll<HTMLElement>('script[src*="/t/j/"]')
-  const names = Object.keys(SETTINGS)
   return [...tags]
     .flatMap(({ dataset }) => Object.keys(dataset))
     .flatMap((name) => {
-      const near = nearest(name, names, Math.floor(name.length / LETTERS_PER_FAULT))
+      const near = nearest(name, SETTING_NAMES, Math.floor(name.length / LETTERS_PER_FAULT))
       if (!near || (near === name && name !== OF_KEY)) return []
       const fix =
         near === OF_KEY

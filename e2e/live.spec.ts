@@ -201,6 +201,42 @@ test('a large event is shown shortened, with a note', async ({ page, gateway }) 
   await page.getByTestId('close-inspector').click()
 })
 
+test('an event without consent is marked, and one without an address is shown', async ({
+  page,
+  gateway,
+}) => {
+  const one = add(gateway, 'One')
+  const append = (did: string, payload: object) =>
+    gateway.log.append([
+      {
+        customer: one.customerId,
+        id: randomUUID(),
+        at: Date.now(),
+        receivedAt: Date.now(),
+        did,
+        operation: 'search',
+        event: 'search',
+        bot: false,
+        payload: JSON.stringify({ did, event: 'search', ...payload }),
+      },
+    ])
+  const url = 'https://shop.example/s'
+  await append('0b5f6d3a-1f0c-8a00-9000-000000000000', { search_term: 'mug', url })
+  await append(randomUUID(), { search_term: 'bowl', url, remote_addr: '203.0.113.0' })
+  await signIn(page, gateway, one)
+  const row = (term: string) => page.getByTestId('row').filter({ hasText: term })
+  const consent = page.getByTestId('inspector').getByText('none: the device id is a hash')
+  await expect(row('mug')).toContainText('no consent')
+  await row('mug').locator('.open').click()
+  await expect(consent).toBeVisible()
+  await expect(page.getByTestId('json')).not.toContainText('remote_addr')
+  await page.getByTestId('close-inspector').click()
+  await row('bowl').locator('.open').click()
+  await expect(page.getByTestId('json')).toContainText('203.0.113.0')
+  await expect(consent).toBeHidden()
+  await expect(row('bowl')).not.toContainText('no consent')
+})
+
 test('arriving events do not disturb selection, focus, typing and scroll position', async ({
   page,
   gateway,

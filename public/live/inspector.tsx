@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { CopyButton } from '../operator/copyButton.tsx'
 import { Sign } from '../operator/signs.tsx'
 import { Dot } from './dot.tsx'
-import { KINDS } from './kinds.ts'
+import { hasNoConsent, KINDS } from './kinds.ts'
 import type { Shown } from './model.ts'
 import { exactTime, span } from './time.ts'
 
@@ -110,6 +110,9 @@ function Facts({
       </Fact>
       <Fact name="position">{seq}</Fact>
       {bot && <Fact name="bot">yes, by its user agent</Fact>}
+      {hasNoConsent(record) && (
+        <Fact name="consent">none: the device id is a hash that changes each day</Fact>
+      )}
     </>
   )
 }

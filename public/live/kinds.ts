@@ -91,3 +91,10 @@ export function pathOf({ payload }: { readonly payload: Payload }): string {
 
 /** The first eight characters, enough to distinguish devices. */
 export const shortDid = (did: string): string => did.slice(0, 8)
+
+/**
+ * Whether an event was sent without the visitor's consent: the gateway then gives it a device id of one day, a UUID of
+ * version 8 (RFC 9562, 5.8). Browsers make version 4.
+ */
+export const hasNoConsent = ({ did }: { readonly did: string | null }): boolean =>
+  /^[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/i.test(did ?? '')

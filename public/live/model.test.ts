@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createHues } from './hues.ts'
-import { cut, kindOf, MAX_SHOWN, pathOf, subjectOf } from './kinds.ts'
+import { cut, hasNoConsent, kindOf, MAX_SHOWN, pathOf, subjectOf } from './kinds.ts'
 import {
   createModel,
   type Filter,
@@ -225,4 +225,15 @@ test('a device keeps its hue, and devices that arrive together have different hu
     if (index > 0) expect(apart(hue, hues[index - 1] ?? 0)).toBeGreaterThan(90)
     for (const other of hues.slice(0, index)) expect(apart(hue, other)).toBeGreaterThan(15)
   }
+})
+
+test.each([
+  ['a UUID of version 8: the hash of a day', '0b5f6d3a-1f0c-8a00-9000-000000000000', true],
+  ['a UUID of version 4: that of a browser', '0b5f6d3a-1f0c-4a00-8000-000000000000', false],
+  ['of another variant', '0b5f6d3a-1f0c-8a00-1000-000000000000', false],
+  ['an id of another script', 'a8-8a00-8000', false],
+  ['longer than a UUID', '0b5f6d3a-1f0c-8a00-9000-0000000000000', false],
+  ['none: a server sent it', null, false],
+])('a device id that is %s', (_kind, did, expected) => {
+  expect(hasNoConsent({ did })).toBe(expected)
 })

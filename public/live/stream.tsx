@@ -2,7 +2,7 @@
 import { Component, type RefObject, type TargetedKeyboardEvent } from 'preact'
 import { Sign } from '../operator/signs.tsx'
 import { Dot } from './dot.tsx'
-import { cut, KINDS, shortDid, subjectOf } from './kinds.ts'
+import { cut, hasNoConsent, KINDS, shortDid, subjectOf } from './kinds.ts'
 import type { Shown } from './model.ts'
 import { clock, span } from './time.ts'
 
@@ -157,6 +157,11 @@ class Row extends Component<RowProps> {
             {more && <span>{more}</span>}
             {storedBytes && <em title="The payload is large and shown shortened">cut</em>}
             {bot && <em title="Its user agent says it is a bot">bot</em>}
+            {hasNoConsent(record) && (
+              <em title="The visitor has not consented, so its device id is valid for one day">
+                no consent
+              </em>
+            )}
           </span>
         </button>
         {did ? (

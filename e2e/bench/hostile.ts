@@ -9,9 +9,9 @@ import {
   type Operation,
   validate,
 } from '../../src/contract/index.ts'
+import { maskUrl, namesToMask } from '../../src/contract/maskUrl.ts'
 import { readJson } from '../../src/gateway/http/body.ts'
 import { completePayloads } from '../../src/test/payloads.ts'
-import { maskUrl, namesToMask } from '../../src/tracker/lib/maskUrl.ts'
 import { line } from '../benchPages.ts'
 
 /** A valid payload of each operation, without those whose fields equal another operation's. */

@@ -86,6 +86,19 @@ test('a customer ignores the addresses of its staff, which can be replaced and r
   expect(set('--ignore', 'none')).toBeUndefined()
 })
 
+test('a customer keeps addresses whole, short or not at all', async () => {
+  const origin = 'https://addresses.example'
+  const added = run(['customer', 'add', '--origin', origin, '--addresses', 'short']).stdout
+  const id = fieldOf('customerId', added)
+  const formIn = (text: string) =>
+    /^ {2}addresses +(.+)/m.exec(text.slice(text.indexOf(id)).split('\n\n')[0] ?? '')?.[1]
+  const set = (...args: string[]) => formIn(run(['customer', 'set', id, ...args]).stdout)
+  expect(formIn(run(['customer', 'list']).stdout)).toBe('short')
+  expect(set('--name', 'x')).toBe('short')
+  expect(set('--addresses', 'none')).toBe('none')
+  expect(set('--addresses', 'whole')).toBe('whole (default)')
+})
+
 test('a setting above its bound is refused with its path, and changes nothing', () => {
   const DATA_DIR = join(folder, 'bounds')
   const added = run(['customer', 'add', '--origin', 'loopback'], { DATA_DIR })
@@ -241,12 +254,16 @@ test.each<[string[], string]>([
     ['customer', 'set', 'demo', ...Array.from({ length: 101 }, (_, n) => `--ignore=192.0.2.${n}`)],
     'Expected at most 100 times --ignore: name networks in place of addresses',
   ],
+  [
+    ['customer', 'set', 'demo', '--addresses', 'Short'],
+    'Expected --addresses as one of whole, short, none: Short',
+  ],
   [['data'], 'Expected one of accept after data.'],
   [['data', 'acept'], 'There is no command data acept. Did you mean accept?'],
   [['data', 'accept', 'x'], 'data accept takes no x.'],
   [['data', 'accept', '--yes'], 'data accept takes no --yes.'],
   [['constructor'], 'There is no command constructor.'],
-  [['customer', 'set', 'demo'], 'Expected --origin, --name'],
+  [['customer', 'set', 'demo'], 'Expected one of --origin, --name'],
   [['customer', 'rotate', 'demo'], 'Expected --key rest or --key tracking'],
   [['customer', 'remove'], 'Expected the id of a customer: customer remove ID'],
   [['customer', 'remove', 'a', 'b'], 'takes no b'],

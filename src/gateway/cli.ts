@@ -36,6 +36,8 @@ const HELP = `shoptrail ${version}
   --ignore ADDRESS  an address or a network whose visits are not stored, such as that of the shop's office:
                     203.0.113.7, 203.0.113.0/24, 2001:db8::/48. May be repeated; set replaces all of
                     them, and "none" removes them
+  --addresses FORM  how events keep the visitor's IP address: "whole" (default), "short" (203.0.113.0,
+                    2001:db8:1::) or "none" (0.0.0.0). Events that are stored already do not change
   --yes             confirm the removal
   --demo            start with the demo customer and the demo shop
 
@@ -128,6 +130,7 @@ const OPTIONS = {
   'daily-events': { type: 'string' },
   'daily-bytes': { type: 'string' },
   ignore: { type: 'string', multiple: true },
+  addresses: { type: 'string' },
   yes: { type: 'boolean' },
   demo: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },

@@ -10,6 +10,7 @@ import {
   REST_KEY_RULE,
 } from './customers/customers.ts'
 import { MAX_IGNORED, readIgnored } from './customers/ignored.ts'
+import { ADDRESS_FORMS, type AddressForm, isAddressForm } from './customers/keptAddresses.ts'
 import { checkKeySettings } from './customers/keySettings.ts'
 import { findMismatch } from './dataCommand.ts'
 import { MAX_LIMIT } from './http/limits.ts'
@@ -30,17 +31,18 @@ export type CustomerOptions = {
   readonly 'daily-events'?: string | undefined
   readonly 'daily-bytes'?: string | undefined
   readonly ignore?: string[] | undefined
+  readonly addresses?: string | undefined
   readonly yes?: boolean | undefined
 }
 
+/** The options of everything that can be changed later. */
+const CHANGES = ['origin', 'name', 'config', 'daily-events', 'daily-bytes', 'ignore', 'addresses']
+
 /** The verbs of `customer`, each with its options. */
 export const VERBS: ReadonlyMap<string, readonly string[]> = new Map([
-  [
-    'add',
-    ['origin', 'name', 'config', 'daily-events', 'daily-bytes', 'ignore', 'id', 'tracking-key'],
-  ],
+  ['add', [...CHANGES, 'id', 'tracking-key']],
   ['list', []],
-  ['set', ['origin', 'name', 'config', 'daily-events', 'daily-bytes', 'ignore']],
+  ['set', CHANGES],
   ['rotate', ['key']],
   ['remove', ['yes']],
 ])
@@ -144,7 +146,7 @@ function changeOne(
   settings: Settings,
 ): Done {
   if (verb === 'set' && Object.keys(asked).length === 0)
-    return misused('Expected --origin, --name, --config, --daily-events, --daily-bytes or --ignore')
+    return misused(`Expected one of ${CHANGES.map((option) => `--${option}`).join(', ')}`)
   if (verb === 'rotate' && key !== 'rest' && key !== 'tracking')
     return misused('Expected --key rest or --key tracking')
   const customer = customers.find(id) as Customer
@@ -184,12 +186,13 @@ type Asked = {
   readonly dailyEvents?: number | null
   readonly dailyBytes?: number | null
   readonly ignored?: string[]
+  readonly addresses?: AddressForm
 }
 
 function readChange(
   options: CustomerOptions,
 ): { readonly ok: true; readonly asked: Asked } | Fault {
-  const { origin, name, config } = options
+  const { origin, name, config, addresses } = options
   const origins: string[] = []
   for (const text of origin ?? []) {
     const read = readOrigin(text)
@@ -207,6 +210,8 @@ function readChange(
   if (!quotas.ok) return quotas
   const ignored = readIgnoredOnes(options.ignore)
   if (!ignored.ok) return ignored
+  if (addresses !== undefined && !isAddressForm(addresses))
+    return misused(`Expected --addresses as one of ${ADDRESS_FORMS.join(', ')}: ${addresses}`)
   return {
     ok: true,
     asked: {
@@ -215,6 +220,7 @@ function readChange(
       ...(settings && { config: settings }),
       ...quotas.asked,
       ...ignored.asked,
+      ...(addresses && { addresses }),
     },
   }
 }
@@ -294,7 +300,7 @@ const list = (customers: readonly Customer[], settings: Settings): string[] =>
 function linesOf(customers: readonly Customer[], { limits }: Settings): string[] {
   return customers.flatMap((customer, i) => {
     const { customerId, name, trackingKey, origins, configText, faults } = customer
-    const { dailyEvents, dailyBytes, ignored } = customer
+    const { dailyEvents, dailyBytes, ignored, addresses } = customer
     return [
       ...(i > 0 ? [''] : []),
       `${customerId}${name && ` (${name})`}`,
@@ -303,6 +309,7 @@ function linesOf(customers: readonly Customer[], { limits }: Settings): string[]
       `  config       ${configText}`,
       `  daily quota  ${quota(dailyEvents, limits.daily.events, 'events')}, ${quota(dailyBytes, limits.daily.bytes, 'bytes')}`,
       ...(ignored.length > 0 ? [`  ignored      ${ignored.join(' ')}`] : []),
+      `  addresses    ${addresses}${addresses === 'whole' ? ' (default)' : ''}`,
       ...faults.map(
         ({ part, reason }) =>
           `  UNUSABLE     ${part}: ${reason}. Its requests are answered 503. ${repair(customerId)[part]}`,
@@ -320,5 +327,6 @@ const repair = (id: string): Record<CustomerFault['part'], string> => ({
   config: `Correct the named setting, or remove it with null: npx shoptrail customer set ${id} --config '{…}'`,
   origins: `Set them again: npx shoptrail customer set ${id} --origin ORIGIN`,
   ignored: `Set them again: npx shoptrail customer set ${id} --ignore ADDRESS, or none`,
+  addresses: `Set them again: npx shoptrail customer set ${id} --addresses FORM`,
   restKey: `Make a new one: npx shoptrail customer rotate ${id} --key rest`,
 })

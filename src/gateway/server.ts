@@ -178,6 +178,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       queue: options.queue,
       onCommit: metrics.commit,
       onReportsEnd: (error) => onError(error, 'the thread of the reports'),
+      onSaltError: (error) => onError(error, 'the salt of the day'),
       onChange: readiness.check,
       onFatal(error) {
         patienceMs = FATAL_PATIENCE_MS
@@ -186,7 +187,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       },
     })
     try {
-      const { customers, log, campaigns, reports } = data
+      const { customers, log, campaigns, reports, daySalt } = data
       const demoBlock =
         findDemoBlock({ host, trustedProxies, publicUrl }) ?? findRetiredDemo(customers)
       const demo = options.demo === true && !demoBlock
@@ -214,6 +215,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         admission,
         quota,
         metrics,
+        daySalt,
         script,
         keyThrottle: createKeyThrottle(monotonicNow),
         monotonicNow,

@@ -68,6 +68,7 @@ const collect = createCollect({
   }),
   keyThrottle: createKeyThrottle(() => 0),
   metrics,
+  daySalt: () => Buffer.alloc(32),
   now: Date.now,
 })
 

@@ -1,15 +1,7 @@
-import { isLongerThan } from '../contract/characters.ts'
 import { eventNameOf, type TrackingOperation } from '../contract/events.ts'
 import { MAX_URL_CHARACTERS } from '../contract/fields.ts'
+import { maskUrl, namesToMask, shortenUrl } from '../contract/maskUrl.ts'
 import type { Config } from './config.ts'
-import { maskUrl, namesToMask } from './lib/maskUrl.ts'
-
-/** Removes the fragment of a URL that is too long, then its query. */
-const shorten = (url: string) => {
-  for (const mark of '#?')
-    if (isLongerThan(url, MAX_URL_CHARACTERS)) [url = ''] = url.split(mark, 1)
-  return url
-}
 
 /**
  * The complete payload. Fields that the caller gives replace those that the script fills in
@@ -45,8 +37,8 @@ export function completePayload(
     payload.product_id = `${product_id}`
   if (typeof payload.url === 'string') {
     // Shortened first, so that masking takes bounded time, and again, because `***` may be longer than a value.
-    const bounded = shorten(payload.url).slice(0, 2 * MAX_URL_CHARACTERS)
-    payload.url = shorten(maskUrl(bounded, namesToMask(`${config.mask ?? ''}`)))
+    const bounded = shortenUrl(payload.url).slice(0, 2 * MAX_URL_CHARACTERS)
+    payload.url = shortenUrl(maskUrl(bounded, namesToMask(`${config.mask ?? ''}`)))
   }
   return payload
 }

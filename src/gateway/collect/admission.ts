@@ -1,4 +1,5 @@
 import type { Customer } from '../customers/customers.ts'
+import { isLocalAddress, keepAddress, NO_ADDRESS } from '../customers/keptAddresses.ts'
 import { type Addresses, networkOf } from '../http/address.ts'
 import type { Refusal } from '../http/answers.ts'
 import type { Limits } from '../http/limits.ts'
@@ -131,11 +132,14 @@ export function createAdmission(dependencies: AdmissionDependencies): Admission 
     return refuse('address', limited)
   }
 
-  function reportProxy({ request, peer }: Source): void {
+  /** It may be a visitor that sends such headers, so a public address is reported only as its customer keeps it. */
+  function reportProxy({ customer, request, peer }: Source): void {
     const proxy = dependencies.addresses.findUnknownProxy(request, peer)
     if (!proxy) return
+    const shown = isLocalAddress(proxy) ? proxy : keepAddress(proxy, customer?.addresses ?? 'short')
+    if (shown === NO_ADDRESS) return
     reportedAt = now()
-    dependencies.onUnknownProxy(proxy)
+    dependencies.onUnknownProxy(shown)
   }
 
   const ofPages = (limited: Limited | undefined) => refuse('customer', limited)

@@ -1,9 +1,10 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { KeySettings } from '../../contract/settings.ts'
 import { makeFolder, recordsOf, workerFile } from '../../test/gateway.ts'
 import { readBodyOf } from '../../test/readBody.ts'
-import type { Customers } from '../customers/customers.ts'
+import type { CustomerChange, Customers } from '../customers/customers.ts'
 import { createKeyThrottle } from '../customers/keyThrottle.ts'
 import { createAddresses } from '../http/address.ts'
 import { DEFAULT_LIMITS } from '../http/limits.ts'
@@ -17,6 +18,7 @@ import type { EventLog } from './eventLog.ts'
 import { createQuota } from './quota.ts'
 
 const NOW = 1_800_000_000_000
+const SALT = Buffer.alloc(32, 7)
 const ORIGIN = 'https://shop.example'
 const ID = '0190f3a2-7c41-7d11-9a3e-5f2b8c6d4e10'
 const PAYLOAD = {
@@ -73,6 +75,7 @@ const createCollectWith = (given: Partial<CollectDependencies> = {}) => {
     admission: admissionWith(metrics),
     keyThrottle: createKeyThrottle(() => 0),
     metrics,
+    daySalt: () => SALT,
     now: () => NOW,
     ...given,
   })
@@ -547,4 +550,145 @@ test('a batch with too many values is refused, but payloads with some hundred ke
       status: 413,
       body: { message: 'Expected a body of at most 20000 values' },
     })
+})
+
+const consentKey = (trackingKey: string, config: KeySettings, change: CustomerChange = {}) =>
+  customers.add({ trackingKey, origins: [ORIGIN], config, ...change })
+const { did: _did, ...NO_DID } = PAYLOAD
+const UUID_8 = /^[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/
+
+test('a cookieless key takes events of pages without a did: the hash of the day, and the short address', async () => {
+  consentKey('NOCOOKIE', { consent: 'cookieless' })
+  const events = [
+    { id: idAt(40), payload: NO_DID },
+    { id: idAt(41), payload: { ...NO_DID, did: null, event: 'search', search_term: 'mug' } },
+    { id: idAt(42), payload: PAYLOAD, consent: 'denied' },
+    { id: idAt(43), payload: PAYLOAD },
+    { id: idAt(44), payload: { ...NO_DID, did: '' } },
+  ]
+  const { body } = await postBatch({ events }, 'k=NOCOOKIE')
+  expect(body.results.map(({ status }: { status: number }) => status)).toEqual([
+    200, 200, 200, 200, 422,
+  ])
+  const stored = (await recordsOf({ log })).slice(-4)
+  const payloads = stored.map(({ payload }) => JSON.parse(payload))
+  const [first] = stored
+  expect(first?.did).toMatch(UUID_8)
+  expect(stored.map(({ did }) => did)).toEqual([first?.did, first?.did, first?.did, 'd-1'])
+  expect(payloads.map(({ did }) => did)).toEqual(stored.map(({ did }) => did))
+  expect(payloads.map((payload) => payload.remote_addr)).toEqual([
+    '203.0.113.0',
+    '203.0.113.0',
+    '203.0.113.0',
+    '203.0.113.9',
+  ])
+  for (const query of ['', '&consent=denied']) {
+    const payload = query ? PAYLOAD : NO_DID
+    expect((await post(`k=NOCOOKIE&id=${idAt(45)}${query}`, payload)).status).toBe(200)
+    expect((await newest())?.did).toBe(first?.did)
+  }
+})
+
+test('a cookieless key needs the did of an event that a server sends', async () => {
+  const { restKey } = consentKey('NOCOOKI2', { consent: 'cookieless' })
+  const query = `k=NOCOOKI2&id=${idAt(46)}&api_key=${restKey}`
+  const { status, body } = await post(query, NO_DID, {})
+  expect([status, body.issues[0].path]).toEqual([422, 'did'])
+  expect((await post(query, PAYLOAD, {})).status).toBe(200)
+})
+
+test('a key that requires consent refuses an event without it, and only that one of a batch', async () => {
+  const { restKey } = consentKey('REQUIRED', { consent: 'required' })
+  const metrics = createMetrics(() => 0)
+  const counting = createCollectWith({ metrics, admission: admissionWith(metrics) })
+  const events = [
+    { id: idAt(50), payload: NO_DID },
+    { id: idAt(51), payload: PAYLOAD },
+    { id: idAt(52), payload: PAYLOAD, consent: 'denied' },
+    { id: idAt(53), payload: { ...PAYLOAD, did: 7 } },
+  ]
+  const { status, body } = await postBatch({ events }, 'k=REQUIRED', counting)
+  expect(status).toBe(200)
+  expect(body.results).toEqual([
+    { id: idAt(50), status: 422, message: expect.stringMatching(/^no_consent: /) },
+    { id: idAt(51), status: 200 },
+    { id: idAt(52), status: 422, message: expect.stringMatching(/^no_consent: /) },
+    { id: idAt(53), status: 422, message: expect.any(String), issues: expect.any(Array) },
+  ])
+  expect((await newest())?.id).toBe(idAt(51))
+  const counts = (await metrics.render()).text
+  expect(counts).toContain('events_without_consent_total 2\n')
+  expect(counts).toContain('events_refused_total{status="422"} 3\n')
+
+  for (const [query, payload, headers] of [
+    ['', NO_DID, { origin: ORIGIN }],
+    ['&consent=denied', PAYLOAD, { origin: ORIGIN }],
+    [`&consent=denied&api_key=${restKey}`, PAYLOAD, {}],
+  ] as [string, object, Headers][]) {
+    const id = idAt(54)
+    const refused = await post(`k=REQUIRED&id=${id}${query}`, payload, headers)
+    expect(refused.status).toBe(422)
+    expect(refused.body).toEqual({ id, message: expect.stringMatching(/^no_consent: /) })
+  }
+  const ofServer = await post(`k=REQUIRED&id=${idAt(55)}&api_key=${restKey}`, PAYLOAD, {})
+  expect(ofServer.status).toBe(200)
+})
+
+test('another key refuses an event without a did as the contract does', async () => {
+  const { status, body } = await post(`k=SHOPKEY1&id=${idAt(56)}`, NO_DID)
+  expect(status).toBe(422)
+  expect(body).toMatchObject({ id: idAt(56), issues: [{ path: 'did' }] })
+  expect(body.message).not.toContain('no_consent')
+})
+
+test.each([
+  ['whole', '203.0.113.9', '198.51.100.77'],
+  ['short', '203.0.113.0', '198.51.100.0'],
+  ['none', '0.0.0.0', '0.0.0.0'],
+] as const)(
+  'addresses %s: those of pages and of servers are stored as %s and %s',
+  async (addresses, ofPage, ofServer) => {
+    const key = `ADDR${addresses}`
+    const { restKey } = consentKey(
+      key,
+      { consent: 'cookieless' },
+      { addresses, ignored: ['203.0.113.8'] },
+    )
+    expect((await post(`k=${key}`)).body).not.toHaveProperty('ignored')
+    expect((await newestPayload()).remote_addr).toBe(ofPage)
+    await post(`k=${key}&api_key=${restKey}`, { ...PAYLOAD, remote_addr: '198.51.100.77' }, {})
+    expect((await newestPayload()).remote_addr).toBe(ofServer)
+    await post(`k=${key}`, NO_DID)
+    expect((await newestPayload()).remote_addr).toBe(
+      addresses === 'none' ? '0.0.0.0' : '203.0.113.0',
+    )
+    // The whole address is compared, in memory.
+    customers.change(customers.findByTrackingKey(key)?.customerId ?? '', {
+      ignored: ['203.0.113.9'],
+    })
+    expect((await post(`k=${key}`)).body).toHaveProperty('ignored', true)
+  },
+)
+
+test('secrets and e-mail addresses in URLs are masked again, with the names of the key', async () => {
+  const { restKey } = consentKey('MASKING1', { mask: ['voucher', 'half\ud800'] })
+  const url =
+    'https://jane:secret@shop.example/a?token=t&voucher=v&to=jane%40shop.example&utm_source=s#code=c'
+  const masked = 'https://shop.example/a?token=***&voucher=***&to=***&utm_source=s#code=***'
+  for (const [query, headers] of [
+    ['', { origin: ORIGIN }],
+    [`&api_key=${restKey}`, {}],
+  ] as [string, Headers][]) {
+    await post(`k=MASKING1${query}`, { ...PAYLOAD, remote_addr: '198.51.100.77', url }, headers)
+    expect((await newestPayload()).url).toBe(masked)
+  }
+})
+
+test('a batch whose URLs take long to mask is refused as too large, so that the page splits it', async () => {
+  const url = `https://shop.example/?${'&'.repeat(4_999)}`
+  const events = [0, 1, 2].map((n) => ({ id: idAt(60 + n), payload: { ...PAYLOAD, url } }))
+  expect((await postBatch({ events: events.slice(0, 2) })).status).toBe(200)
+  const { status, body } = await postBatch({ events })
+  expect([status, body.message]).toEqual([413, expect.stringContaining('at most 10000 of')])
+  expect((await postBatch({ events: events.slice(2) })).status).toBe(200)
 })

@@ -20,8 +20,11 @@ import { type Query, readQuery } from '../http/query.ts'
 import type { Connected } from '../http/requestEnv.ts'
 import { type Admission, expectedBytes, type Source } from './admission.ts'
 import { createClockSkew } from './clockSkew.ts'
+import { judgeConsent } from './consent.ts'
+import type { DaySalt } from './daySalt.ts'
 import { makeEventId } from './eventId.ts'
 import type { EventLog, LogEvent } from './eventLog.ts'
+import { limitAddress, makeCookieless, maskArrived, maskingCostOf } from './privacy.ts'
 
 /** The largest body of POST /t/batch, bytes of UTF-8: above it 413, and the page splits the batch. */
 export const MAX_BATCH_BYTES = 2 ** 20
@@ -29,6 +32,11 @@ export const MAX_BATCH_BYTES = 2 ** 20
 export const MAX_BATCH_EVENTS = 500
 /** The most values in a batch: above it 413. A page's event has 16. This many take 18 ms at worst. */
 const MAX_BATCH_VALUES = 20_000
+/**
+ * The most marks in the URLs of a batch (`maskingCostOf`): above it 413, and the page splits the batch. This many take
+ * 14 ms at worst.
+ */
+const MAX_BATCH_MARKS = 10_000
 /** The answer to a batch may be as large as the batch, and always as large as this, bytes. */
 const MIN_ANSWER_BYTES = 1_024
 /** How much longer a verdict is than a question without `at`, bytes. */
@@ -46,6 +54,7 @@ export type CollectDependencies = {
   readonly admission: Admission
   readonly keyThrottle: KeyThrottle
   readonly metrics: Metrics
+  readonly daySalt: DaySalt
   /** The clock, ms since 1970. */
   readonly now: () => number
 }
@@ -60,6 +69,14 @@ type Arrival = {
   readonly userAgent: string
   readonly sent: unknown
   readonly receivedAt: number
+}
+
+/** What is sent of one event. */
+type SentEvent = {
+  readonly id: unknown
+  readonly at: unknown
+  readonly consent: unknown
+  readonly payload: unknown
 }
 
 type JudgedEvent =
@@ -86,7 +103,7 @@ export function createCollect(dependencies: CollectDependencies) {
   const isBot = createIsBot()
   const correctTime = createClockSkew()
 
-  /** POST /t/r: the body is one payload; `id`, `at` and `sent` travel in the query. */
+  /** POST /t/r: the body is one payload; `id`, `at`, `sent` and `consent` travel in the query. */
   async function collectOne(
     request: Request,
     peer: string,
@@ -104,7 +121,15 @@ export function createCollect(dependencies: CollectDependencies) {
     const late = admission.admit(source, 1, body.bytes, bytes)
     if (late) return refusedOne(late, request)
     const arrival = arrive(source, sender, numberOf(query('sent')))
-    const judged = judge(query('id') ?? undefined, numberOf(query('at')), body.json, arrival)
+    const judged = judge(
+      {
+        id: query('id') ?? undefined,
+        at: numberOf(query('at')),
+        consent: query('consent'),
+        payload: body.json,
+      },
+      arrival,
+    )
     if (!judged.ok) return refusedOne(judged, request)
     if (judged.isIgnored) {
       metrics.ignored()
@@ -118,7 +143,7 @@ export function createCollect(dependencies: CollectDependencies) {
   }
 
   /**
-   * POST /t/batch: `{"sent", "events": [{"id", "at", "payload"}]}`. The answer has one verdict an event, in order.
+   * POST /t/batch: `{"sent", "events": [{"id", "at", "consent", "payload"}]}`. The answer has one verdict an event, in order.
    *
    * An envelope without `payload` is a question: is this id stored? Its verdict is 200 or 404. A batch of questions is
    * answered 200 if all are stored, otherwise 207, so that a page that can not read the body knows the result. (The
@@ -150,6 +175,12 @@ export function createCollect(dependencies: CollectDependencies) {
         status: 413,
         message: `Expected a batch of at most ${MAX_BATCH_EVENTS} events`,
       })
+    if (events.reduce((sum, envelope) => sum + maskingCostOf(urlOf(envelope)), 0) > MAX_BATCH_MARKS)
+      return refused({
+        ok: false,
+        status: 413,
+        message: `Expected a batch whose URLs have at most ${MAX_BATCH_MARKS} of the characters ? & # ; %`,
+      })
     const asks = events.filter(isAsk).length
     const late = admission.admit(
       source,
@@ -179,7 +210,7 @@ export function createCollect(dependencies: CollectDependencies) {
     })
     for (const isStored of known) metrics.asked(isStored)
     for (const one of judged) {
-      if (!one.ok) metrics.refused(one.status)
+      if (!one.ok) metrics.refused(one.status, one.reason)
       else if (one.event && one.isIgnored) metrics.ignored()
     }
     const missing = new Set(asked.filter((_, i) => !known[i]))
@@ -246,38 +277,46 @@ export function createCollect(dependencies: CollectDependencies) {
         status: 413,
         message: `Expected an event of at most ${MAX_EVENT_BYTES} bytes`,
       }
-    return judge(given.id ?? undefined, given.at, given.payload, arrival)
+    const { id, at, consent, payload } = given
+    return judge({ id: id ?? undefined, at, consent, payload }, arrival)
   }
 
-  /** Completes one payload, checks it, and makes the event for the log. */
-  function judge(id: unknown, at: unknown, payload: unknown, arrival: Arrival): JudgedEvent {
+  /** Completes one payload, removes what must not be kept, checks it, and makes the event for the log. */
+  function judge({ id, at, consent: said, payload }: SentEvent, arrival: Arrival): JudgedEvent {
     const { sender, address, userAgent, sent, receivedAt } = arrival
     const { customer, isServer } = sender
     if (id !== undefined && !(typeof id === 'string' && UUID.test(id)))
       return invalidEvent('id', 'Expected a UUID')
     const given = asObject(payload)
     if (!given) return invalidEvent('', 'Expected an object with the event’s fields')
+    const consent = judgeConsent(customer, isServer, given.did, said)
+    if (!consent.ok) return consent
+    const eventId = id ?? makeEventId(receivedAt)
     if (!isServer || isMissing(given.remote_addr)) given.remote_addr = address
     if (isMissing(given.http_user_agent, MAX_AGENT_CHARACTERS)) given.http_user_agent = userAgent
+    if (consent.isCookieless)
+      makeCookieless(given, customer.customerId, eventId, dependencies.daySalt(receivedAt))
+    limitAddress(given, customer)
     const operation = findOperation(given, customer.operations, customer.config.eventPrefix)
     const checked = validate(operation, given)
     if (!checked.ok) return invalid('The event is invalid', checked.error.issues)
+    const stored = { ...checked.payload, url: maskArrived(checked.payload.url, customer.masked) }
     const event = {
       customer: customer.customerId,
-      id: id ?? makeEventId(receivedAt),
-      at: correctTime(`${customer.customerId} ${checked.payload.did}`, at, sent, receivedAt),
+      id: eventId,
+      at: correctTime(`${customer.customerId} ${stored.did}`, at, sent, receivedAt),
       receivedAt,
       operation,
-      event: checked.payload.event,
-      did: checked.payload.did,
-      bot: isBot(checked.payload.http_user_agent),
-      payload: JSON.stringify(checked.payload),
+      event: stored.event,
+      did: stored.did,
+      bot: isBot(stored.http_user_agent),
+      payload: JSON.stringify(stored),
     }
     return { ok: true, event, id: event.id, isIgnored: !isServer && customer.isIgnored(address) }
   }
 
   function refused(refusal: Refusal): Response {
-    metrics.refused(refusal.status)
+    metrics.refused(refusal.status, refusal.reason)
     return refuse(refusal, OPEN_HEADERS)
   }
 
@@ -353,6 +392,8 @@ const isAsk = (envelope: unknown): boolean => {
   const given = asObject(envelope)
   return given !== undefined && given.payload === undefined
 }
+
+const urlOf = (envelope: unknown): unknown => asObject(asObject(envelope)?.payload)?.url
 
 /** The id of a refused event. Empty if it is not a UUID: the answer does not repeat other texts of the sender. */
 function idOf(envelope: unknown): string {

@@ -1,6 +1,7 @@
 import type { TrackingOperation } from '../../contract/index.ts'
 import type { KeySettings } from '../../contract/settings.ts'
 import { isSecret } from '../lib/secret.ts'
+import type { AddressForm } from './keptAddresses.ts'
 
 /** A shop that uses the gateway. Of its REST key only the hash is stored. */
 export type Customer = {
@@ -20,6 +21,8 @@ export type Customer = {
   readonly configText: string
   /** Its own event names, from `config.events`, by name. */
   readonly operations: ReadonlyMap<string, TrackingOperation>
+  /** The names in `config.mask`, as `namesToMask` returns them. */
+  readonly masked: ReadonlySet<string>
   /** SHA-256 of the restKey. */
   readonly restKeyHash: Buffer
   /** Its own daily quota. Undefined: that of the settings applies. */
@@ -28,6 +31,8 @@ export type Customer = {
   /** Addresses and networks whose visits are not stored, as `readIgnored` returns them: those of its own staff. */
   readonly ignored: readonly string[]
   readonly isIgnored: (address: string) => boolean
+  /** How its events keep the visitors' addresses. */
+  readonly addresses: AddressForm
   /** When it was added, ms since 1970. */
   readonly createdAt: number
   /** Properties whose stored value is unusable, and which are empty here. Usually none. */
@@ -36,7 +41,7 @@ export type Customer = {
 
 /** A part of a customer that can not be used as it is stored. */
 export type CustomerFault = {
-  readonly part: 'origins' | 'config' | 'restKey' | 'ignored'
+  readonly part: 'origins' | 'config' | 'restKey' | 'ignored' | 'addresses'
   /** For the operator. Not for strangers, since it may quote what is stored. */
   readonly reason: string
 }
@@ -50,6 +55,8 @@ export type CustomerChange = {
   readonly dailyEvents?: number | null
   readonly dailyBytes?: number | null
   readonly ignored?: readonly string[]
+  /** For events that are stored from now on. Default of a new customer: `whole`. */
+  readonly addresses?: AddressForm
 }
 
 /**

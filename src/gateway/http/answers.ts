@@ -9,6 +9,8 @@ export type Refusal = {
   readonly status: number
   readonly message: string
   readonly issues?: readonly Issue[]
+  /** Why, for the metrics. It is not part of the answer. */
+  readonly reason?: 'no_consent'
   /** The id of the event, if one was sent. A page accepts a refusal as final only if it contains the id. */
   readonly id?: string | undefined
   /** When to send it again, whole seconds: the header Retry-After. */

@@ -12,8 +12,12 @@ export type Metrics = {
   ignored(): void
   /** A question whether an id is stored. Pages ask before they send an event again. */
   asked(isStored: boolean): void
-  /** An event or a whole request that was refused, by the status of the answer. */
-  refused(status: number): void
+  /**
+   * An event or a whole request that was refused, by the status of the answer.
+   *
+   * @param reason Counted separately too. Default none.
+   */
+  refused(status: number, reason?: 'no_consent'): void
   /** A connection that was closed to keep a limit. */
   connectionClosed(reason: CloseReason): void
   /** A request that a limit refused. It is also counted by its status. */
@@ -54,6 +58,11 @@ export function createMetrics(depth: () => number): Metrics {
     name: 'events_refused_total',
     help: 'Events and requests refused, by status',
     labelNames: ['status'],
+    registers,
+  })
+  const withoutConsent = new Counter({
+    name: 'events_without_consent_total',
+    help: 'Events refused since they had no consent (they also count as refused, by status 422)',
     registers,
   })
   const closed = new Counter({
@@ -102,7 +111,10 @@ export function createMetrics(depth: () => number): Metrics {
     ignored: () => ignored.inc(),
     asked: (isStored) => asked.labels(isStored ? 'stored' : 'missing').inc(),
     limited: (limit, unit) => limited.labels(limit, unit).inc(),
-    refused: (status) => refused.labels(String(status)).inc(),
+    refused(status, reason) {
+      refused.labels(String(status)).inc()
+      if (reason) withoutConsent.inc()
+    },
     connectionClosed: (reason) => closed.labels(reason).inc(),
     commit(events, took) {
       seconds.observe(took)

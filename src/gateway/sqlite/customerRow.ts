@@ -1,7 +1,10 @@
+import { toUSVString } from 'node:util'
 import type { TrackingOperation } from '../../contract/index.ts'
+import { namesToMask } from '../../contract/maskUrl.ts'
 import type { KeySettings } from '../../contract/settings.ts'
 import type { Customer, CustomerFault } from '../customers/customers.ts'
 import { createIsIgnored, readIgnored } from '../customers/ignored.ts'
+import { type AddressForm, isAddressForm } from '../customers/keptAddresses.ts'
 import { checkStoredSettings } from '../customers/keySettings.ts'
 import { HASH_BYTES } from '../lib/secret.ts'
 
@@ -21,6 +24,8 @@ export type CustomerRow = {
   readonly daily_bytes: number | null
   /** JSON: a list of addresses and networks. Null if there are none. */
   readonly ignored: string | null
+  /** An AddressForm. Null: whole. */
+  readonly addresses: string | null
 }
 
 type Read<Value> = { readonly value: Value; readonly reason?: string }
@@ -34,10 +39,12 @@ export function toCustomer(row: CustomerRow): Customer {
   const config = readConfig(row.config)
   const restKey = row.rest_key_hash.length === HASH_BYTES ? undefined : 'Expected the hash of a key'
   const ignored = readIgnoredList(row.ignored ?? '[]')
+  const addresses = readAddressForm(row.addresses ?? 'whole')
   const faults: CustomerFault[] = [
     ...(config.reason ? [{ part: 'config' as const, reason: config.reason }] : []),
     ...(origins.reason ? [{ part: 'origins' as const, reason: origins.reason }] : []),
     ...(ignored.reason ? [{ part: 'ignored' as const, reason: ignored.reason }] : []),
+    ...(addresses.reason ? [{ part: 'addresses' as const, reason: addresses.reason }] : []),
     ...(restKey ? [{ part: 'restKey' as const, reason: restKey }] : []),
   ]
   return {
@@ -53,6 +60,8 @@ export function toCustomer(row: CustomerRow): Customer {
         operation as TrackingOperation,
       ]),
     ),
+    // Well-formed, because halves of characters can not be encoded.
+    masked: namesToMask(toUSVString((config.value.mask ?? []).join())),
     // A hash that no key has.
     restKeyHash: restKey ? Buffer.alloc(HASH_BYTES) : row.rest_key_hash,
     createdAt: row.created_at,
@@ -60,6 +69,7 @@ export function toCustomer(row: CustomerRow): Customer {
     dailyBytes: row.daily_bytes ?? undefined,
     ignored: ignored.value,
     isIgnored: createIsIgnored(ignored.value),
+    addresses: addresses.value,
     faults,
   }
 }
@@ -80,6 +90,10 @@ function readIgnoredList(text: string): Read<readonly string[]> {
     ? { value }
     : { value: [], reason: 'Expected a list of addresses and networks' }
 }
+
+/** Keeps no address if the value is damaged. */
+const readAddressForm = (text: string): Read<AddressForm> =>
+  isAddressForm(text) ? { value: text } : { value: 'none', reason: 'Expected whole, short or none' }
 
 function readConfig(text: string): Read<KeySettings> {
   const value = readJson(text)

@@ -81,6 +81,51 @@ test('an existing restKey is accepted, stored as a hash, and ends with the next 
   expect(readFileSync(file).includes('REST-KEY-00000001')).toBe(false)
 })
 
+test('the form of addresses is kept, changed and removed with its customer; a damaged one keeps none', () => {
+  const file = nextFile()
+  const customers = createSqliteCustomers(file)
+  const formOf = (customerId: string) => customers.find(customerId)?.addresses
+  expect(customers.add({ addresses: 'none' }).customer.addresses).toBe('none')
+  const { customerId, trackingKey, addresses } = customers.add().customer
+  expect([addresses, formOf(customerId)]).toEqual(['whole', 'whole'])
+  customers.change(customerId, { addresses: 'short' })
+  customers.change(customerId, { name: 'Shop' })
+  expect(formOf(customerId)).toBe('short')
+  expect(customers.findByTrackingKey(trackingKey)?.addresses).toBe('short')
+  customers.change(customerId, { addresses: 'whole' })
+  expect(customers.findByTrackingKey(trackingKey)?.addresses).toBe('whole')
+
+  const database = openDatabase(file)
+  for (const form of ['', 'Whole', 'shortest']) {
+    database
+      .prepare('UPDATE kept_addresses SET form = ? WHERE customer_id = ?')
+      .run(form, customerId)
+    expect(customers.find(customerId)).toMatchObject({
+      addresses: 'none',
+      faults: [{ part: 'addresses', reason: 'Expected whole, short or none' }],
+    })
+  }
+  customers.remove(customerId)
+  expect(database.prepare('SELECT count(*) FROM kept_addresses').pluck().get()).toBe(1)
+  database.close()
+  customers.close()
+})
+
+test('a database from before the form of addresses is opened, and its customers keep whole ones', () => {
+  const file = nextFile()
+  const before = createSqliteCustomers(file)
+  const { customerId } = before.add().customer
+  before.close()
+  const database = openDatabase(file)
+  database.exec('DROP TABLE kept_addresses')
+  database.close()
+  const customers = createSqliteCustomers(file)
+  expect(customers.find(customerId)).toMatchObject({ addresses: 'whole', faults: [] })
+  customers.change(customerId, { addresses: 'none' })
+  expect(customers.find(customerId)?.addresses).toBe('none')
+  customers.close()
+})
+
 test('ignored addresses are kept, changed and removed with their customer', () => {
   const file = nextFile()
   const customers = createSqliteCustomers(file)

@@ -41,6 +41,10 @@ const TABLES = `
     customer_id TEXT PRIMARY KEY,
     addresses TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS kept_addresses (
+    customer_id TEXT PRIMARY KEY,
+    form TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS retired (
     kind TEXT NOT NULL,
     value TEXT NOT NULL,
@@ -67,7 +71,7 @@ type Kind = 'customer_id' | 'tracking_key'
 export function createSqliteCustomers(file: string, now: () => number = Date.now): Customers {
   const database = openDatabase(file, CUSTOMERS_SCHEMA)
   const rows =
-    'SELECT customers.*, daily_events, daily_bytes, addresses AS ignored FROM customers LEFT JOIN quotas USING (customer_id) LEFT JOIN ignored USING (customer_id)'
+    'SELECT customers.*, daily_events, daily_bytes, ignored.addresses AS ignored, form AS addresses FROM customers LEFT JOIN quotas USING (customer_id) LEFT JOIN ignored USING (customer_id) LEFT JOIN kept_addresses USING (customer_id)'
   const select = database.prepare<[string], CustomerRow>(`${rows} WHERE customer_id = ?`)
   const selectByKey = database.prepare<[string], CustomerRow>(`${rows} WHERE tracking_key = ?`)
   const selectAll = database.prepare<[], CustomerRow>(
@@ -83,6 +87,10 @@ export function createSqliteCustomers(file: string, now: () => number = Date.now
   const eraseIgnored = database.prepare('DELETE FROM ignored WHERE customer_id = ?')
   const insertIgnored = database.prepare(
     'INSERT OR REPLACE INTO ignored (customer_id, addresses) SELECT customer_id, ? FROM customers WHERE customer_id = ?',
+  )
+  const eraseAddresses = database.prepare('DELETE FROM kept_addresses WHERE customer_id = ?')
+  const insertAddresses = database.prepare(
+    'INSERT OR REPLACE INTO kept_addresses (customer_id, form) SELECT customer_id, ? FROM customers WHERE customer_id = ?',
   )
   const retire = database.prepare<[Kind, string, string]>(
     'INSERT OR IGNORE INTO retired (kind, value, customer_id) VALUES (?, ?, ?)',
@@ -152,6 +160,11 @@ export function createSqliteCustomers(file: string, now: () => number = Date.now
     byKey.clear()
   }
 
+  function setAddresses(customerId: string, form: string): void {
+    insertAddresses.run(form, customerId)
+    byKey.clear()
+  }
+
   /** Why a new customer can not have this id or this tracking key. */
   function findOwner(customerId: string, trackingKey: string): string | undefined {
     if (select.get(customerId)) return `The customer ${customerId} already exists`
@@ -172,6 +185,7 @@ export function createSqliteCustomers(file: string, now: () => number = Date.now
     setQuota(row.customer_id, 'daily_events', row.daily_events ?? undefined)
     setQuota(row.customer_id, 'daily_bytes', row.daily_bytes ?? undefined)
     if (row.ignored !== null) setIgnored(row.customer_id, row.ignored)
+    if (row.addresses !== null) setAddresses(row.customer_id, row.addresses)
   })
 
   const remove = database.transaction((customerId: string): boolean => {
@@ -179,6 +193,7 @@ export function createSqliteCustomers(file: string, now: () => number = Date.now
     if (!row) return false
     eraseQuota.run(customerId)
     eraseIgnored.run(customerId)
+    eraseAddresses.run(customerId)
     retire.run('customer_id', customerId, customerId)
     retire.run('tracking_key', row.tracking_key, customerId)
     return erase.run(customerId).changes > 0
@@ -194,7 +209,7 @@ export function createSqliteCustomers(file: string, now: () => number = Date.now
   const change = database.transaction(
     (
       customerId: string,
-      { name, origins, config, dailyEvents, dailyBytes, ignored }: CustomerChange,
+      { name, origins, config, dailyEvents, dailyBytes, ignored, addresses }: CustomerChange,
     ) => {
       if (name !== undefined) update('name', name, customerId)
       if (origins !== undefined) update('origins', JSON.stringify(origins), customerId)
@@ -202,6 +217,7 @@ export function createSqliteCustomers(file: string, now: () => number = Date.now
       setQuota(customerId, 'daily_events', dailyEvents)
       setQuota(customerId, 'daily_bytes', dailyBytes)
       if (ignored !== undefined) setIgnored(customerId, JSON.stringify(ignored))
+      if (addresses !== undefined) setAddresses(customerId, addresses)
     },
   )
 
@@ -213,6 +229,7 @@ export function createSqliteCustomers(file: string, now: () => number = Date.now
       dailyEvents = null,
       dailyBytes = null,
       ignored = [],
+      addresses,
       customerId = makeCustomerId(),
       trackingKey = makeTrackingKey(),
       restKey = makeRestKey(),
@@ -229,6 +246,7 @@ export function createSqliteCustomers(file: string, now: () => number = Date.now
         daily_events: dailyEvents,
         daily_bytes: dailyBytes,
         ignored: ignored.length > 0 ? JSON.stringify(ignored) : null,
+        addresses: addresses ?? null,
       }
       using(() => insertFree.immediate(row))
       return { customer: toCustomer(row), restKey }

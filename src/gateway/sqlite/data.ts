@@ -1,12 +1,14 @@
 import { join } from 'node:path'
 import type { Campaigns } from '../campaigns/campaigns.ts'
 import type { Reports } from '../campaigns/report.ts'
+import type { DaySalt } from '../collect/daySalt.ts'
 import type { EventLog } from '../collect/eventLog.ts'
 import type { Customers } from '../customers/customers.ts'
 import { createSqliteCampaigns } from './campaigns.ts'
 import { createSqliteCustomers } from './customers.ts'
 import { makePair } from './databasePair.ts'
 import { prepareDataFolder } from './dataFolder.ts'
+import { createSqliteDaySalt } from './daySalt.ts'
 import { createSqliteLog } from './eventLog.ts'
 import { filesOf } from './files.ts'
 import { watchFiles } from './fileWatch.ts'
@@ -28,6 +30,8 @@ export type DataOptions = {
   readonly onCommit: OnCommit
   /** Called each time the reports' thread has ended. It is restarted. */
   readonly onReportsEnd: (error: unknown) => void
+  /** Called when the salt of a day that is over can not be forgotten. */
+  readonly onSaltError: (error: unknown) => void
   /** Called when the result of `findFault` may have changed. */
   readonly onChange: () => void
   /** Called once, when only a new process may help: a file is gone, or the log's thread can not be restarted. */
@@ -40,6 +44,7 @@ export type Data = {
   readonly log: EventLog & { readonly depth: () => number }
   readonly campaigns: Campaigns
   readonly reports: Reports
+  readonly daySalt: DaySalt
   /** Why the gateway is not ready; undefined if it is. */
   findFault(): string | undefined
   /** Stores the accepted events, then closes the files. */
@@ -77,12 +82,14 @@ export async function openData(options: DataOptions): Promise<Data> {
       workerFile: new URL('./report-worker.js', workerFile),
       onEnd: options.onReportsEnd,
     })
+    const salt = createSqliteDaySalt(join(dataDir, 'salt.db'), options.now, options.onSaltError)
     const watched = [customersFile, ...filesOf(customersFile)]
     const stopWatching = watchFiles(watched, (path) => fail(goneError(path)))
     return {
       customers,
       log,
       reports,
+      daySalt: salt.daySalt,
       campaigns: createSqliteCampaigns(thread.call),
       findFault() {
         const { writable, reason = 'the event log can not be written' } = log.health()
@@ -90,6 +97,7 @@ export async function openData(options: DataOptions): Promise<Data> {
       },
       async close() {
         stopWatching()
+        salt.close()
         await reports.close()
         await log.close()
         stored.close()

@@ -1,3 +1,11 @@
+import { isLongerThan } from './characters.ts'
+import { MAX_URL_CHARACTERS } from './fields.ts'
+
+/*
+ * Secrets and e-mail addresses in URLs. The script masks them before an event leaves the page, and the gateway masks
+ * them again, because anybody can send events.
+ */
+
 /**
  * Names of parameters whose values are secrets or e-mail addresses. Short words must be the whole name (`code`, not
  * `discount_code`), distinctive ones may be part of it (`access_token`, `user[email]`).
@@ -42,3 +50,10 @@ export const maskUrl = (url: string, more: ReadonlySet<string>, times = 1): stri
       )
     },
   )
+
+/** Removes the fragment of a URL that is too long, then its query. */
+export const shortenUrl = (url: string): string => {
+  for (const mark of '#?')
+    if (isLongerThan(url, MAX_URL_CHARACTERS)) [url = ''] = url.split(mark, 1)
+  return url
+}

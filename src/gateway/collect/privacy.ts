@@ -1,0 +1,56 @@
+import { MAX_URL_CHARACTERS } from '../../contract/fields.ts'
+import { MAX_AGENT_CHARACTERS } from '../../contract/index.ts'
+import { maskUrl, shortenUrl } from '../../contract/maskUrl.ts'
+import type { Customer } from '../customers/customers.ts'
+import { keepAddress, shortenAddress } from '../customers/keptAddresses.ts'
+import { makeDayDid } from './daySalt.ts'
+
+/** The fields of a payload as they were sent, not checked yet. */
+export type Given = Record<string, unknown>
+
+/** Keeps the address of a payload as its customer wants it. What is no text is left to the contract, which refuses it. */
+export function limitAddress(given: Given, { addresses }: Pick<Customer, 'addresses'>): void {
+  const { remote_addr } = given
+  if (typeof remote_addr === 'string') given.remote_addr = keepAddress(remote_addr, addresses)
+}
+
+/**
+ * Makes a payload without consent one that nobody can be found by: the day's hash as `did`, and the short address.
+ *
+ * The hash groups visitors of one network with equal browsers. So an event that names an e-mail address gets a hash of
+ * its own: otherwise the visits of all of them would belong to that address.
+ *
+ * @param given Complete but for `did`. Its address is whole.
+ * @param id The event's id.
+ */
+export function makeCookieless(given: Given, customerId: string, id: string, salt: Buffer): void {
+  const address = shortenAddress(`${given.remote_addr}`)
+  const agent = `${given.http_user_agent}`.slice(0, MAX_AGENT_CHARACTERS)
+  const isNamed = Boolean(given.email_address ?? given.email)
+  given.did = makeDayDid(salt, [customerId, address, agent, ...(isNamed ? [id] : [])])
+  given.remote_addr = address
+}
+
+/**
+ * Masks secrets and e-mail addresses in a valid URL, as the script does. The parser of URLs removes tabs and line breaks
+ * wherever they are, so they must not hide a name.
+ *
+ * @param names Further names, as `namesToMask` returns them.
+ */
+export const maskArrived = (url: string, names: ReadonlySet<string>): string =>
+  shortenUrl(maskUrl(url.replace(/[\t\n\r]/g, ''), names))
+
+/**
+ * What it costs to mask a URL: the number of its marks `?`, `&`, `#`, `;` and `%`. 0 for one that is too long, which the
+ * contract refuses. A mark takes at most 1.4 microseconds.
+ */
+export function maskingCostOf(url: unknown): number {
+  // A character is at most two code units.
+  if (typeof url !== 'string' || url.length > 2 * MAX_URL_CHARACTERS) return 0
+  let cost = 0
+  for (let at = 0; at < url.length; at++) {
+    const code = url.charCodeAt(at)
+    if (code === 0x23 || code === 0x25 || code === 0x26 || code === 0x3b || code === 0x3f) cost++
+  }
+  return cost
+}

@@ -87,7 +87,17 @@ function refuseDamaged(database: Database.Database): void {
   if (found !== 'ok') throw Object.assign(new Error(String(found)), { code: 'SQLITE_CORRUPT' })
 }
 
+/**
+ * Overwrites what is deleted with zeros, also in this connection's free pages. `auto_vacuum` has an effect on new
+ * databases only: the free pages of others are used for new rows, and the file does not get smaller.
+ */
+export function overwriteDeleted(database: Database.Database): void {
+  database.pragma('secure_delete = ON')
+  database.pragma('auto_vacuum = INCREMENTAL')
+}
+
 function keepDurable(database: Database.Database, file: string): void {
+  overwriteDeleted(database)
   database.pragma('journal_mode = WAL')
   database.pragma('synchronous = FULL')
   database.pragma('fullfsync = ON')

@@ -8,6 +8,7 @@ import {
 } from './campaignRows.ts'
 import { CELLS_PER_EVENT, type Cell } from './cells.ts'
 import { closeDatabase, openDatabase, type Schema } from './database.ts'
+import { createRemoval, REMOVED_TABLE, type Removal } from './removal.ts'
 import { createUsageRows, USAGE_TABLE } from './usageRows.ts'
 
 /** The result of an append. */
@@ -22,27 +23,28 @@ export type Appended = {
  * The events and campaigns of one SQLite file. Every function is synchronous and may wait for the disk, so a worker
  * calls it.
  */
-export type Store = Omit<CampaignRows, 'insertCampaign'> & {
-  /**
-   * One transaction, durable when it returns.
-   *
-   * @param cells Result of `toCells`.
-   */
-  append(cells: readonly Cell[]): Appended
-  /** Whether the customer has an event of each id, in order. */
-  has(customer: string, ids: readonly string[]): boolean[]
-  read(range: Range): LogRecord[]
-  findTail(customer: string, max: number): Tail
-  /** Durable when it returns. Returns how much the customer has stored today. Empty if it already had the campaign. */
-  createCampaign(row: CampaignRow): Usage[]
-  /** How much every customer has stored today and yesterday. */
-  usage(): Usage[]
-  /** Rewrites the first page: fails if a commit would fail, and changes nothing. */
-  probe(): void
-  /** A number that changes when another connection, of this process or another, has written. */
-  version(): number
-  close(): void
-}
+export type Store = Omit<CampaignRows, 'insertCampaign'> &
+  Removal & {
+    /**
+     * One transaction, durable when it returns.
+     *
+     * @param cells Result of `toCells`.
+     */
+    append(cells: readonly Cell[]): Appended
+    /** Whether the customer has an event of each id, in order. */
+    has(customer: string, ids: readonly string[]): boolean[]
+    read(range: Range): LogRecord[]
+    findTail(customer: string, max: number): Tail
+    /** Durable when it returns. Returns how much the customer has stored today. Empty if it already had the campaign. */
+    createCampaign(row: CampaignRow): Usage[]
+    /** How much every customer has stored today and yesterday. */
+    usage(): Usage[]
+    /** Rewrites the first page: fails if a commit would fail, and changes nothing. */
+    probe(): void
+    /** A number that changes when another connection, of this process or another, has written. */
+    version(): number
+    close(): void
+  }
 
 /**
  * AUTOINCREMENT: a position is never used again, even after a deletion, so readers may store it. The second index is
@@ -66,10 +68,13 @@ const TABLES = `
 `
 /** The schema of events.db. */
 export const EVENTS_SCHEMA: Schema = {
-  tables: TABLES + CAMPAIGN_TABLES + USAGE_TABLE,
+  tables: TABLES + CAMPAIGN_TABLES + USAGE_TABLE + REMOVED_TABLE,
   probe:
     'SELECT seq, customer, id, received_at, at, operation, event, did, bot, payload FROM events',
 }
+
+/** A removed event has no operation. */
+const KEPT = "operation <> ''"
 
 type Row = Omit<LogRecord, 'id' | 'bot'> & { readonly id: Buffer; readonly bot: number }
 
@@ -86,16 +91,16 @@ export function openStore(file: string): Store {
   const columns =
     'seq, customer, id, received_at AS receivedAt, at, operation, event, did, bot, payload'
   const all = database.prepare<[number, number], Row>(
-    `SELECT ${columns} FROM events WHERE seq > ? ORDER BY seq LIMIT ?`,
+    `SELECT ${columns} FROM events WHERE seq > ? AND ${KEPT} ORDER BY seq LIMIT ?`,
   )
   const ofCustomer = database.prepare<[string, number, number], Row>(
     `SELECT ${columns} FROM events INDEXED BY events_by_customer
-     WHERE customer = ? AND seq > ? ORDER BY seq LIMIT ?`,
+     WHERE customer = ? AND seq > ? AND ${KEPT} ORDER BY seq LIMIT ?`,
   )
   const fromNewest = database
     .prepare<[string, number], number>(
       `SELECT seq FROM events INDEXED BY events_by_customer
-       WHERE customer = ? ORDER BY seq DESC LIMIT 1 OFFSET ?`,
+       WHERE customer = ? AND ${KEPT} ORDER BY seq DESC LIMIT 1 OFFSET ?`,
     )
     .pluck()
   const dataVersion = database.prepare<[], number>('PRAGMA data_version').pluck()
@@ -140,6 +145,7 @@ export function openStore(file: string): Store {
       newest: fromNewest.get(customer, 0) ?? 0,
     }),
     ...campaignRows,
+    ...createRemoval(database),
     usage: () => usageRows.all(),
     probe: () => void database.pragma('user_version = 0'),
     version: () => dataVersion.get() as number,

@@ -19,10 +19,16 @@ test.use({ testIdAttribute: 'data-test' })
 
 /** Walks through the demo shop: a product view, a cart, a checkout, an e-mail address. */
 async function walk(shop: Page) {
-  await shop.getByTestId('product-link').first().click()
+  // Each page is left after it has loaded: the script is async, and before it runs a page reports nothing.
+  const open = async (link: string, path: string) => {
+    await shop.getByTestId(link).first().click()
+    await shop.waitForURL(path)
+  }
+  await shop.waitForLoadState()
+  await open('product-link', '**/product.html?*')
   await shop.getByTestId('add-to-cart').click()
-  await shop.getByTestId('nav-cart').click()
-  await shop.getByTestId('go-to-checkout').click()
+  await open('nav-cart', '**/cart.html')
+  await open('go-to-checkout', '**/checkout.html')
   await shop.getByTestId('checkout-email').fill('cleo@example.com')
   for (const name of ['firstname', 'lastname', 'phone', 'town', 'street'])
     await shop.getByTestId(`checkout-${name}`).fill('somewhere')

@@ -1,5 +1,5 @@
 import type { Page } from '@playwright/test'
-import { expect, search, test } from './fixtures.ts'
+import { expect, search, stopClock, test } from './fixtures.ts'
 
 /** The reasons of dropped events. */
 const HEAD = "<script>var why=[];track.on('dropped',({reason})=>why.push(reason))</script>"
@@ -76,12 +76,12 @@ test('two clicks before their two pushes: still two events', async ({
   shop,
   expectStored,
 }) => {
-  await page.clock.install()
+  const clock = await stopClock(page)
   const body = button(`setTimeout(()=>{${PUSH}},1500)`)
   await page.goto(shop.page('/a', { head: shop.tag() + HEAD, body }))
   await page.click('button')
   await page.click('button')
-  await page.clock.runFor(1600)
+  await clock.pass(1600)
   expect(await why(page)).toEqual(['duplicate', 'duplicate'])
   // A third push has no click.
   await page.evaluate(PUSH)
@@ -121,15 +121,13 @@ test('the duplicate window is 5 seconds, or the setting of the key; 0 switches i
   const short = customer.another({ duplicateWindowMs: 1000 })
   const never = customer.another({ duplicateWindowMs: 0 })
   const tags = [customer, short, never].map(({ trackingKey }) => shop.tag('', trackingKey)).join('')
-  await page.clock.install()
+  const clock = await stopClock(page)
   await page.goto(shop.page('/a', { head: tags, body: button('') }))
-  // Otherwise the clock also runs by itself, and a busy machine adds to the waits.
-  await page.clock.pauseAt(Date.now() + 60_000)
   for (const wait of [500, 4000, 5500]) {
     await page.click('button')
-    await page.clock.runFor(wait)
+    await clock.pass(wait)
     await page.evaluate(PUSH)
-    await page.clock.runFor(20_000)
+    await clock.pass(20_000)
   }
   await search(page, 'end')
   await expectStored([add, add, add, add, 'end'])

@@ -220,16 +220,74 @@ export const search = (page: Page, ...terms: readonly string[]): Promise<void> =
     for (const search_term of all) track.search({ search_term })
   }, terms)
 
+/** Requested by a stopped clock: the time that the page needs to handle an answer. */
+const OWN_PATH = '/nothing'
+
+/** A page's clock that only the test moves. */
+export type StoppedClock = {
+  /**
+   * Moves the clock in steps. Before each step, and at the end, every request of the page must have its answer, and the
+   * page the time to handle it. A step must be shorter than the timeouts of a request (30 s) and of a turn (15 s).
+   */
+  pass(ms: number, stepMs?: number): Promise<void>
+  /** Moves the clock at once, like a computer that slept: a timer that is due by then fires once. */
+  jump(ms: number): Promise<void>
+}
+
 /**
- * Moves the page's clock forward, which `page.clock.install` must have replaced. It moves in steps and makes a real
- * request after each, so that a request started by a timer has its answer before the next step. A step is shorter than
- * the timeouts of a request (30 s) and of a turn (15 s): the faked clock moves `AbortSignal.timeout` too, so a longer
- * step would end requests that had no real time.
+ * Stops the clock of a page, from its next load on: its timers, dates and `AbortSignal.timeout`. Requests take real time
+ * and do not see the clock, so the test has to await them before it moves the clock; `pass` and `jump` do. Without
+ * this, `page.clock.install` makes a clock that also runs by itself.
+ *
+ * Events of two pages at the same time have no order: move the clock before the next page.
  */
-export async function passTime(page: Page, ms: number, stepMs = 5_000): Promise<void> {
-  for (let passed = 0; passed < ms; passed += stepMs) {
-    await page.clock.runFor(stepMs)
-    await page.evaluate(() => fetch('/nothing').then(() => {}))
+export async function stopClock(page: Page): Promise<StoppedClock> {
+  // `pauseAt` can not go back, and a busy machine may take seconds between the two calls.
+  await page.clock.install({ time: Date.now() - 60_000 })
+  await page.clock.pauseAt(Date.now())
+
+  const open = new Set<Request>()
+  let isLeaving = false
+  const close = (request: Request) => open.delete(request)
+  page.on('request', (request) => {
+    if (!request.isNavigationRequest() && !request.url().endsWith(OWN_PATH)) open.add(request)
+  })
+  page.on('requestfinished', close)
+  page.on('requestfailed', close)
+  // The requests of a document that is left may never be reported as finished.
+  page.on('response', (response) => {
+    if (response.request().isNavigationRequest())
+      isLeaving ||= response.frame() === page.mainFrame()
+  })
+  page.on('framenavigated', (frame) => {
+    if (frame !== page.mainFrame() || !isLeaving) return
+    isLeaving = false
+    open.clear()
+  })
+
+  /** An answer may cause the next request, for example after the tab lock was granted. */
+  const settle = async () => {
+    do {
+      await expect.poll(() => open.size, { intervals: [10, 20, 50] }).toBe(0)
+      await page.evaluate(async (path) => {
+        await navigator.locks?.query()
+        await fetch(path)
+      }, OWN_PATH)
+    } while (open.size)
+  }
+  return {
+    async pass(ms, stepMs = 5_000) {
+      await settle()
+      for (let left = ms; left > 0; left -= stepMs) {
+        await page.clock.runFor(Math.min(left, stepMs))
+        await settle()
+      }
+    },
+    async jump(ms) {
+      await settle()
+      await page.clock.fastForward(ms)
+      await settle()
+    },
   }
 }
 

@@ -5,6 +5,7 @@ import {
   keptIn,
   search,
   shiftClock,
+  stopClock,
   test,
 } from './fixtures.ts'
 
@@ -85,7 +86,7 @@ test('answers of a captive portal do not acknowledge events', async ({
   expectStored,
 }) => {
   wire.delayMs = 0
-  await page.clock.install()
+  const clock = await stopClock(page)
   await page.goto(shop.page('/a'))
   const terms: string[] = []
   for (const [name, fault] of Object.entries(PORTALS))
@@ -101,7 +102,7 @@ test('answers of a captive portal do not acknowledge events', async ({
       await held
       expect(wire.events.slice(before).map(({ outcome }) => outcome)).toEqual([fault.status])
       expect(await keptIn(page)).toBe(1)
-      await page.clock.runFor(BACKOFF_MS)
+      await clock.pass(BACKOFF_MS)
       const rows = await expectStored(terms)
       expect(await delivered).toBe(rows.at(-1)?.id)
       await expectNothingKept(page)

@@ -1,4 +1,4 @@
-import { expect, expectNothingKept, keptIn, passTime, search, test } from './fixtures.ts'
+import { expect, expectNothingKept, keptIn, search, stopClock, test } from './fixtures.ts'
 
 /** The most requests in ten minutes: the first wait is 1 to 2 s, and it doubles up to 1 to 2 minutes. */
 const MAX_REQUESTS = 16
@@ -9,20 +9,20 @@ test('an outage of ten minutes: a bounded number of requests, then every event a
   wire,
   expectStored,
 }) => {
-  await page.clock.install()
+  const clock = await stopClock(page)
   await page.goto(shop.page('/a'))
   // Ends each request without an answer. Unlike refused connections, these can be counted.
   wire.always('lose')
   wire.delayMs = 0
   await search(page, 'one', 'two')
-  await passTime(page, 300_000, 10_000)
+  await clock.pass(300_000, 10_000)
   await search(page, 'three')
-  await passTime(page, 300_000, 10_000)
+  await clock.pass(300_000, 10_000)
   expect(wire.events.length).toBeGreaterThan(5)
   expect(wire.events.length).toBeLessThanOrEqual(MAX_REQUESTS)
   expect(await keptIn(page)).toBe(3)
   wire.heal()
-  await passTime(page, 180_000)
+  await clock.pass(180_000)
   await expectStored(['one', 'two', 'three'])
   await expectNothingKept(page)
 })

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from '@playwright/test'
 import { STUB } from '../src/tracker/snippet.ts'
-import { expect, search, test } from './fixtures.ts'
+import { expect, search, stopClock, test } from './fixtures.ts'
 
 /** One push of a storefront page, at `t` ms after the start of the script. */
 type Push = {
@@ -98,7 +98,7 @@ for (const storefront of fixtures.filter(({ id }) => CHOSEN.includes(id)))
     expectStored,
   }) => {
     wire.delayMs = 0
-    await page.clock.install()
+    const clock = await stopClock(page)
     const { pathname, search: query } = new URL(storefront.page)
     const pushes = [...storefront.pushes].sort((a, b) => a.t - b.t)
     const hasTagManager = storefront.dataLayer_before_tracker.startsWith('array')
@@ -117,8 +117,10 @@ for (const storefront of fixtures.filter(({ id }) => CHOSEN.includes(id)))
           if (index === inFront) await addScript(page, script)
           // If the plugin does not make the array, the script does.
           else if (index < inFront && !hasTagManager) await page.evaluate('window.dataLayer ??= []')
-          if (isOfFirstPage(one)) await page.clock.runFor(one.t - now)
+          if (isOfFirstPage(one)) await clock.pass(one.t - now)
           else {
+            // The two pages' events sort by time.
+            await clock.pass(NEXT_PAGE_MS)
             await page.goto(`${shop.url}${pathname}?next`)
             await addScript(page, script)
           }

@@ -1,5 +1,5 @@
 import type { Page } from '@playwright/test'
-import { expect, expectNothingKept, passTime, search, test } from './fixtures.ts'
+import { expect, expectNothingKept, search, stopClock, test } from './fixtures.ts'
 
 // Several tabs of one shop.
 
@@ -68,7 +68,7 @@ test('a tab waits at most 15 s for a lock that another tab never releases', asyn
   expectStored,
 }) => {
   wire.delayMs = 0
-  await page.clock.install()
+  const clock = await stopClock(page)
   const address = shop.page('/a')
   const broken = await context.newPage()
   await broken.goto(address)
@@ -81,7 +81,7 @@ test('a tab waits at most 15 s for a lock that another tab never releases', asyn
   await search(page, 'one')
   await expect.poll(() => wire.events.map(({ outcome }) => outcome)).toEqual(['lost'])
   // Time for the backoff and the wait for the lock.
-  await passTime(page, 21_000, 3000)
+  await clock.pass(21_000)
   await expectStored(['one'])
   await expectNothingKept(page)
 })
@@ -96,14 +96,14 @@ test('a lock manager that never answers: flush settles, and the event arrives', 
     navigator.locks.request = () => new Promise(() => {})
   })
   wire.delayMs = 0
-  await page.clock.install()
+  const clock = await stopClock(page)
   await page.goto(shop.page('/a'))
   wire.next('lose')
   await search(page, 'one')
   await expect.poll(() => wire.events.map(({ outcome }) => outcome)).toEqual(['lost'])
   const settled = page.evaluate(() => track.flush())
-  // Time for the wait for the lock. Small steps, so that the request ends before the timeout of flush().
-  await passTime(page, 16_000, 1_000)
+  // Time for the wait for the lock.
+  await clock.pass(16_000)
   expect(await settled).toEqual({ delivered: 1, dropped: 0, kept: 0 })
   await expectStored(['one'])
 })

@@ -296,3 +296,10 @@ export type KeySettings = ValuesOf<typeof SETTINGS>
 export type Ga4Settings = ValuesOf<(typeof SETTINGS)['ga4']['fields']>
 /** The setting `adoptDid` as an object. */
 export type AdoptSettings = ValuesOf<(typeof SETTINGS)['adoptDid']['fields']>
+/** The setting `adoptDid` as the script gets it. */
+export type AdoptSource = readonly [
+  /** A regular expression. Its first group is the id: 8 to 64 characters of A-Z a-z 0-9 . _ - */
+  pattern: string,
+  /** The name in localStorage of the text that contains the id. Default: the text is that of all cookies. */
+  storage?: string | undefined,
+]

@@ -39,7 +39,7 @@ export function watchTrack(...settings: Partial<Config>[]) {
   const reports: Reports = new Map()
   const track = createTrack(
     configs,
-    createDeviceId(store, { cookie: '' }),
+    createDeviceId(store, () => ({ cookie: '' })),
     outbox,
     flush,
     notices,

@@ -103,7 +103,7 @@ function callPage(
   const outbox = createOutbox(store)
   const track = createTrack(
     new Map([[key, config]]),
-    createDeviceId(store, { cookie: '' }),
+    createDeviceId(store, () => ({ cookie: '' })),
     outbox,
     { fresh() {} } as Flush,
     createNotices(),

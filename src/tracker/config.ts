@@ -1,10 +1,14 @@
-import type { KeySettings } from '../contract/settings.ts'
+import type { AdoptSource, KeySettings } from '../contract/settings.ts'
 
 /** An attribute of the script's tag is text: `false` becomes a boolean, and names to mask are separated by commas. */
 type OrText<T> = T | (T extends boolean | number | readonly string[] ? string : never)
 
 /** The configuration of a tracking key on this page: its settings (contract/settings.ts), and what the script adds. */
-export type Config = { readonly [S in keyof KeySettings]?: OrText<KeySettings[S]> } & {
+export type Config = {
+  readonly [S in Exclude<keyof KeySettings, 'adoptDid'>]?: OrText<KeySettings[S]>
+} & {
+  /** Where the gateway says that an id is to be found. From the tag it may be false, or any text, which finds none. */
+  readonly adoptDid?: AdoptSource | false | string
   /** The tracking key. */
   readonly key: string
   /** The gateway's address, without a slash at its end. The gateway serves it only if PUBLIC_URL is set. */

@@ -8,7 +8,7 @@
 
 /** Fields of every payload. All are optional: a helper fills in those that are not given. */
 export interface CommonFields {
-  /** The device id, a UUID. Default: that of this browser. */
+  /** The device id. Default: that of this browser. */
   did?: string
   /** The event's name. Default: the usual name of the operation, with the key's prefix. */
   event?: string

@@ -61,7 +61,7 @@ function start(config: Config, parts: Parts) {
   const configs = new Map<string, Config>()
   if (!isIgnored) configs.set(config.key, config)
   const notices = createNotices()
-  const deviceId = createDeviceId(store, document)
+  const deviceId = createDeviceId(store, () => document, config.adoptDid)
   const reports: Reports = new Map()
 
   const outbox = createOutbox(store)

@@ -27,7 +27,7 @@ function openPage(keys: readonly Partial<Config>[] = [{}], fresh: () => void = (
   for (const kind of ['accepted', 'dropped'] as const)
     notices.on(kind, (notice) => emitted.push({ kind, ...notice }))
   const flush = { busy: 0, fresh: vi.fn(fresh) } as Partial<Flush> as Flush
-  const deviceId = createDeviceId(store, { cookie: '' })
+  const deviceId = createDeviceId(store, () => ({ cookie: '' }))
   const track = createTrack(configs, deviceId, outbox, flush, notices, createIsDuplicate(new Map()))
   return { storage, outbox, flush, emitted, track, deviceId, configs }
 }

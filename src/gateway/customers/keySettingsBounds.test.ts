@@ -11,6 +11,10 @@ test.each<KeySettings>([
   { eventPrefix: of(107), events: { addToCart: of(21) } },
   { events: { sendCustom: of(128) }, pageViewEvent: of(128) },
   { mask: Array(100).fill(of(100)) },
+  ...[true, false, { cookie: of(128) }, { cookie: '_pk_id.1.1fff', path: of(128) }].map(
+    (adoptDid) => ({ adoptDid }),
+  ),
+  { adoptDid: { storage: 'gerät id', path: '$visitor.a-b.0.d.e' } },
   ...['dataLayer', 'shopLayer', '$layer', '_l', 'слой', 'data_layer2', 'onLayer', 'layer'].map(
     (dataLayerName) => ({ dataLayerName }),
   ),
@@ -51,3 +55,20 @@ test.each(['location', 'name', 'onload', 'fetch', 'window', 'class', 'a.b', '', 
     expect(findBoundIssues({ global }).map(({ path }) => path)).toEqual(['global'])
   },
 )
+
+test.each<[KeySettings['adoptDid'], string[]]>([
+  [{}, ['adoptDid']],
+  [{ path: 'id' }, ['adoptDid']],
+  [{ cookie: 'a', storage: 'b' }, ['adoptDid']],
+  ...['a b', 'a=b', 'a;b', 'a,b', 'ä', of(129)].map(
+    (cookie) => [{ cookie }, ['adoptDid.cookie']] as [object, string[]],
+  ),
+  ...['a\n', '\ud800', of(129)].map(
+    (storage) => [{ storage }, ['adoptDid.storage']] as [object, string[]],
+  ),
+  ...['.', 'a.', '.a', 'a..b', 'a"', 'a\\', 'a\n', '\ud800', 'a.b.c.d.e.f', of(129)].map(
+    (path) => [{ cookie: 'a', path }, ['adoptDid.path']] as [object, string[]],
+  ),
+])('the place of an id %j is refused', (adoptDid, paths) => {
+  expect(findBoundIssues({ adoptDid } as KeySettings).map(({ path }) => path)).toEqual(paths)
+})

@@ -29,6 +29,7 @@ export function findBoundIssues(settings: KeySettings): Issue[] {
     issues.push({ path: 'mask', message: `Expected at most ${MAX_MASKED} names` })
   for (const [i, name] of mask.slice(0, MAX_MASKED).entries())
     bound(`mask.${i}`, name, MAX_SHORT_CHARACTERS)
+  issues.push(...findAdoptIssues(settings.adoptDid))
   const { dataLayerName, global } = settings
   for (const [path, given] of Object.entries({ dataLayerName, global }))
     if (given !== undefined && !canBeGlobal(given) && !(path === 'global' && given === GLOBAL))
@@ -40,6 +41,34 @@ export function findBoundIssues(settings: KeySettings): Issue[] {
     issues.push({ path: '', message: `Expected at most ${MAX_SETTINGS_BYTES} bytes as JSON` })
   return issues
 }
+
+/** The most fields in the path of `adoptDid`. */
+const MAX_PATH_FIELDS = 5
+
+/** What is wrong with the place of an id: it is one cookie or one name in localStorage, and fields of JSON in it. */
+function findAdoptIssues(adopt: KeySettings['adoptDid']): Issue[] {
+  if (typeof adopt !== 'object') return []
+  const { cookie, storage, path } = adopt
+  const issues: Issue[] = []
+  const expect = (field: string, isRight: boolean, expected: string) => {
+    if (!isRight) issues.push({ path: `adoptDid${field}`, message: `Expected ${expected}` })
+  }
+  expect('', (cookie === undefined) !== (storage === undefined), 'either cookie or storage')
+  const short = `of at most ${MAX_SHORT_CHARACTERS} characters`
+  expect('.cookie', !cookie || isShort(cookie, /^[!-+\--:<>-~]+$/), `the name of a cookie ${short}`)
+  expect('.storage', !storage || isShort(storage, /^\P{C}+$/u), `a name in localStorage ${short}`)
+  expect(
+    '.path',
+    !path ||
+      (isShort(path, /^[^"\\\p{C}.]+(\.[^"\\\p{C}.]+)*$/u) &&
+        path.split('.').length <= MAX_PATH_FIELDS),
+    `1 to ${MAX_PATH_FIELDS} names with dots in between, ${short}`,
+  )
+  return issues
+}
+
+const isShort = (text: string, form: RegExp): boolean =>
+  text.length <= MAX_SHORT_CHARACTERS && form.test(text)
 
 /** Whether a page can have a global of this name. For example, `window.location = []` would leave the page. */
 const canBeGlobal = (name: string): boolean =>

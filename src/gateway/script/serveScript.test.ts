@@ -42,7 +42,7 @@ const decoded = ({ headers, bytes }: Answer) =>
 
 test('the script carries its configuration', async () => {
   const [config, parts] = run((await get('PLAIN123')).text)
-  expect(config).toEqual({ key: 'PLAIN123', batch: true })
+  expect(config).toEqual({ key: 'PLAIN123', batch: true, adoptDid: [expect.any(String)] })
   expect(parts).toEqual(['pageViews', 'attributes', 'dataLayer'])
 })
 
@@ -170,7 +170,12 @@ test.each([['application/json'], ['application/json, text/plain, */*']])(
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
     expect(answer.headers['content-encoding']).toBeUndefined()
     const body = JSON.parse(answer.text)
-    const config = { batch: true, base: gateway.url, key: 'PLAIN123' }
+    const config = {
+      batch: true,
+      base: gateway.url,
+      key: 'PLAIN123',
+      adoptDid: [expect.any(String)],
+    }
     expect(body).toMatchObject({ trackingKey: 'PLAIN123', config })
     expect(run(body.script)[0]).toEqual(config)
     expect(body.version).toMatch(/^\d+\.\d+\.\d+/)
@@ -203,6 +208,20 @@ test.each([
   })
   if (type.startsWith('text')) run(answer.text)
   else expect(JSON.parse(answer.text)).toHaveProperty('message')
+})
+
+test('the script gets the place of an id as a regular expression', async () => {
+  const text = '__sm__c={"did":"old-visitor-1","k":"A"}; v=%22</script>%22'
+  const find = async (config: KeySettings) => {
+    const { customer } = gateway.customers.add({ config })
+    const [{ adoptDid }] = run((await get(customer.trackingKey)).text)
+    const [pattern, storage] = (adoptDid ?? []) as [string?, string?]
+    return [pattern && RegExp(pattern).exec(text)?.[1], storage]
+  }
+  expect(await find({})).toEqual(['old-visitor-1', undefined])
+  expect(await find({ adoptDid: false })).toEqual([undefined, undefined])
+  expect(await find({ dataLayerPrefix: 'x' })).toEqual([undefined, undefined])
+  expect(await find({ adoptDid: { storage: '</script>' } })).toEqual([undefined, '</script>'])
 })
 
 test('a new configuration is served at once, the old one is not kept', async () => {

@@ -12,6 +12,7 @@ import type { Addresses } from '../http/address.ts'
 import { answer, OPEN_HEADERS, type Refusal, refuse } from '../http/answers.ts'
 import { createRateLimit, type Rate } from '../http/rateLimit.ts'
 import { version } from '../lib/version.ts'
+import { toAdoptSource } from './adoptSource.ts'
 
 /** The scripts that the build has written. */
 export type ScriptFiles = {
@@ -171,6 +172,7 @@ export function createServeScript(
       batch: true,
       ...(base && { base }),
       ...customer.config,
+      adoptDid: toAdoptSource(customer.config),
       key: customer.trackingKey,
     }
     const name = scriptName(customer.config)

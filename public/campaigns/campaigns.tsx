@@ -5,7 +5,7 @@
 import { render } from 'preact'
 import { Frame } from '../operator/frame.tsx'
 import { type Customer, createOperator } from '../operator/operator.ts'
-import { endOf } from './data.ts'
+import { endOf } from '../operator/requests.ts'
 import { createForm } from './form.tsx'
 import { createList } from './list.tsx'
 import { LIST, type Place, readPlace, writePlace } from './model.ts'

@@ -1,6 +1,6 @@
-/** The requests of the campaigns page. A failed request is a value, not an exception. */
+/** The requests of the campaigns page. */
 import type { CampaignRecord, EmailReport } from '../../src/contract/answers.ts'
-import type { EndReason } from '../operator/operator.ts'
+import { ask, type Params } from '../operator/requests.ts'
 import type { CampaignHead, ListPlace, NewCampaign } from './model.ts'
 
 /** Timeout of a list or a report. */
@@ -11,38 +11,10 @@ const CREATE_TIMEOUT_MS = 60_000
 /** The most campaigns that the gateway returns in one answer. */
 const MAX_COMPARED = 100
 
-export type Issue = { readonly path: string; readonly message: string }
-/** Body of an error. */
-type Refusal = { readonly message?: string; readonly issues?: readonly Issue[] }
-
-export type Refused = {
-  readonly ok: false
-  /** 0 if there was no answer. */
-  readonly status: number
-  readonly body: Refusal | undefined
-}
-export type Answered<T> = { readonly ok: true; readonly status: number; readonly body: T } | Refused
-
 type List = { readonly data: readonly CampaignHead[]; readonly total: number }
 
-type Params = Readonly<Record<string, string>>
-
-async function ask<T>(path: string, params: Params, init: RequestInit): Promise<Answered<T>> {
-  try {
-    const answer = await fetch(`/campaigns/data/${path}?${new URLSearchParams(params)}`, {
-      ...init,
-      headers: { accept: 'application/json', ...init.headers },
-    })
-    const { ok, status } = answer
-    const body = await answer.json().catch(() => undefined)
-    return ok && body !== undefined ? { ok, status, body } : { ok: false, status, body }
-  } catch {
-    return { ok: false, status: 0, body: undefined }
-  }
-}
-
 const read = <T>(path: string, params: Params) =>
-  ask<T>(path, params, { signal: AbortSignal.timeout(READ_TIMEOUT_MS) })
+  ask<T>(`/campaigns/data/${path}`, params, { signal: AbortSignal.timeout(READ_TIMEOUT_MS) })
 
 export const loadList = (
   customer: string,
@@ -62,7 +34,7 @@ export const loadReport = (customer: string, id: string) =>
 
 export const createCampaign = (customer: string, campaign: NewCampaign) =>
   ask<CampaignRecord>(
-    'create',
+    '/campaigns/data/create',
     { customer },
     {
       method: 'POST',
@@ -71,13 +43,3 @@ export const createCampaign = (customer: string, campaign: NewCampaign) =>
       body: JSON.stringify(campaign),
     },
   )
-
-/** Why the operator may no longer see a customer, by the status of an answer; undefined if they may. */
-export function endOf(status: number): EndReason | undefined {
-  if (status === 401) return 'signed_out'
-  return status === 403 ? 'refused' : undefined
-}
-
-/** A failed request as a sentence. */
-export const describeRefusal = ({ status, body }: Refused): string =>
-  body?.message ?? `That did not work (${status}).`

@@ -1,7 +1,7 @@
 /** The faults of the form: those of each field, and a summary of all of them. */
 import type { RefObject } from 'preact'
 import { counted } from '../operator/numbers.ts'
-import type { Issue } from './data.ts'
+import type { Issue } from '../operator/requests.ts'
 import { FIELDS, type FieldPath, wordsOf } from './fields.ts'
 import { missingOf, type Path, type Values } from './model.ts'
 

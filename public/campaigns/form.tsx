@@ -5,15 +5,9 @@
 import { createRef, type TargetedEvent } from 'preact'
 import { dropDraft, keepDraft, readDraft } from '../operator/drafts.ts'
 import type { Customer } from '../operator/operator.ts'
+import { type Answered, describeRefusal, type Issue, type Refused } from '../operator/requests.ts'
 import { Sign } from '../operator/signs.tsx'
-import {
-  type Answered,
-  createCampaign,
-  describeRefusal,
-  type Issue,
-  loadNewest,
-  type Refused,
-} from './data.ts'
+import { createCampaign, loadNewest } from './data.ts'
 import { FaultSummary, faultOf, forgive, NO_FAULTS } from './faults.tsx'
 import { Field } from './field.tsx'
 import { exampleOf, type FieldPath, GROUPS } from './fields.ts'

@@ -2,10 +2,11 @@
 import type { ComponentChildren } from 'preact'
 import { counted, number } from '../operator/numbers.ts'
 import type { Customer } from '../operator/operator.ts'
+import { describeRefusal } from '../operator/requests.ts'
 import { Sign } from '../operator/signs.tsx'
 import { createVisibleTimer } from '../operator/visibleTimer.ts'
 import { Channel } from './channel.tsx'
-import { describeRefusal, loadList } from './data.ts'
+import { loadList } from './data.ts'
 import {
   type CampaignHead,
   isType,

@@ -10,10 +10,11 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** For each folder of the gateway, those that it may import from. The entry files may import from all of them. */
 const GATEWAY = {
-  sqlite: ['campaigns', 'collect', 'customers', 'http', 'lib'],
-  operators: ['campaigns', 'collect', 'customers', 'http', 'lib'],
+  sqlite: ['campaigns', 'collect', 'customers', 'http', 'lib', 'people'],
+  operators: ['campaigns', 'collect', 'customers', 'http', 'lib', 'people'],
   campaigns: ['collect', 'customers', 'http', 'lib'],
   script: ['collect', 'customers', 'http', 'lib'],
+  people: ['lib'],
   collect: ['customers', 'http', 'lib'],
   customers: ['http', 'lib'],
   http: ['lib'],
@@ -43,6 +44,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   'public/operator': ['contract'],
   'public/live': ['contract', 'public/operator'],
   'public/campaigns': ['contract', 'public/operator'],
+  'public/people': ['contract', 'public/operator'],
   'public/shop': ['contract', 'tracker'],
 }
 
@@ -198,6 +200,7 @@ test.each<Edge>([
   ['gateway/customers/customers.ts', 'gateway/sqlite/database.ts'],
   ['gateway/collect/collect.ts', 'gateway/campaigns/rest.ts'],
   ['gateway/campaigns/rest.ts', 'gateway/operators/live.ts'],
+  ['gateway/people/person.ts', 'gateway/sqlite/personStore.ts'],
   ['gateway/sqlite/store.ts', 'gateway/main.ts'],
   ['public/live/live.ts', 'public/campaigns/model.ts'],
   ['public/shop/shop.ts', 'tracker/track.ts'],

@@ -6,6 +6,7 @@ import type { Operator, PageState } from './operator.ts'
 const PAGES = [
   { name: 'live', path: '/live/', title: 'Live view' },
   { name: 'campaigns', path: '/campaigns/', title: 'Campaigns' },
+  { name: 'people', path: '/people/', title: 'People' },
 ] as const
 
 const STATES: Record<PageState, string> = {

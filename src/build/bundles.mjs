@@ -29,6 +29,7 @@ const GATEWAY_BUNDLES = {
   'shoptrail.js': 'src/gateway/shoptrail.ts',
   'sqlite-worker.js': 'src/gateway/sqlite/worker.ts',
   'report-worker.js': 'src/gateway/sqlite/reportWorker.ts',
+  'person-worker.js': 'src/gateway/sqlite/personWorker.ts',
 }
 
 /**

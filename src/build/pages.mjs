@@ -10,9 +10,9 @@ export const PAGE_INPUTS = /^(public|src\/contract)\/|(^|\/)node_modules\/preact
 const GENERATOR_INPUTS = /^(public\/shop\/|src\/tracker\/snippet\.ts$)/
 
 /** The operators' pages. Each has a script, a style, a page and the icon. */
-const OPERATOR_PAGES = ['live', 'campaigns']
+const OPERATOR_PAGES = ['live', 'campaigns', 'people']
 
-/** Builds what the gateway serves under /live, /campaigns and /shop into dist/public. */
+/** Builds what the gateway serves under /live, /campaigns, /people and /shop into dist/public. */
 export async function buildPages() {
   const files = new Map()
   for (const page of OPERATOR_PAGES) {

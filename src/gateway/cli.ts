@@ -4,6 +4,7 @@ import { settingsHelp } from './customers/settingsHelp.ts'
 import { acceptData, DATA_VERBS } from './dataCommand.ts'
 import { suggest } from './lib/suggest.ts'
 import { version } from './lib/version.ts'
+import { PERSON_VERBS, runPerson } from './personCommand.ts'
 import { readSettings, type Settings } from './settings.ts'
 
 /** Exit codes as sysexits.h has them. */
@@ -18,6 +19,9 @@ const HELP = `shoptrail ${version}
   shoptrail customer set ID …                 change a customer
   shoptrail customer rotate ID --key KEY      make a new key; the old one stops working at once
   shoptrail customer remove ID --yes          remove a customer; its events stay, its id can never be used again
+  shoptrail person export --customer ID …     print what is kept of a person, as JSON (--email or --did)
+  shoptrail person erase --customer ID …      remove it; without --yes, only say what would be removed
+  shoptrail person proofs --customer ID       list what was removed and when, without the persons
   shoptrail data accept                       accept databases other than those of the last start
 
   --origin ORIGIN   an origin whose pages may send events, such as https://shop.example. May be repeated;
@@ -38,6 +42,10 @@ const HELP = `shoptrail ${version}
                     them, and "none" removes them
   --addresses FORM  how events keep the visitor's IP address: "whole" (default), "short" (203.0.113.0,
                     2001:db8:1::) or "none" (0.0.0.0). Events that are stored already do not change
+  --customer ID     the customer whose data of a person is exported or erased
+  --email ADDRESS   a person by e-mail address: the events of every device that gave it, and every other
+                    event that contains it
+  --did ID          a person by device id: the events of this device
   --yes             confirm the removal
   --demo            start with the demo customer and the demo shop
 
@@ -72,6 +80,12 @@ export type Outcome =
   | { readonly start: Settings }
   | {
       readonly start?: never
+      /** A long text for stdout, made while it is written. Then the exit code is 0, or 1 if making it fails. */
+      readonly pieces: Iterable<string>
+    }
+  | {
+      readonly start?: never
+      readonly pieces?: never
       readonly code: number
       readonly stdout: readonly string[]
       readonly stderr: readonly string[]
@@ -112,12 +126,21 @@ function run(args: readonly string[], env: Readonly<Record<string, string | unde
   const read = readSettings(values.demo ? { ...env, DEMO: 'on' } : env)
   if (!read.ok) return fail(EX_CONFIG, read.message.split('\n'))
   if (command === 'start') return { start: read.settings }
-  const done =
-    command === 'data'
-      ? acceptData(read.settings)
-      : runCustomer(rest, values, read.settings, env.REST_KEY)
+  const done = carryOut(command, rest, values, read.settings, env.REST_KEY)
   if (!done.ok) return fail(done.isUsage ? EX_USAGE : 1, done.lines)
-  return answer(done.lines)
+  return 'pieces' in done ? { pieces: done.pieces } : answer(done.lines)
+}
+
+function carryOut(
+  command: string,
+  words: readonly string[],
+  values: ReturnType<typeof parse>['values'],
+  settings: Settings,
+  ownRestKey: string | undefined,
+) {
+  if (command === 'data') return acceptData(settings)
+  if (command === 'person') return runPerson(words[0] as string, values, settings)
+  return runCustomer(words, values, settings, ownRestKey)
 }
 
 const OPTIONS = {
@@ -131,6 +154,9 @@ const OPTIONS = {
   'daily-bytes': { type: 'string' },
   ignore: { type: 'string', multiple: true },
   addresses: { type: 'string' },
+  customer: { type: 'string' },
+  email: { type: 'string' },
+  did: { type: 'string' },
   yes: { type: 'boolean' },
   demo: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
@@ -152,6 +178,7 @@ function explainOption({ message }: Error): string {
 /** The verbs of a command, each with its options. */
 const COMMANDS: Readonly<Record<string, ReadonlyMap<string, readonly string[]>>> = {
   customer: VERBS,
+  person: PERSON_VERBS,
   data: DATA_VERBS,
 }
 
@@ -169,7 +196,7 @@ function findFault(command: string, rest: readonly string[], given: readonly str
     const near = suggest(verbs ? word : command, known)
     return `There is no command ${typed}.${command === 'start' ? '' : near}`
   }
-  if (command === 'data' && rest.length > 1) return `data ${word} takes no ${rest[1]}.`
+  if (command !== 'customer' && rest.length > 1) return `${command} ${word} takes no ${rest[1]}.`
   const foreign = given.find((option) => !taken.includes(option))
   return foreign && `${isStart ? 'start' : `${command} ${word}`} takes no --${foreign}.`
 }

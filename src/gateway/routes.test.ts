@@ -25,7 +25,16 @@ const FORGED = {
   'x-original-url': '/evil.example',
   'user-agent': 'evil.example',
 }
-const PUBLIC = ['/', '/shop', '/shop/', '/live', '/live/', '/campaigns', '/campaigns/page.js']
+const PUBLIC = [
+  '/',
+  '/shop',
+  '/shop/',
+  '/live',
+  '/live/',
+  '/campaigns',
+  '/campaigns/page.js',
+  '/people/',
+]
 const BESIDE = [
   '/livez',
   '/readyz',

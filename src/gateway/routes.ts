@@ -20,6 +20,8 @@ import { createCampaignPages } from './operators/campaignPages.ts'
 import { createLive, type LiveLimits } from './operators/live.ts'
 import { createOperators } from './operators/operators.ts'
 import { PREVIEW_STYLES, pageHeaders } from './operators/pageHeaders.ts'
+import { createPeoplePages } from './operators/peoplePages.ts'
+import type { People } from './people/people.ts'
 import {
   createServeFile,
   createServeScript,
@@ -33,10 +35,11 @@ export type RouteDependencies = Omit<CollectDependencies, 'customers'> & {
   readonly campaigns: Campaigns
   readonly quota: Quota
   readonly reports: Reports
+  readonly people: People
   readonly script: ScriptFiles
   /** The gateway's public address, if it is configured. */
   readonly publicUrl: string | undefined
-  /** Folder with `live`, `campaigns` and `shop`. */
+  /** Folder with `live`, `campaigns`, `people` and `shop`. */
   readonly publicFolder: string
   /** Secret of /metrics. Without one the path is 404. */
   readonly metricsToken: string | undefined
@@ -87,9 +90,11 @@ export function createRoutes(dependencies: RouteDependencies) {
   const operators = createOperators(dependencies)
   const live = createLive({ log: dependencies.log, live: dependencies.live, operators })
   const campaignPages = createCampaignPages({ operations, operators })
+  const peoplePages = createPeoplePages({ people: dependencies.people, operators })
   const app = new Hono<Env>()
   app.use('/live/*', pageHeaders())
   app.use('/campaigns/*', pageHeaders(PREVIEW_STYLES))
+  app.use('/people/*', pageHeaders())
 
   route('/t/r', { POST: collect.collectOne })
   route('/t/batch', { POST: collect.collectBatch })
@@ -113,6 +118,10 @@ export function createRoutes(dependencies: RouteDependencies) {
   route('/campaigns/data/campaign', { GET: campaignPages.campaign })
   route('/campaigns/data/report', { GET: campaignPages.report })
   route('/campaigns/data/create', { POST: campaignPages.create })
+  route('/people/data/find', { POST: peoplePages.find })
+  route('/people/data/export', { POST: peoplePages.export })
+  route('/people/data/erase', { POST: peoplePages.erase })
+  route('/people/data/proofs', { GET: peoplePages.proofs })
   route('/livez', { GET: () => answer(200, { status: 'alive' }) })
   route('/readyz', { GET: ready })
   if (dependencies.metricsToken)
@@ -120,6 +129,7 @@ export function createRoutes(dependencies: RouteDependencies) {
   route('/', { GET: home })
   folder('/live')
   folder('/campaigns')
+  folder('/people')
   if (demo) folder('/shop')
 
   app.notFound((context) => {

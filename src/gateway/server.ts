@@ -52,9 +52,9 @@ export type GatewayOptions = {
   readonly metricsToken?: string | undefined
   /** Folder of `track`, `inspector.js` and `presence.js`. Default: the folder of this bundle. */
   readonly scriptFolder?: string
-  /** Folder of `live`, `campaigns` and `shop`. Default: `public` in the folder of this bundle. */
+  /** Folder of `live`, `campaigns`, `people` and `shop`. Default: `public` in the folder of this bundle. */
   readonly publicFolder?: string
-  /** Bundle of sqlite/worker.ts, with report-worker.js in the same folder. Default: in the folder of this bundle. */
+  /** Bundle of sqlite/worker.ts, with report-worker.js and person-worker.js in the same folder. Default: in the folder of this bundle. */
   readonly workerFile?: URL
   /**
    * Connections that are open at once. Above it an idle one is closed for a new one. If none is idle, a slow one is
@@ -179,6 +179,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       onCommit: metrics.commit,
       onReportsEnd: (error) => onError(error, 'the thread of the reports'),
       onSaltError: (error) => onError(error, 'the salt of the day'),
+      onPeopleEnd: (error) => onError(error, 'the thread of persons'),
       onChange: readiness.check,
       onFatal(error) {
         patienceMs = FATAL_PATIENCE_MS
@@ -187,7 +188,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       },
     })
     try {
-      const { customers, log, campaigns, reports, daySalt } = data
+      const { customers, log, campaigns, reports, people, daySalt } = data
       const demoBlock =
         findDemoBlock({ host, trustedProxies, publicUrl }) ?? findRetiredDemo(customers)
       const demo = options.demo === true && !demoBlock
@@ -211,6 +212,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         log,
         campaigns,
         reports,
+        people,
         addresses,
         admission,
         quota,

@@ -1,6 +1,6 @@
 // The command `shoptrail`, as a process.
 import { runCommandLine } from './cli.ts'
-import { print, printError } from './lib/printable.ts'
+import { print, printError, writePieces } from './lib/printable.ts'
 import { runGateway } from './main.ts'
 
 const outcome = runCommandLine(process.argv.slice(2), process.env)
@@ -9,6 +9,13 @@ if (outcome.start) {
     process.exitCode = await runGateway(outcome.start)
   } catch (error) {
     printError([(error as Error).message])
+    process.exitCode = 1
+  }
+} else if (outcome.pieces) {
+  try {
+    await writePieces(outcome.pieces, process.stdout)
+  } catch (error) {
+    printError([`The output is incomplete: ${(error as Error).message}`])
     process.exitCode = 1
   }
 } else {

@@ -30,6 +30,7 @@ export default async function setup(project: TestProject) {
         shoptrail: 'src/gateway/shoptrail.ts',
         'sqlite-worker': 'src/gateway/sqlite/worker.ts',
         'report-worker': 'src/gateway/sqlite/reportWorker.ts',
+        'person-worker': 'src/gateway/sqlite/personWorker.ts',
       },
       outdir: folder,
       bundle: true,

@@ -1,7 +1,9 @@
-/** Limits of a semaphore. One owner gets at most half of the permits, and of the places in the queue. */
+/** Limits of a semaphore. One owner gets at most half of the places in the queue. */
 export type SemaphoreLimits = {
   /** Permits of all owners together. */
   readonly permits: number
+  /** Permits of one owner. Default: half. */
+  readonly permitsOfOne?: number
   /** Callers that may wait, of all owners together. Default: no limit. */
   readonly maxWaiting?: number
   /** How long a caller waits, ms. Default: no limit. */
@@ -37,7 +39,7 @@ type Owner = {
 export function createSemaphore(limits: SemaphoreLimits): Semaphore {
   const { permits, message } = limits
   const { maxWaiting = Number.POSITIVE_INFINITY, waitMs = Number.POSITIVE_INFINITY } = limits
-  const permitsOfOne = Math.ceil(permits / 2)
+  const { permitsOfOne = Math.ceil(permits / 2) } = limits
   const maxWaitingOfOne = Math.ceil(maxWaiting / 2)
   /** Owners that hold or wait for a permit. The owner that was served last is at the end. */
   const owners = new Map<string, Owner>()

@@ -1,3 +1,6 @@
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+
 /**
  * Characters that a terminal executes or displays as something else: control characters (escape sequences, line
  * breaks), line separators, formatting characters (bidirectional overrides, invisible ones), lone surrogates.
@@ -29,3 +32,12 @@ export const print = (lines: readonly string[]): void => console.log(printedText
 
 /** The same to stderr. */
 export const printError = (lines: readonly string[]): void => console.error(printedText(lines))
+
+/**
+ * Writes a text that is made while it is written: the next pieces are made when the last ones are taken. Its maker
+ * escapes what is unsafe. Rejects with the error of the iteration or of the stream.
+ */
+export const writePieces = (
+  pieces: Iterable<string>,
+  stream: NodeJS.WritableStream,
+): Promise<void> => pipeline(Readable.from(pieces), stream, { end: false })

@@ -4,6 +4,7 @@ import type { Reports } from '../campaigns/report.ts'
 import type { DaySalt } from '../collect/daySalt.ts'
 import type { EventLog } from '../collect/eventLog.ts'
 import type { Customers } from '../customers/customers.ts'
+import type { People } from '../people/people.ts'
 import { createSqliteCampaigns } from './campaigns.ts'
 import { createSqliteCustomers } from './customers.ts'
 import { makePair } from './databasePair.ts'
@@ -13,6 +14,7 @@ import { createSqliteLog } from './eventLog.ts'
 import { filesOf } from './files.ts'
 import { watchFiles } from './fileWatch.ts'
 import { createGroupCommit, type OnCommit, type QueueLimits } from './groupCommit.ts'
+import { createSqlitePeople } from './people.ts'
 import { createSqliteReports } from './reports.ts'
 import { startSupervisedThread } from './supervisedThread.ts'
 import { goneError } from './thread.ts'
@@ -21,7 +23,7 @@ import { goneError } from './thread.ts'
 export type DataOptions = {
   /** Folder of the databases. Created if it is missing. */
   readonly dataDir: string
-  /** Bundle of sqlite/worker.ts, with report-worker.js in the same folder. */
+  /** Bundle of sqlite/worker.ts, with report-worker.js and person-worker.js in the same folder. */
   readonly workerFile: URL
   /** Bounds of the queue in front of the log. */
   readonly queue?: QueueLimits | undefined
@@ -32,6 +34,8 @@ export type DataOptions = {
   readonly onReportsEnd: (error: unknown) => void
   /** Called when the salt of a day that is over can not be forgotten. */
   readonly onSaltError: (error: unknown) => void
+  /** The same for the thread that searches for persons. */
+  readonly onPeopleEnd: (error: unknown) => void
   /** Called when the result of `findFault` may have changed. */
   readonly onChange: () => void
   /** Called once, when only a new process may help: a file is gone, or the log's thread can not be restarted. */
@@ -45,6 +49,7 @@ export type Data = {
   readonly campaigns: Campaigns
   readonly reports: Reports
   readonly daySalt: DaySalt
+  readonly people: People
   /** Why the gateway is not ready; undefined if it is. */
   findFault(): string | undefined
   /** Stores the accepted events, then closes the files. */
@@ -76,13 +81,20 @@ export async function openData(options: DataOptions): Promise<Data> {
   try {
     const thread = await startSupervisedThread(eventsFile, workerFile, { onFatal: fail, onChange })
     const log = createGroupCommit(createSqliteLog(thread), options.queue, options.onCommit)
+    const reportsFile = join(dataDir, 'reports.db')
     const reports = createSqliteReports({
       eventsFile,
-      reportsFile: join(dataDir, 'reports.db'),
+      reportsFile,
       workerFile: new URL('./report-worker.js', workerFile),
       onEnd: options.onReportsEnd,
     })
     const salt = createSqliteDaySalt(join(dataDir, 'salt.db'), options.now, options.onSaltError)
+    const people = createSqlitePeople({
+      eventsFile,
+      reportsFile,
+      workerFile: new URL('./person-worker.js', workerFile),
+      onEnd: options.onPeopleEnd,
+    })
     const watched = [customersFile, ...filesOf(customersFile)]
     const stopWatching = watchFiles(watched, (path) => fail(goneError(path)))
     return {
@@ -90,6 +102,7 @@ export async function openData(options: DataOptions): Promise<Data> {
       log,
       reports,
       daySalt: salt.daySalt,
+      people,
       campaigns: createSqliteCampaigns(thread.call),
       findFault() {
         const { writable, reason = 'the event log can not be written' } = log.health()
@@ -99,6 +112,7 @@ export async function openData(options: DataOptions): Promise<Data> {
         stopWatching()
         salt.close()
         await reports.close()
+        await people.close()
         await log.close()
         stored.close()
       },

@@ -63,6 +63,26 @@ export function closeDatabase(database: Database.Database): void {
 }
 
 /**
+ * Writes the -wal to the database and empties it, since it contains the pages as they were before a removal. Does not
+ * wait for readers, since writers would wait too.
+ *
+ * @returns False if another connection is reading or writing. Then call it again.
+ */
+export function clearWal(database: Database.Database): boolean {
+  const timeout = database.pragma('busy_timeout', { simple: true })
+  database.pragma('busy_timeout = 0')
+  try {
+    const [result] = database.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[]
+    return result?.busy === 0
+  } catch (error) {
+    if (/^SQLITE_(BUSY|LOCKED)/.test((error as { code?: string }).code ?? '')) return false
+    throw error
+  } finally {
+    database.pragma(`busy_timeout = ${timeout}`)
+  }
+}
+
+/**
  * Refuses a database with the tables of another application. Call it before anything is written.
  *
  * @param probe See Schema.

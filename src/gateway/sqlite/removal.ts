@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3'
+import { clearWal } from './database.ts'
 
 /**
  * Events that are removed at once, at most. A step takes a few ms, and appends wait for it.
@@ -58,11 +59,7 @@ export type Removal = {
    * @returns Whether there are more.
    */
   release(): boolean
-  /**
-   * Writes the -wal to the database and empties it, since it contains the pages as they were before a removal.
-   *
-   * @returns False if another connection is reading or writing. Then call it again.
-   */
+  /** See clearWal in database.ts. */
   clearWal(): boolean
 }
 
@@ -139,19 +136,6 @@ export function createRemoval(database: Database): Removal {
       database.pragma(`incremental_vacuum(${Math.min(spare, MAX_RELEASED)})`)
       return spare > MAX_RELEASED
     },
-    clearWal() {
-      const timeout = count('busy_timeout')
-      // Does not wait for readers, since appends would wait too.
-      database.pragma('busy_timeout = 0')
-      try {
-        const [result] = database.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[]
-        return result?.busy === 0
-      } catch (error) {
-        if (/^SQLITE_(BUSY|LOCKED)/.test((error as { code?: string }).code ?? '')) return false
-        throw error
-      } finally {
-        database.pragma(`busy_timeout = ${timeout}`)
-      }
-    },
+    clearWal: () => clearWal(database),
   }
 }

@@ -8,6 +8,7 @@ import {
 } from './campaignRows.ts'
 import { CELLS_PER_EVENT, type Cell } from './cells.ts'
 import { closeDatabase, openDatabase, type Schema } from './database.ts'
+import { ERASURE_TABLE } from './erasures.ts'
 import { createRemoval, REMOVED_TABLE, type Removal } from './removal.ts'
 import { createUsageRows, USAGE_TABLE } from './usageRows.ts'
 
@@ -68,7 +69,7 @@ const TABLES = `
 `
 /** The schema of events.db. */
 export const EVENTS_SCHEMA: Schema = {
-  tables: TABLES + CAMPAIGN_TABLES + USAGE_TABLE + REMOVED_TABLE,
+  tables: TABLES + CAMPAIGN_TABLES + USAGE_TABLE + REMOVED_TABLE + ERASURE_TABLE,
   probe:
     'SELECT seq, customer, id, received_at, at, operation, event, did, bot, payload FROM events',
 }
@@ -169,7 +170,7 @@ const toRecord = (row: Row): LogRecord => ({ ...row, id: uuidOf(row.id), bot: ro
 
 const bytesOf = (uuid: string): Buffer => Buffer.from(uuid.replaceAll('-', ''), 'hex')
 
-function uuidOf(bytes: Buffer): string {
+export function uuidOf(bytes: Buffer): string {
   const hex = bytes.toString('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }

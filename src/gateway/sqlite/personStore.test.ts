@@ -1,0 +1,283 @@
+import { randomUUID } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeEach, expect, test } from 'vitest'
+import { makeFolder } from '../../test/gateway.ts'
+import type { LogEvent } from '../collect/eventLog.ts'
+import { type Person, readPerson } from '../people/person.ts'
+import { toCells } from './cells.ts'
+import { openPersonStore, type PersonStore, readProofs, type Steps } from './personStore.ts'
+import { openStore } from './store.ts'
+
+/** What is kept of a person, in a real log. */
+const root = makeFolder()
+let folder: string
+let files: { readonly eventsFile: string; readonly reportsFile: string }
+let count = 0
+
+beforeEach(() => {
+  count++
+  folder = join(root, String(count))
+  mkdirSync(folder)
+  files = { eventsFile: join(folder, 'events.db'), reportsFile: join(folder, 'reports.db') }
+})
+afterAll(() => rmSync(root, { recursive: true }))
+
+const NOW = Date.UTC(2026, 10, 28, 12)
+
+type Given = Partial<Omit<LogEvent, 'payload'>> & { readonly payload?: object }
+
+/** An event of a page. Its payload has its did and name, as the gateway stores it. */
+function event({ payload = {}, ...given }: Given): LogEvent {
+  const whole = {
+    customer: 'shop',
+    id: randomUUID(),
+    at: NOW,
+    receivedAt: NOW + 1_000,
+    operation: 'viewHomepage',
+    event: 'view_page',
+    did: 'device-a',
+    bot: false,
+    ...given,
+  }
+  const { did, event: name } = whole
+  return {
+    ...whole,
+    payload: JSON.stringify({ ...(did !== null && { did }), event: name, ...payload }),
+  }
+}
+
+const says = (did: string, email_address: string, given: Given = {}) =>
+  event({ did, operation: 'setEmail', event: 'set_email', payload: { email_address }, ...given })
+
+function store(...events: readonly LogEvent[]): void {
+  const log = openStore(files.eventsFile)
+  log.append(toCells(events))
+  log.close()
+}
+
+function finish<Result>(steps: Steps<Result>): Result {
+  for (;;) {
+    const step = steps.next()
+    if (step.done) return step.value
+  }
+}
+
+type Asked = { readonly email?: string; readonly did?: string }
+
+function personOf(asked: Asked): Person {
+  const read = readPerson(asked)
+  if (!read.ok) throw new Error(read.message)
+  return read.person
+}
+
+function using<Result>(
+  asked: Asked,
+  use: (store: PersonStore) => Result,
+  customer = 'shop',
+): Result | undefined {
+  const store = openPersonStore(files, customer, personOf(asked), () => NOW)
+  try {
+    return finish(store.search()) ? use(store) : undefined
+  } finally {
+    store.close()
+  }
+}
+
+const exportOf = (asked: Asked, customer = 'shop') =>
+  using(asked, ({ json }) => JSON.parse([...json()].join('')), customer)
+const namesIn = (exported: { events: { event: string }[] } | undefined) =>
+  exported?.events.map(({ event }) => event)
+const keptOf = (asked: Asked) => using(asked, (store) => finish(store.describe()))
+
+test('an export has every event of every device that gave the address, and other events with it', () => {
+  store(
+    event({ did: 'device-a', event: 'before' }),
+    event({ did: 'device-b', event: 'other' }),
+    says('device-a', 'anna@example.org', { event: 'first' }),
+    says('device-c', 'ANNA@Example.org', { event: 'second', operation: 'sendCustom' }),
+    event({ did: 'device-c', event: 'after' }),
+    event({
+      did: null,
+      operation: 'sendCustomApi',
+      event: 'server',
+      payload: { email: 'Anna@example.org' },
+    }),
+    event({
+      did: null,
+      operation: 'sendCustomApi',
+      event: 'of-bert',
+      payload: { email: 'bert@example.org' },
+    }),
+    event({
+      did: 'device-b',
+      event: 'in-url',
+      payload: { url: 'https://shop.test/?e=anna%40example.org' },
+    }),
+    event({ did: 'device-a', event: 'elsewhere', customer: 'other' }),
+    says('device-d', 'anna@example.org', { event: 'elsewhere', customer: 'other' }),
+  )
+  const exported = exportOf({ email: ' anna@EXAMPLE.org ' })
+  expect(namesIn(exported)).toEqual(['before', 'first', 'second', 'after', 'server', 'in-url'])
+  expect(exported.devices).toEqual(['device-a', 'device-c'])
+  expect(namesIn(exportOf({ email: 'anna@example.org' }, 'other'))).toEqual(['elsewhere'])
+})
+
+test('an event is exported whole, with its times in UTC', () => {
+  const id = randomUUID()
+  const payload = {
+    url: 'https://shop.test/',
+    remote_addr: '203.0.113.7',
+    http_user_agent: 'Agent',
+  }
+  store(event({ id, bot: true, payload }))
+  expect(exportOf({ did: 'device-a' })).toEqual({
+    customer: 'shop',
+    person: { did: 'device-a' },
+    exported: '2026-11-28T12:00:00.000Z',
+    devices: ['device-a'],
+    events: [
+      {
+        at: '2026-11-28T12:00:00.000Z',
+        receivedAt: '2026-11-28T12:00:01.000Z',
+        id,
+        operation: 'viewHomepage',
+        event: 'view_page',
+        did: 'device-a',
+        bot: true,
+        payload: { did: 'device-a', event: 'view_page', ...payload },
+      },
+    ],
+  })
+})
+
+test('a device id finds the events of this device only, compared exactly', () => {
+  store(
+    says('device-a', 'anna@example.org', { event: 'a' }),
+    says('device-b', 'anna@example.org', { event: 'b' }),
+  )
+  expect(namesIn(exportOf({ did: 'device-a' }))).toEqual(['a'])
+  expect(exportOf({ did: 'DEVICE-A' })).toBeUndefined()
+})
+
+test('nothing is found of an unknown person, of another customer, and of an empty log', () => {
+  store(says('device-a', 'anna@example.org'))
+  expect(exportOf({ email: 'joanna@example.org' })).toBeUndefined()
+  expect(exportOf({ did: 'device' })).toBeUndefined()
+  expect(exportOf({ email: 'anna@example.org' }, 'other')).toBeUndefined()
+  expect(exportOf({ did: 'device-a' }, 'other')).toBeUndefined()
+})
+
+test('a device that gave two addresses belongs to both people, and is reported as shared', () => {
+  store(
+    says('shared', 'anna@example.org', { event: 'anna' }),
+    says('shared', 'bert@example.org', { event: 'bert' }),
+    says('own', 'Anna@example.org', { event: 'again' }),
+  )
+  expect(namesIn(exportOf({ email: 'anna@example.org' }))).toEqual(['anna', 'bert', 'again'])
+  expect(namesIn(exportOf({ email: 'bert@example.org' }))).toEqual(['anna', 'bert'])
+  expect(keptOf({ email: 'anna@example.org' })).toMatchObject({ devices: 2, shared: 1 })
+  expect(keptOf({ did: 'shared' })).toMatchObject({ devices: 1, shared: 1 })
+  expect(keptOf({ did: 'own' })).toMatchObject({ devices: 1, shared: 0 })
+})
+
+test('the description counts events by operation, and names the first and last moment and the devices', () => {
+  store(
+    event({ did: 'device-a', at: NOW - 5_000 }),
+    event({ did: 'device-a', at: NOW + 5_000 }),
+    says('device-a', 'anna@example.org'),
+  )
+  expect(keptOf({ email: 'anna@example.org' })).toEqual({
+    events: 3,
+    operations: { viewHomepage: 2, setEmail: 1 },
+    first: NOW - 5_000,
+    last: NOW + 5_000,
+    devices: 1,
+    dids: ['device-a'],
+    shared: 0,
+  })
+})
+
+test('an address that only servers reported has no device', () => {
+  store(event({ did: null, operation: 'sendCustomApi', payload: { email: 'anna@example.org' } }))
+  expect(keptOf({ email: 'anna@example.org' })).toMatchObject({ events: 1, devices: 0, dids: [] })
+})
+
+test('an event that arrives after the search is not part of it', () => {
+  store(says('device-a', 'anna@example.org', { event: 'early' }))
+  const names = using({ email: 'anna@example.org' }, ({ json }) => {
+    store(event({ did: 'device-a', event: 'late' }))
+    return namesIn(JSON.parse([...json()].join('')))
+  })
+  expect(names).toEqual(['early'])
+})
+
+test('a large export is made in pieces, over many events of others', () => {
+  const long = 'x'.repeat(2_000)
+  const events = Array.from({ length: 12_000 }, (_, i) =>
+    i % 40 === 0
+      ? event({ did: 'device-a', event: `e${i}`, payload: { source: long } })
+      : event({ did: `other-${i}` }),
+  )
+  store(says('device-a', 'anna@example.org'), ...events)
+  const pieces = using({ email: 'anna@example.org' }, ({ json }) => [...json()]) ?? []
+  expect(JSON.parse(pieces.join('')).events).toHaveLength(301)
+  expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThan(70_000)
+  expect(keptOf({ email: 'anna@example.org' })?.events).toBe(301)
+})
+
+test('an export has all devices, and the description at most a hundred', () => {
+  const dids = Array.from({ length: 1_234 }, (_, i) => `device-${String(i).padStart(4, '0')}`)
+  store(...dids.map((did) => says(did, 'test@shop.example')))
+  expect(exportOf({ email: 'test@shop.example' }).devices).toEqual(dids)
+  const found = keptOf({ email: 'test@shop.example' })
+  expect(found?.devices).toBe(1_234)
+  expect(found?.dids).toEqual(dids.slice(0, 100))
+})
+
+test('what a terminal would execute is escaped, and has the same value', () => {
+  const text = 'a\u001b[2J\u202eb\u0085\u2028é漢😀'
+  store(event({ did: text, event: text, payload: { source: text } }))
+  const written = using({ did: text }, ({ json }) => [...json()].join('')) ?? ''
+  expect(written.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}]/u)
+  expect(JSON.parse(written)).toMatchObject({
+    person: { did: text },
+    devices: [text],
+    events: [{ event: text, payload: { source: text } }],
+  })
+})
+
+/** Whether any file of the folder contains the text, in its bytes. */
+const filesWith = (text: string) =>
+  readdirSync(folder).filter((name) => readFileSync(join(folder, name)).includes(text))
+
+const erase = (asked: Asked) => using(asked, (store) => finish(store.erase()))
+
+test('nothing of an erased person is in the bytes of any file, and everything else stays', () => {
+  const mark = `zz${count}`
+  store(
+    ...Array.from({ length: 700 }, (_, i) => [
+      event({
+        did: `${mark}-device`,
+        event: `e${i}`,
+        payload: { source: `${mark}-${'x'.repeat(i * 20)}` },
+      }),
+      event({ did: `other-${i}`, event: `stays-${i}` }),
+    ]).flat(),
+    says(`${mark}-device`, `${mark}@example.org`),
+    event({ did: null, operation: 'sendCustomApi', payload: { email: `${mark}@Example.org` } }),
+    event({
+      did: 'other',
+      event: 'in-url',
+      payload: { url: `https://a.test/${mark}@example.org` },
+    }),
+  )
+  expect(filesWith(mark).length).toBeGreaterThan(0)
+  const proof = erase({ email: `${mark}@example.org` })
+  expect(proof).toMatchObject({ customer: 'shop', begun: NOW, ended: NOW, events: 703, devices: 1 })
+  expect(filesWith(mark)).toEqual([])
+  expect(filesWith('example.org')).toEqual([])
+  for (const did of ['other-0', 'other-699']) expect(exportOf({ did }).events).toHaveLength(1)
+  expect(readProofs(files.eventsFile, 'shop')).toEqual([proof])
+  expect(readProofs(files.eventsFile, 'other')).toEqual([])
+})

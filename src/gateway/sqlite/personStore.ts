@@ -1,0 +1,289 @@
+import type { Statement } from 'better-sqlite3'
+import { findMention } from '../people/addresses.ts'
+import { type Kept, MAX_LISTED, type Proof } from '../people/people.ts'
+import type { Person } from '../people/person.ts'
+import {
+  BETWEEN_JSON,
+  beginJson,
+  devicesJson,
+  END_JSON,
+  eventJson,
+  type PersonEvent,
+} from '../people/personJson.ts'
+import { closeDatabase, openDatabase } from './database.ts'
+import { createErasures } from './erasures.ts'
+import { createRemoval, MAX_REMOVED } from './removal.ts'
+import { EVENTS_SCHEMA, uuidOf } from './store.ts'
+
+/** The files in which a person's data is. */
+export type PersonFiles = {
+  readonly eventsFile: string
+  /** May be missing: then there are no reports yet. */
+  readonly reportsFile: string
+}
+
+/** Work in steps of a few hundredths of a second. Yields how long to pause after each step, ms. */
+export type Steps<Result> = Generator<number, Result>
+
+/** The data of one person. */
+export type PersonStore = {
+  /**
+   * Finds the person's events up to the newest one of the customer. Call it once, before the others.
+   *
+   * @returns Whether there are any.
+   */
+  search(): Steps<boolean>
+  /** What is kept. */
+  describe(): Steps<Kept>
+  /** The same events as JSON (see personJson.ts), in pieces. A step without events yields an empty piece. */
+  json(): Generator<string, void>
+  /** Removes the events and what was derived from them. */
+  erase(): Steps<Proof>
+  close(): void
+}
+
+/** Positions of the log that a step reads at most. */
+const STEP_POSITIONS = 5_000
+/** A step ends with the event that reaches one of these: an event may have 128 kB. */
+const STEP_MS = 30
+const STEP_CHARACTERS = 65_536
+/** A pause after a transaction that removes events, as a multiple of its duration. */
+const PAUSE_FACTOR = 3
+/** Time until the next try to empty the -wal, ms. */
+const RETRY_MS = 20
+/** Devices in a piece of an export. */
+const PIECE_DEVICES = 500
+
+/**
+ * What the search has found, in memory: the devices that gave the address, and the events that contain it. `says` is 1
+ * for the events by which a device gave it.
+ */
+const FOUND = `
+  CREATE TEMP TABLE devices (did TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+  CREATE TEMP TABLE carriers (seq INTEGER PRIMARY KEY, says INTEGER NOT NULL) STRICT;
+`
+const OF_CUSTOMER =
+  'FROM events INDEXED BY events_by_customer WHERE customer = ? AND seq BETWEEN ? AND ?'
+const OF_PERSON = '(did IN temp.devices OR seq IN (SELECT seq FROM temp.carriers))'
+const COLUMNS = 'seq, id, received_at AS receivedAt, at, operation, event, did, bot, payload'
+const SAYS = 'seq IN (SELECT seq FROM temp.carriers WHERE says = 1)'
+/** Events that may contain an address. In a URL the @ may be encoded. */
+const HAS_AT = "(instr(payload, '@') > 0 OR instr(payload, '%40') > 0)"
+
+type Located = { readonly seq: number }
+type Found = Located & { readonly did: string | null; readonly payload: string }
+/** An event with the address. `did` is the device that gave it by this event. */
+type Carrier = Located & { readonly did: string | null }
+type Row = Found & Omit<PersonEvent, 'id' | 'did' | 'payload'> & { readonly id: Buffer }
+type Select<R> = Statement<[string, number, number], R>
+
+/**
+ * Opens the files for one person.
+ *
+ * @param now The clock, ms since 1970.
+ * @throws Error that names the file, if one can not be opened.
+ */
+export function openPersonStore(
+  { eventsFile }: PersonFiles,
+  customer: string,
+  person: Person,
+  now: () => number,
+): PersonStore {
+  const database = openDatabase(eventsFile, EVENTS_SCHEMA)
+  database.pragma('temp_store = MEMORY')
+  database.exec(FOUND)
+  const erasures = createErasures(database)
+  const removal = createRemoval(database)
+  const nextOf = database
+    .prepare<[string, number], number | null>(
+      'SELECT min(seq) FROM events INDEXED BY events_by_customer WHERE customer = ? AND seq > ?',
+    )
+    .pluck()
+  const newest = database
+    .prepare<[string], number | null>(
+      'SELECT max(seq) FROM events INDEXED BY events_by_customer WHERE customer = ?',
+    )
+    .pluck()
+  const select = <R>(columns: string, condition: string): Select<R> =>
+    database.prepare(`SELECT ${columns} ${OF_CUSTOMER} AND ${condition} ORDER BY seq`)
+  const addDevice = database.prepare<[string]>('INSERT OR IGNORE INTO temp.devices VALUES (?)')
+  const addCarrier = database.prepare<[number, number]>('INSERT INTO temp.carriers VALUES (?, ?)')
+  const countDevices = database.prepare<[], number>('SELECT count(*) FROM temp.devices').pluck()
+  const devicesAfter = database
+    .prepare<[string, number], string>(
+      'SELECT did FROM temp.devices WHERE did > ? ORDER BY did LIMIT ?',
+    )
+    .pluck()
+  /** The position up to which events are the person's data. Later ones are new. */
+  let upTo = 0
+
+  const note = database.transaction((carriers: readonly Carrier[]) => {
+    for (const { seq, did } of carriers) {
+      addCarrier.run(seq, did === null ? 0 : 1)
+      if (did !== null) addDevice.run(did)
+    }
+  })
+
+  /**
+   * Reads events of the customer in steps, in order. No read is open between two steps, since it would keep the -wal
+   * from being emptied.
+   *
+   * @param each Returns true to end the step.
+   */
+  function* scan<R extends Located>(statement: Select<R>, each: (row: R) => boolean): Steps<void> {
+    let after = 0
+    for (;;) {
+      const first = nextOf.get(customer, after)
+      if (!first || first > upTo) return
+      after = Math.min(first + STEP_POSITIONS - 1, upTo)
+      const end = performance.now() + STEP_MS
+      for (const row of statement.iterate(customer, first, after)) {
+        if (!each(row) && performance.now() < end) continue
+        after = row.seq
+        break
+      }
+      yield 0
+    }
+  }
+
+  /** Finds the devices that gave the address, and the events that contain it. */
+  function* searchAddress(address: string): Steps<void> {
+    const found: Carrier[] = []
+    const steps = scan(select<Found>('seq, did, payload', HAS_AT), ({ seq, did, payload }) => {
+      const { said, isCarried } = findMention(payload, address)
+      if (isCarried) found.push({ seq, did: said === address ? did : null })
+      return false
+    })
+    for (const pause of steps) {
+      // Not in the scan: a connection can not write while it reads.
+      note(found.splice(0))
+      yield pause
+    }
+  }
+
+  function* isKept(): Steps<boolean> {
+    let isFound = false
+    const steps = scan(select<Located>('seq', OF_PERSON), () => {
+      isFound = true
+      return true
+    })
+    for (const pause of steps) {
+      if (isFound) return true
+      yield pause
+    }
+    return false
+  }
+
+  function* describe(): Steps<Kept> {
+    const operations = new Map<string, number>()
+    /** The first address that each device gave, and the devices that gave a second one. */
+    const saidBy = new Map<string, string>()
+    const shared = new Set<string>()
+    let events = 0
+    let first = Number.POSITIVE_INFINITY
+    let last = Number.NEGATIVE_INFINITY
+    const rows = select<Found & Pick<Row, 'at' | 'operation'>>(
+      `seq, did, at, operation, iif(${HAS_AT} AND did IN temp.devices, payload, '{}') AS payload`,
+      OF_PERSON,
+    )
+    yield* scan(rows, ({ did, at, operation, payload }) => {
+      events++
+      operations.set(operation, (operations.get(operation) ?? 0) + 1)
+      first = Math.min(first, at)
+      last = Math.max(last, at)
+      const { said } = findMention(payload)
+      if (did === null || said === undefined) return false
+      if ((saidBy.get(did) ?? said) !== said) shared.add(did)
+      saidBy.set(did, said)
+      return false
+    })
+    return {
+      events,
+      operations: Object.fromEntries([...operations].sort(([, a], [, b]) => b - a)),
+      first,
+      last,
+      devices: countDevices.get() as number,
+      dids: devicesAfter.all('', MAX_LISTED),
+      shared: shared.size,
+    }
+  }
+
+  function* json(): Generator<string, void> {
+    yield beginJson(customer, person, now())
+    let lastDid = ''
+    for (;;) {
+      const dids = devicesAfter.all(lastDid, PIECE_DEVICES)
+      if (dids.length === 0) break
+      yield devicesJson(dids, lastDid === '')
+      lastDid = dids.at(-1) as string
+    }
+    yield BETWEEN_JSON
+    let piece = ''
+    let isFirst = true
+    const steps = scan(select<Row>(COLUMNS, OF_PERSON), (row) => {
+      piece += eventJson({ ...row, id: uuidOf(row.id) }, isFirst)
+      isFirst = false
+      return piece.length >= STEP_CHARACTERS
+    })
+    for (const _ of steps) {
+      yield piece
+      piece = ''
+    }
+    yield END_JSON
+  }
+
+  /** Removes events in small transactions, with pauses, since appends wait for each. */
+  function* removeAll(proof: number, events: Select<Located>): Steps<void> {
+    const seqs: number[] = []
+    const steps = scan(events, ({ seq }) => seqs.push(seq) >= MAX_REMOVED)
+    for (const _ of steps) {
+      const begun = performance.now()
+      if (seqs.length > 0) remove.immediate(proof, seqs.splice(0))
+      yield PAUSE_FACTOR * (performance.now() - begun)
+    }
+  }
+
+  const remove = database.transaction((proof: number, seqs: readonly number[]) =>
+    erasures.count(proof, removal.removeEvents(seqs), 0),
+  )
+
+  /**
+   * The events that connect the address with its devices are removed last, so that an erasure which was interrupted
+   * finds the rest when it is repeated.
+   */
+  function* erase(): Steps<Proof> {
+    const proof = erasures.begin(customer, now(), countDevices.get() as number)
+    yield* removeAll(proof, select('seq', `${OF_PERSON} AND NOT ${SAYS}`))
+    yield* removeAll(proof, select('seq', SAYS))
+    // Between the reads and writes of others.
+    while (!removal.clearWal()) yield RETRY_MS
+    return erasures.end(proof, now())
+  }
+
+  return {
+    *search() {
+      upTo = newest.get(customer) ?? 0
+      if (person.did !== undefined) addDevice.run(person.did)
+      else yield* searchAddress(person.email)
+      return yield* isKept()
+    },
+    describe,
+    json,
+    erase,
+    close: () => closeDatabase(database),
+  }
+}
+
+/**
+ * The proofs of a customer's erasures, newest first.
+ *
+ * @param max Default: all.
+ */
+export function readProofs(eventsFile: string, customer: string, max = -1): Proof[] {
+  const database = openDatabase(eventsFile, EVENTS_SCHEMA)
+  try {
+    return createErasures(database).newest(customer, max)
+  } finally {
+    closeDatabase(database)
+  }
+}

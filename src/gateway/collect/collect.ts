@@ -22,6 +22,7 @@ import { type Admission, expectedBytes, type Source } from './admission.ts'
 import { createClockSkew } from './clockSkew.ts'
 import { judgeConsent } from './consent.ts'
 import type { DaySalt } from './daySalt.ts'
+import { makeDidCookie } from './didCookie.ts'
 import { makeEventId } from './eventId.ts'
 import type { EventLog, LogEvent } from './eventLog.ts'
 import { limitAddress, makeCookieless, maskArrived, maskingCostOf } from './privacy.ts'
@@ -85,6 +86,8 @@ type JudgedEvent =
       readonly id: string
       readonly event: LogEvent
       readonly isIgnored: boolean
+      /** Whether `did` is the hash of the day. */
+      readonly isCookieless: boolean
     }
   | Refusal
 /** The result for one envelope: an event, a question (without `event`), or a refusal. */
@@ -139,7 +142,7 @@ export function createCollect(dependencies: CollectDependencies) {
     const stored = await admission.append(sender.customer, [judged.event])
     if (!stored.ok) return refusedOne(stored, request)
     for (const outcome of stored.outcomes) metrics.event(outcome, judged.event.bot)
-    return answer(200, { id: judged.id }, OPEN_HEADERS)
+    return answer(200, { id: judged.id }, keepDid(judged, source, query))
   }
 
   /**
@@ -154,7 +157,8 @@ export function createCollect(dependencies: CollectDependencies) {
     peer: string,
     { env }: Connected<'readBody'>,
   ): Promise<Response> {
-    const sender = identify(readQuery(request.url), request, peer)
+    const query = readQuery(request.url)
+    const sender = identify(query, request, peer)
     const source = toSource(sender, request, peer)
     const bytes = expectedBytes(request, MAX_BATCH_BYTES)
     const early = admission.arrive(source, bytes)
@@ -217,7 +221,11 @@ export function createCollect(dependencies: CollectDependencies) {
     const answered = missing.size > 0 ? writeVerdicts(judged, events, maxBytes, missing) : written
     if (!answered.ok) return refused(answered)
     const hasUnknown = asks === events.length && (missing.size > 0 || asked.length < asks)
-    return new Response(answered.text, { status: hasUnknown ? 207 : 200, headers: OPEN_HEADERS })
+    const last = judged.filter((one) => one.ok && one.event && !one.isIgnored).at(-1)
+    return new Response(answered.text, {
+      status: hasUnknown ? 207 : 200,
+      headers: keepDid(last, source, query),
+    })
   }
 
   /** docs/decisions.md, "Credentials": the REST key of a server, or an Origin that the customer allows. */
@@ -312,7 +320,30 @@ export function createCollect(dependencies: CollectDependencies) {
       bot: isBot(stored.http_user_agent),
       payload: JSON.stringify(stored),
     }
-    return { ok: true, event, id: event.id, isIgnored: !isServer && customer.isIgnored(address) }
+    return {
+      ok: true,
+      event,
+      id: event.id,
+      isIgnored: !isServer && customer.isIgnored(address),
+      isCookieless: consent.isCookieless,
+    }
+  }
+
+  /**
+   * The headers of an answer to accepted events, with the cookie of first-party mode.
+   *
+   * @param last The last one of the events. A page that was reset has sent the others with an earlier did.
+   */
+  function keepDid(last: Judged | undefined, source: Source, query: Query): Record<string, string> {
+    const { customer, isServer, request, peer } = source
+    if (!customer?.config.firstParty || isServer || !last?.ok || !last.event) return OPEN_HEADERS
+    const cookie = makeDidCookie(customer, {
+      did: last.isCookieless ? undefined : (last.event.did ?? undefined),
+      origin: request.headers.get('origin'),
+      asked: dependencies.addresses.asked(request, peer),
+      domain: query('domain'),
+    })
+    return cookie ? { ...OPEN_HEADERS, 'set-cookie': cookie } : OPEN_HEADERS
   }
 
   function refused(refusal: Refusal): Response {

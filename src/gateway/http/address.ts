@@ -24,10 +24,11 @@ export type Addresses = {
    */
   visitor(request: Request, peer: string): string
   /**
-   * The address by which the request reached this gateway, without a slash at its end. X-Forwarded-Proto and
-   * X-Forwarded-Host of a trusted proxy count. Of several entries the last one is used: the proxy has written it, and
-   * the others may come from the client.
+   * The origin that the visitor asked for. X-Forwarded-Proto and X-Forwarded-Host of a trusted proxy count. Of several
+   * entries the last one is used: the proxy has written it, and the others may come from the client.
    */
+  asked(request: Request, peer: string): string
+  /** The gateway's public address. By default the origin that the visitor asked for. */
   base(request: Request, peer: string): string
   /**
    * The peer's address, if the peer sends headers of a proxy and is not trusted. It is a proxy that is missing in
@@ -70,21 +71,23 @@ export function createAddresses(
         ? address
         : undefined
     },
-    base(request, peer) {
-      if (publicUrl) return publicUrl
-      const { origin, protocol, host } = new URL(request.url)
-      if (!isTrusted(readAddress(peer) ?? peer)) return origin
-      const last = (header: string) => request.headers.get(header)?.split(',').at(-1)?.trim()
-      // Many proxies forward this header from the client. The origin of another scheme would be `null`.
-      const scheme = /^https?$/i.exec(last('x-forwarded-proto') ?? '')?.[0] ?? protocol.slice(0, -1)
-      const forwarded = last('x-forwarded-host') ?? ''
-      if (forwarded.length > MAX_HOST_LENGTH) return origin
-      try {
-        return new URL(`${scheme}://${forwarded || host}`).origin
-      } catch {
-        return origin
-      }
-    },
+    asked,
+    base: (request, peer) => publicUrl || asked(request, peer),
+  }
+
+  function asked(request: Request, peer: string): string {
+    const { origin, protocol, host } = new URL(request.url)
+    if (!isTrusted(readAddress(peer) ?? peer)) return origin
+    const last = (header: string) => request.headers.get(header)?.split(',').at(-1)?.trim()
+    // Many proxies forward this header from the client. The origin of another scheme would be `null`.
+    const scheme = /^https?$/i.exec(last('x-forwarded-proto') ?? '')?.[0] ?? protocol.slice(0, -1)
+    const forwarded = last('x-forwarded-host') ?? ''
+    if (forwarded.length > MAX_HOST_LENGTH) return origin
+    try {
+      return new URL(`${scheme}://${forwarded || host}`).origin
+    } catch {
+      return origin
+    }
   }
 }
 

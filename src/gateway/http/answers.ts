@@ -37,7 +37,7 @@ export const JSON_HEADERS = {
 }
 
 /**
- * Headers of every JSON answer under /t: any page may read it, errors too. No cookies are used there, and the
+ * Headers of every JSON answer under /t: any page may read it, errors too. No cookie of a request is used there, and the
  * customer's origins are checked in the request.
  */
 export const OPEN_HEADERS = {

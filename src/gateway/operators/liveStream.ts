@@ -49,6 +49,8 @@ export function streamEvents(watch: Watch): ReadableStream<Uint8Array> {
   let wake = () => {}
   const unsubscribe = watch.subscribe((customers) => {
     if (customers && !customers.has(customer)) return
+    // Another process has written. It may have erased events that the kept page has.
+    if (!customers) pages.forget(customer)
     news = true
     wake()
   })

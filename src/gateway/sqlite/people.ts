@@ -68,7 +68,7 @@ export function createSqlitePeople(options: PeopleOptions): People {
       return {
         next: () => next(opened),
         // A thread that has ended has closed it.
-        end: () => void call('release', opened).catch(() => {}),
+        end: () => void thread?.call('release', opened).catch(() => {}),
       }
     },
     erase: (customer, person) => call('erase', customer, person),

@@ -281,3 +281,43 @@ test('nothing of an erased person is in the bytes of any file, and everything el
   expect(readProofs(files.eventsFile, 'shop')).toEqual([proof])
   expect(readProofs(files.eventsFile, 'other')).toEqual([])
 })
+
+test('an erasure that was interrupted is marked, and one that is repeated finishes it', () => {
+  const mark = `yy${count}`
+  store(
+    says(`${mark}-a`, `${mark}@example.org`),
+    ...Array.from({ length: 500 }, () => event({ did: `${mark}-a` })),
+    ...Array.from({ length: 500 }, () => event({ did: `${mark}-b` })),
+    says(`${mark}-b`, `${mark}@example.org`),
+  )
+  const asked = { email: `${mark}@example.org` }
+  using(asked, (interrupted) => {
+    const steps = interrupted.erase()
+    steps.next()
+    steps.next()
+  })
+  expect(keptOf(asked)).toMatchObject({ events: 602, devices: 2 })
+  expect(readProofs(files.eventsFile, 'shop')).toMatchObject([
+    { proof: 1, ended: null, events: 400 },
+  ])
+  expect(erase(asked)).toMatchObject({ proof: 2, ended: NOW, events: 602, devices: 2 })
+  expect(filesWith(mark)).toEqual([])
+  expect(readProofs(files.eventsFile, 'shop').map(({ ended }) => ended)).toEqual([NOW, null])
+})
+
+test('what arrives during an erasure stays', () => {
+  store(says('device-a', 'anna@example.org'), event({ event: 'early' }))
+  using({ email: 'anna@example.org' }, (store_) => {
+    store(event({ event: 'late' }), says('device-a', 'anna@example.org'))
+    expect(finish(store_.erase())).toMatchObject({ events: 2 })
+  })
+  expect(namesIn(exportOf({ email: 'anna@example.org' }))).toEqual(['late', 'set_email'])
+})
+
+test('a removed event that is sent again is not stored again', () => {
+  const early = says('device-a', 'anna@example.org')
+  store(early)
+  erase({ email: 'anna@example.org' })
+  store(early)
+  expect(keptOf({ email: 'anna@example.org' })).toBeUndefined()
+})

@@ -37,6 +37,7 @@ const READ_MS = 1_000
 const files = workerData as PersonFiles
 const exports = new Map<number, Export>()
 let lastExport = 0
+let isClosed = false
 
 function open(customer: string, person: Person): PersonStore {
   // Opening a missing file would create an empty one.
@@ -46,6 +47,7 @@ function open(customer: string, person: Person): PersonStore {
 
 /** Carries out one step, then pauses. */
 async function paced<T>(steps: Iterator<T, unknown>, pauseOf = (_: T) => 0) {
+  if (isClosed) throw new Error('The gateway is stopping')
   const begun = performance.now()
   const step = steps.next()
   if (!step.done) await sleep(Math.max(pauseOf(step.value), performance.now() - begun))
@@ -111,5 +113,8 @@ serve<Served>({
   release,
   proofs: (customer) =>
     existsSync(files.eventsFile) ? readProofs(files.eventsFile, customer, MAX_LISTED) : [],
-  close: () => [...exports.keys()].forEach(release),
+  close() {
+    isClosed = true
+    for (const opened of [...exports.keys()]) release(opened)
+  },
 })

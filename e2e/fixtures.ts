@@ -239,7 +239,8 @@ export type StoppedClock = {
  * and do not see the clock, so the test has to await them before it moves the clock; `pass` and `jump` do. Without
  * this, `page.clock.install` makes a clock that also runs by itself.
  *
- * Events of two pages at the same time have no order: move the clock before the next page.
+ * Events of two pages at the same time have no order: move the clock before the next page. The page's `performance` has
+ * no entries, so its landing address is not known.
  */
 export async function stopClock(page: Page): Promise<StoppedClock> {
   // `pauseAt` can not go back, and a busy machine may take seconds between the two calls.

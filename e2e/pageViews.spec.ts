@@ -49,9 +49,13 @@ for (const [way, before] of Object.entries(WAYS)) {
       page,
       "history.pushState({},'','/c?x=2');location.hash='#top';history.replaceState({n:1},'')",
     )
-    await change(page, 'history.go(-2)')
+    await page.evaluate('history.go(-2)')
+    await page.waitForURL('**/c?x=1')
+    await change(page, '')
     // Back to the loaded entry, in the same document.
-    await change(page, 'history.back()')
+    await page.evaluate('history.back()')
+    await page.waitForURL('**/a')
+    await change(page, '')
     // A page that is left before the script has settled on it.
     await change(page, "history.pushState({},'','/late')", 0)
     await end(page, shop)

@@ -25,7 +25,13 @@ import type { DaySalt } from './daySalt.ts'
 import { makeDidCookie } from './didCookie.ts'
 import { makeEventId } from './eventId.ts'
 import type { EventLog, LogEvent } from './eventLog.ts'
-import { limitAddress, makeCookieless, maskArrived, maskingCostOf } from './privacy.ts'
+import {
+  limitAddress,
+  MAX_BATCH_PARAMETERS,
+  makeCookieless,
+  maskArrived,
+  maskingCostOf,
+} from './privacy.ts'
 
 /** The largest body of POST /t/batch, bytes of UTF-8: above it 413, and the page splits the batch. */
 export const MAX_BATCH_BYTES = 2 ** 20
@@ -33,11 +39,6 @@ export const MAX_BATCH_BYTES = 2 ** 20
 export const MAX_BATCH_EVENTS = 500
 /** The most values in a batch: above it 413. A page's event has 16. This many take 18 ms at worst. */
 const MAX_BATCH_VALUES = 20_000
-/**
- * The most marks in the URLs of a batch (`maskingCostOf`): above it 413, and the page splits the batch. This many take
- * 14 ms at worst.
- */
-const MAX_BATCH_MARKS = 10_000
 /** The answer to a batch may be as large as the batch, and always as large as this, bytes. */
 const MIN_ANSWER_BYTES = 1_024
 /** How much longer a verdict is than a question without `at`, bytes. */
@@ -179,11 +180,14 @@ export function createCollect(dependencies: CollectDependencies) {
         status: 413,
         message: `Expected a batch of at most ${MAX_BATCH_EVENTS} events`,
       })
-    if (events.reduce((sum, envelope) => sum + maskingCostOf(urlOf(envelope)), 0) > MAX_BATCH_MARKS)
+    if (
+      events.reduce((sum, envelope) => sum + maskingCostOf(urlOf(envelope)), 0) >
+      MAX_BATCH_PARAMETERS
+    )
       return refused({
         ok: false,
         status: 413,
-        message: `Expected a batch whose URLs have at most ${MAX_BATCH_MARKS} of the characters ? & # ; %`,
+        message: `Expected a batch whose URLs have at most ${MAX_BATCH_PARAMETERS} parameters (an encoded one counts as 9)`,
       })
     const asks = events.filter(isAsk).length
     const late = admission.admit(

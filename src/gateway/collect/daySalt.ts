@@ -5,6 +5,7 @@ import { createHmac } from 'node:crypto'
  * is forgotten when its day is over, so that nobody can repeat the hashes that were made with it.
  *
  * @param at A time of today, ms since 1970.
+ * @returns The secret. Use it at once: the buffer is overwritten when the secret is forgotten.
  * @throws Unavailable if it can not be read, or a new one can not be stored.
  */
 export type DaySalt = (at: number) => Buffer

@@ -112,7 +112,9 @@ test('a URL that is too long after masking loses its fragment, then its query', 
 const PAYLOAD = { did: 'd', event: 'e', http_user_agent: AGENT, remote_addr: '203.0.113.7' }
 
 test.each([
-  ['https://shop.example/?a=1&b=%C3%A4;c#d', 6],
+  ['https://shop.example/?a=1&b=%C3%A4;c#d', 12],
+  ['https://shop.example/%C3%A4', 0],
+  ['https://shop.example/%C3%A4?a=%&%=1', 18],
   ['https://shop.example/', 0],
   ['&'.repeat(16_384), 16_384],
   ['&'.repeat(16_385), 0],

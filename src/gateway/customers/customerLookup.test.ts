@@ -81,6 +81,7 @@ test.each<[string, string | Buffer, string]>([
   ['origins', 'null', 'Expected a list of origins'],
   ['origins', '["https://shop.example",7]', 'Expected a list of origins'],
   ['rest_key_hash', Buffer.from('short'), 'hash'],
+  ['addresses', 'Short', 'Expected whole, short or none'],
 ])(
   'a customer whose %s is %j is answered 503, other customers are not',
   async (column, value, reason) => {
@@ -88,7 +89,11 @@ test.each<[string, string | Buffer, string]>([
     const { customerId } = broken.customer
     const database = openDatabase(join(prepared.folder, 'data/customers.db'))
     database
-      .prepare(`UPDATE customers SET ${column} = ? WHERE customer_id = ?`)
+      .prepare(
+        column === 'addresses'
+          ? 'INSERT INTO kept_addresses (form, customer_id) VALUES (?, ?)'
+          : `UPDATE customers SET ${column} = ? WHERE customer_id = ?`,
+      )
       .run(value, customerId)
     database.close()
     logged.length = 0
@@ -97,7 +102,9 @@ test.each<[string, string | Buffer, string]>([
     for (const { status, headers, text } of Object.values(answers)) {
       expect(status).toBe(503)
       expect(headers['retry-after']).toBe('30')
-      expect(text).toMatch(/The stored (config|origins|restKey) of this customer can not be used/)
+      expect(text).toMatch(
+        /The stored (config|origins|restKey|addresses) of this customer can not be used/,
+      )
     }
     expect(answers.script.headers['content-type']).toContain('text/javascript')
     expect(answers.script.text).toMatch(/^\/\* [^*]+ \*\/\n$/)
@@ -116,7 +123,8 @@ test.each<[string, string | Buffer, string]>([
     expect(listed[0]?.faults).toEqual([])
 
     const { customers } = gateway
-    customers.change(customerId, { origins: ['https://shop.example'], config: {} })
+    const repaired = { origins: ['https://shop.example'], config: {}, addresses: 'short' } as const
+    customers.change(customerId, repaired)
     const restKey = customers.rotate(customerId, 'rest') as string
     expect(await statusesOf(gateway, { ...broken, restKey })).toEqual(ALL_GOOD)
   },

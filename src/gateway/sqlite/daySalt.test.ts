@@ -197,7 +197,7 @@ test('a salt that can not be stored is an answer to repeat, never the one of yes
   const blocker = new Database(file)
   blocker.exec('BEGIN EXCLUSIVE')
   vi.advanceTimersByTime(CHECK_MS)
-  expect(errors).toHaveLength(1)
+  expect([salt.hex(), errors.length]).toEqual([hex, 0])
   clock += DAY_MS
   const thrown = errorOf(salt.hex)
   expect(thrown).toBeInstanceOf(Unavailable)
@@ -214,6 +214,21 @@ test('a salt that can not be stored is an answer to repeat, never the one of yes
   clock += 1_000
   expect(salt.hex()).toMatch(/^[\da-f]{64}$/)
   expect(salt.hex()).not.toBe(hex)
+})
+
+test('a file that can only be read has the salt of today for a start, and none for tomorrow', () => {
+  const hex = open().hex()
+  // The version of the format for writers: SQLite only reads a file of a later one.
+  const bytes = readFileSync(file)
+  writeFileSync(file, bytes.fill(3, 18, 19))
+  const salt = open()
+  expect([salt.hex(), errors.length]).toEqual([hex, 0])
+  clock += DAY_MS
+  vi.advanceTimersByTime(2 * CHECK_MS)
+  expect(errors.map(({ message }) => message)).toEqual(
+    Array(2).fill(expect.stringContaining('can not be opened for writing')),
+  )
+  expect(errorOf(salt.hex)).toBeInstanceOf(Unavailable)
 })
 
 test('without its folder there is no salt, and its path is only in the cause', () => {

@@ -54,13 +54,16 @@ export function createSqliteDaySalt(
     kept = undefined
   }
 
+  /** If it fails, the salt of today stays in memory. */
   function refresh(today: number): Buffer {
-    forget()
+    if (kept?.day !== today) forget()
     try {
-      kept = { day: today, salt: mending(() => readOrMake(file, today)) }
+      const salt = mending(() => readOrMake(file, today))
+      forget()
+      kept = { day: today, salt }
       failure = undefined
       reported = undefined
-      return kept.salt
+      return salt
     } catch (error) {
       const cause = new Error(explain(file, error), { cause: error })
       throw new Unavailable('The salt of the day can not be read or stored', 5, cause)
@@ -85,9 +88,10 @@ export function createSqliteDaySalt(
     try {
       refresh(today)
     } catch (error) {
-      const { cause } = error as Unavailable
-      if ((cause as Error).message === reported) return
-      reported = (cause as Error).message
+      const { cause } = error as Unavailable & { readonly cause: Error }
+      // While the day lasts nothing has to be forgotten.
+      if (kept || cause.message === reported) return
+      reported = cause.message
       onError(cause)
     }
   }

@@ -8,6 +8,7 @@ import {
   type Setting,
 } from '../../contract/settings.ts'
 import { suggest } from '../lib/suggest.ts'
+import { findConsentIssues } from './consentIssues.ts'
 import { findBoundIssues } from './keySettingsBounds.ts'
 
 type Settings = { readonly [name: string]: Setting }
@@ -22,7 +23,7 @@ export type CheckedSettings =
 export function checkKeySettings(value: unknown): CheckedSettings {
   const checked = check(SETTINGS, value)
   if (!checked.ok) return checked
-  const issues = findBoundIssues(checked.settings)
+  const issues = [...findBoundIssues(checked.settings), ...findConsentIssues(checked.settings)]
   return issues.length > 0 ? { ok: false, issues } : checked
 }
 

@@ -13,6 +13,7 @@ import { answer, OPEN_HEADERS, type Refusal, refuse } from '../http/answers.ts'
 import { createRateLimit, type Rate } from '../http/rateLimit.ts'
 import { version } from '../lib/version.ts'
 import { toAdoptSource } from './adoptSource.ts'
+import { consentConfig } from './consentConfig.ts'
 
 /** The scripts that the build has written. */
 export type ScriptFiles = {
@@ -173,6 +174,7 @@ export function createServeScript(
       ...(base && { base }),
       ...customer.config,
       adoptDid: toAdoptSource(customer.config),
+      ...consentConfig(customer.config),
       key: customer.trackingKey,
     }
     const name = scriptName(customer.config)

@@ -14,7 +14,7 @@ const wantsPlugins = ({ dataLayer = DATA_LAYER }: Config) => dataLayer
 
 /**
  * Passes each object that is pushed into the global `dataLayer` to the readers: the reader of shop plugins in this file,
- * and that of GA4.
+ * and those that other parts have added: GA4, consent.
  *
  * Makes the array if there is none, and never replaces it. Wraps its `push`; others may wrap it before or after. Tag
  * managers shorten the array, so the position in it means nothing; each object is remembered by itself. If the page
@@ -69,7 +69,7 @@ export const dataLayer: Part = (track, _configs, notices, readers) => {
   }
 
   return (config) => {
-    if (!name && (wantsPlugins(config) || config.ga4)) {
+    if (!name && (wantsPlugins(config) || readers.size)) {
       name = config.dataLayerName ?? DATA_LAYER_NAME
       readers.set(createPluginReader(track, notices, config), new WeakMap())
       listen(window, 'load click pagehide', follow, true)

@@ -1,0 +1,85 @@
+import { CONSENT_TOOLS, type ConsentReader, type ConsentTool } from '../../contract/consentTools.ts'
+import type { KeySettings } from '../../contract/settings.ts'
+
+/** What the script gets instead of the settings that name its consent sources. */
+export type ConsentConfig = {
+  readonly consentTools?: readonly ConsentReader[]
+  /** Absent if the key does not follow Google Consent Mode. */
+  readonly consentTypes: readonly string[] | undefined
+}
+
+const CONSENT_TYPES = ['analytics_storage']
+const TCF_PURPOSES = [1, 7, 8]
+
+/** Whether a key's script asks for the visitor's consent. */
+export const asksConsent = ({ consent, consentSources, gpc, dnt }: KeySettings): boolean =>
+  (consent ?? 'granted') !== 'granted' || !!consentSources?.length || gpc === true || dnt === true
+
+/** The sources of a key's consent, as the script reads them. Empty if its script does not ask for consent. */
+export function consentConfig(settings: KeySettings): Partial<ConsentConfig> {
+  if (!asksConsent(settings)) return {}
+  const { consentSources = [], consentTypes = CONSENT_TYPES, consentCategory } = settings
+  const wants = (source: string) => consentSources.includes(source)
+  return {
+    consentTypes: wants('consentMode') ? consentTypes : undefined,
+    consentTools: [
+      signal(settings),
+      ...(wants('tcf') ? [tcf(settings)] : []),
+      ...CONSENT_TOOLS.filter(({ name }) => wants(name) || wants('auto')).map((tool) =>
+        readerOf(tool, consentCategory),
+      ),
+    ].filter(({ rules }) => rules.length),
+  }
+}
+
+/**
+ * Global Privacy Control (https://w3c.github.io/gpc/) and Do Not Track
+ * (https://www.w3.org/TR/tracking-dnt/#js-dom). Older browsers had the latter on window.
+ */
+const signal = ({ gpc = true, dnt = false }: KeySettings): ConsentReader => ({
+  name: 'signal',
+  events: '',
+  state: [],
+  rules: [
+    ...(gpc ? [['denied', ['navigator', 'globalPrivacyControl']] as const] : []),
+    ...(dnt
+      ? [
+          ['denied', ['navigator', 'doNotTrack', ['startsWith', '1']]] as const,
+          ['denied', ['doNotTrack', ['startsWith', '1']]] as const,
+        ]
+      : []),
+  ],
+})
+
+/**
+ * IAB's Transparency and Consent Framework 2.2 and 2.3: only consent counts, no legitimate interest. While the banner is
+ * shown again (`cmpuishown`), what the visitor allowed before still counts, as long as the tool reports it
+ * (https://github.com/InteractiveAdvertisingBureau/GDPR-Transparency-and-Consent-Framework/blob/master/TCFv2/IAB%20Tech%20Lab%20-%20CMP%20API%20v2.md).
+ */
+const tcf = ({ tcfPurposes = TCF_PURPOSES, tcfVendor }: KeySettings): ConsentReader => ({
+  name: 'tcf',
+  events: '',
+  load: [['__tcfapi', 'addEventListener', 2]],
+  rules: [
+    ['granted', ['gdprApplies', ['toString'], ['startsWith', 'false']]],
+    [
+      'granted',
+      ...tcfPurposes.map((purpose) => ['purpose', 'consents', `${purpose}`]),
+      ...(tcfVendor ? [['vendor', 'consents', `${tcfVendor}`]] : []),
+    ],
+    ['denied', ['eventStatus', ['startsWith', 'tcloaded']]],
+    ['denied', ['eventStatus', ['startsWith', 'useractioncomplete']]],
+  ],
+})
+
+/** A row of the table for a category, without what only people read. */
+function readerOf(tool: ConsentTool, category = tool.category): ConsentReader {
+  const { title: _, page: __, category: ___, categories: ____, methods, ...reader } = tool
+  return JSON.parse(JSON.stringify(reader), (_key, value) =>
+    typeof value === 'string'
+      ? value
+          .replace('{category}', () => category)
+          .replace('{method}', () => methods?.[category] ?? '')
+      : value,
+  )
+}

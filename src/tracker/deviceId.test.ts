@@ -323,7 +323,7 @@ test.each(['undefined', 'null', 'NaN', '  ', ADOPTED, ` =${ADOPTED}`, '[object O
   },
 )
 
-test.each([undefined, false, 'true', 'false', '', [], ['('], ['x']])(
+test.each([undefined, false, 'true', 'false', '', [] as never, ['('], ['x']] as const)(
   'without a place that can be read a new id is made: %j',
   (adopt) => {
     const page = createPage(`true=1; x=abcdefgh; undefined=abcdefgh`)
@@ -341,4 +341,39 @@ test('other cookies are no ids', () => {
     expect(did).toMatch(UUID4)
     expect(did).not.toBe(KEPT)
   }
+})
+
+test('a deleted id is neither in storage nor in the cookie, and the next one is new', () => {
+  for (const storage of [createMemoryStorage(), createMemoryStorage(0)]) {
+    const store = createStore(() => storage)
+    const page = createPage(`old=${ADOPTED}`)
+    const deviceId = createDeviceId(store, () => page, FROM_COOKIE)
+    expect(deviceId.get()).toBe(ADOPTED)
+    deviceId.reset(0)
+    expect(storage.getItem('track.did')).toBeNull()
+    expect(page.written.at(-1)).toBe('track.did=0;path=/;max-age=0;samesite=lax')
+    expect(deviceId.get()).toMatch(UUID4)
+  }
+})
+
+test('a deletion of an id that this page has not used yet counts too', () => {
+  const storage = createMemoryStorage()
+  storage.setItem('track.did', KEPT)
+  const store = createStore(() => storage)
+  const deviceId = createDeviceId(store, () => createPage(`old=${ADOPTED}`), FROM_COOKIE)
+  deviceId.reset(0)
+  expect(storage).toHaveLength(0)
+  expect(deviceId.get()).toMatch(UUID4)
+})
+
+test('a deletion while nothing may be read does not keep an id from being adopted later', () => {
+  let isOpen = false
+  const storage = createMemoryStorage()
+  const page = createPage(`old=${ADOPTED}`)
+  const store = createStore(() => (isOpen && storage) as Storage)
+  const deviceId = createDeviceId(store, () => (isOpen && page) as typeof page, FROM_COOKIE)
+  deviceId.reset(0)
+  expect(page.written).toEqual([])
+  isOpen = true
+  expect(deviceId.get()).toBe(ADOPTED)
 })

@@ -1,11 +1,8 @@
-import { isbot } from 'isbot'
-import { LRUCache } from 'lru-cache'
 import {
   findOperation,
   MAX_AGENT_CHARACTERS,
   MAX_EVENT_BYTES,
   UUID,
-  type Verdict,
   validate,
 } from '../../contract/index.ts'
 import type { CustomerLookup } from '../customers/customerLookup.ts'
@@ -24,7 +21,8 @@ import { judgeConsent } from './consent.ts'
 import type { DaySalt } from './daySalt.ts'
 import { makeDidCookie } from './didCookie.ts'
 import { makeEventId } from './eventId.ts'
-import type { EventLog, LogEvent } from './eventLog.ts'
+import type { EventLog } from './eventLog.ts'
+import { createIsBot } from './isBot.ts'
 import {
   limitAddress,
   MAX_BATCH_PARAMETERS,
@@ -32,6 +30,7 @@ import {
   maskArrived,
   maskingCostOf,
 } from './privacy.ts'
+import { asObject, idOf, type Judged, type JudgedEvent, writeVerdicts } from './verdicts.ts'
 
 /** The largest body of POST /t/batch, bytes of UTF-8: above it 413, and the page splits the batch. */
 export const MAX_BATCH_BYTES = 2 ** 20
@@ -80,19 +79,6 @@ type SentEvent = {
   readonly consent: unknown
   readonly payload: unknown
 }
-
-type JudgedEvent =
-  | {
-      readonly ok: true
-      readonly id: string
-      readonly event: LogEvent
-      readonly isIgnored: boolean
-      /** Whether `did` is the hash of the day. */
-      readonly isCookieless: boolean
-    }
-  | Refusal
-/** The result for one envelope: an event, a question (without `event`), or a refusal. */
-type Judged = JudgedEvent | { readonly ok: true; readonly id: string; readonly event?: undefined }
 
 /**
  * Receives events: one by POST /t/r, several by POST /t/batch. Each is completed with the sender's address, user agent
@@ -147,7 +133,8 @@ export function createCollect(dependencies: CollectDependencies) {
   }
 
   /**
-   * POST /t/batch: `{"sent", "events": [{"id", "at", "consent", "payload"}]}`. The answer has one verdict an event, in order.
+   * POST /t/batch: `{"sent", "events": [{"id", "at", "consent", "payload"}]}`. The answer has one verdict an event, in
+   * order.
    *
    * An envelope without `payload` is a question: is this id stored? Its verdict is 200 or 404. A batch of questions is
    * answered 200 if all are stored, otherwise 207, so that a page that can not read the body knows the result. (The
@@ -180,10 +167,8 @@ export function createCollect(dependencies: CollectDependencies) {
         status: 413,
         message: `Expected a batch of at most ${MAX_BATCH_EVENTS} events`,
       })
-    if (
-      events.reduce((sum, envelope) => sum + maskingCostOf(urlOf(envelope)), 0) >
-      MAX_BATCH_PARAMETERS
-    )
+    const parameters = events.reduce((sum, one) => sum + maskingCostOf(urlOf(one)), 0)
+    if (parameters > MAX_BATCH_PARAMETERS)
       return refused({
         ok: false,
         status: 413,
@@ -364,54 +349,10 @@ export function createCollect(dependencies: CollectDependencies) {
 const invalidEvent = (path: string, message: string): Refusal =>
   invalid('The event is invalid', [{ path, message }])
 
-/**
- * The body of a batch's answer. It must not be larger than the batch: otherwise strangers could make the gateway send
- * much more than they send. If it is, the issues are left out, then the messages too. If that is not enough, the whole
- * batch is refused. Its size does not depend on `missing`.
- *
- * @param missing The ids of questions that are not stored.
- */
-function writeVerdicts(
-  judged: readonly Judged[],
-  events: readonly unknown[],
-  maxBytes: number,
-  missing: ReadonlySet<string> = new Set(),
-): { readonly ok: true; readonly text: string } | Refusal {
-  const write = (toDetails: (refusal: Refusal) => Partial<Verdict>) =>
-    JSON.stringify({
-      results: judged.map(
-        (one, i): Verdict =>
-          one.ok
-            ? {
-                id: one.id,
-                status: !one.event && missing.has(one.id) ? 404 : 200,
-                ...(one.event && one.isIgnored && { ignored: true as const }),
-              }
-            : { id: idOf(events[i]), status: one.status, ...toDetails(one) },
-      ),
-    })
-  for (const toDetails of [
-    ({ message, issues }: Refusal) => ({ message, ...(issues && { issues }) }),
-    ({ message }: Refusal) => ({ message }),
-    () => ({}),
-  ]) {
-    const text = write(toDetails)
-    if (Buffer.byteLength(text) <= maxBytes) return { ok: true, text }
-  }
-  return invalid('The batch is invalid', [
-    { path: 'events', message: 'Expected events of the form {id, at, payload}' },
-  ])
-}
-
 /** How many events a batch counts as. */
 const costOf = (events: number, asks: number): number => events + Math.ceil(asks / ASKS_PER_EVENT)
 
 const numberOf = (text: string | null): number => (text ? Number(text) : Number.NaN)
-
-const asObject = (value: unknown): Record<string, unknown> | undefined =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : undefined
 
 /** Absent or blank. Only the first `maxCharacters` count, since the rest of a user agent is cut off. */
 const isMissing = (value: unknown, maxCharacters?: number): boolean =>
@@ -429,29 +370,3 @@ const isAsk = (envelope: unknown): boolean => {
 }
 
 const urlOf = (envelope: unknown): unknown => asObject(asObject(envelope)?.payload)?.url
-
-/** The id of a refused event. Empty if it is not a UUID: the answer does not repeat other texts of the sender. */
-function idOf(envelope: unknown): string {
-  const id = asObject(envelope)?.id
-  return typeof id === 'string' && UUID.test(id) ? id : ''
-}
-
-/**
- * User agents above this length are rare. Only this much of them is checked, every time, and the result is not cached.
- */
-const MAX_AGENT_LENGTH = 1_000
-/** The visitors of a shop share a few hundred user agents. */
-const MAX_CACHED_AGENTS = 1_000
-
-/** isbot with a cache, since its regular expression is large. */
-function createIsBot(): (userAgent: string) => boolean {
-  const cache = new LRUCache<string, boolean>({ max: MAX_CACHED_AGENTS })
-  return (userAgent) => {
-    if (userAgent.length > MAX_AGENT_LENGTH) return isbot(userAgent.slice(0, MAX_AGENT_LENGTH))
-    const cached = cache.get(userAgent)
-    if (cached !== undefined) return cached
-    const isBot = isbot(userAgent)
-    cache.set(userAgent, isBot)
-    return isBot
-  }
-}

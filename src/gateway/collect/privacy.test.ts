@@ -109,6 +109,20 @@ test('a URL that is too long after masking loses its fragment, then its query', 
   }
 })
 
+test.each([
+  ['?a', 2_999, '&a', 'all'],
+  ['?a', 3_000, '&a', ''],
+  ['?a#', 3_000, '&a', '?a'],
+  ['?a', 332, '&a=%41', 'all'],
+  ['?a', 334, '&a=%41', ''],
+  ['', 3_000, ';a', 'all'],
+  ['', 3_001, ';a', ''],
+  ['', 334, '&a=%41', ''],
+])('a URL with %s and %i times %s keeps %j', (start, times, piece, kept) => {
+  const url = `https://shop.example/a${start}${piece.repeat(times)}`
+  expect(maskArrived(url, NONE)).toBe(kept === 'all' ? url : `https://shop.example/a${kept}`)
+})
+
 const PAYLOAD = { did: 'd', event: 'e', http_user_agent: AGENT, remote_addr: '203.0.113.7' }
 
 test.each([

@@ -86,6 +86,19 @@ test('a customer ignores the addresses of its staff, which can be replaced and r
   expect(set('--ignore', 'none')).toBeUndefined()
 })
 
+test('a customer keeps events for a number of days, or without a limit', async () => {
+  const origin = 'https://retention.example'
+  const added = run(['customer', 'add', '--origin', origin, '--retention-days', '90']).stdout
+  const id = /^customerId +(\S+)/m.exec(added)?.[1] as string
+  const shown = (text: string) =>
+    /^ {2}retention +(.+)/m.exec(text.slice(text.indexOf(id)).split('\n\n')[0] ?? '')?.[1]
+  const set = (days: string) => shown(run(['customer', 'set', id, '--retention-days', days]).stdout)
+  expect(shown(run(['customer', 'list']).stdout)).toBe('90 days')
+  expect(set('3650')).toBe('3650 days')
+  expect(set('1')).toBe('1 day')
+  expect(set('none')).toBe('none: events are kept without a limit (default)')
+})
+
 test('a customer keeps addresses whole, short or not at all', async () => {
   const origin = 'https://addresses.example'
   const added = run(['customer', 'add', '--origin', origin, '--addresses', 'short']).stdout
@@ -254,6 +267,10 @@ test.each<[string[], string]>([
     ['customer', 'set', 'demo', ...Array.from({ length: 101 }, (_, n) => `--ignore=192.0.2.${n}`)],
     'Expected at most 100 times --ignore: name networks in place of addresses',
   ],
+  ...['0', '3651', '1.5', '-1', '', 'None', '1e2'].map((days): [string[], string] => [
+    ['customer', 'set', 'demo', `--retention-days=${days}`],
+    `Expected --retention-days as a whole number from 1 to 3650, or none: ${days}`,
+  ]),
   [
     ['customer', 'set', 'demo', '--addresses', 'Short'],
     'Expected --addresses as one of whole, short, none: Short',

@@ -42,6 +42,10 @@ const HELP = `shoptrail ${version}
                     them, and "none" removes them
   --addresses FORM  how events keep the visitor's IP address: "whole" (default), "short" (203.0.113.0,
                     2001:db8:1::) or "none" (0.0.0.0). Events that are stored already do not change
+  --retention-days N
+                    how many days (UTC) events are kept, from 1 to 3650, counted with the day of arrival;
+                    "none" (default) is without a limit. The gateway removes older ones, also those that
+                    are stored already. Reports keep the sums of their campaigns
   --customer ID     the customer whose data of a person is exported or erased
   --email ADDRESS   a person by e-mail address: the events of every device that gave it, and every other
                     event that contains it
@@ -157,6 +161,7 @@ const OPTIONS = {
   customer: { type: 'string' },
   email: { type: 'string' },
   did: { type: 'string' },
+  'retention-days': { type: 'string' },
   yes: { type: 'boolean' },
   demo: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },

@@ -12,6 +12,7 @@ import {
 import { MAX_IGNORED, readIgnored } from './customers/ignored.ts'
 import { ADDRESS_FORMS, type AddressForm, isAddressForm } from './customers/keptAddresses.ts'
 import { checkKeySettings } from './customers/keySettings.ts'
+import { MAX_RETENTION_DAYS } from './customers/retention.ts'
 import { findMismatch } from './dataCommand.ts'
 import { MAX_LIMIT } from './http/limits.ts'
 import { readOrigin } from './http/origins.ts'
@@ -32,11 +33,21 @@ export type CustomerOptions = {
   readonly 'daily-bytes'?: string | undefined
   readonly ignore?: string[] | undefined
   readonly addresses?: string | undefined
+  readonly 'retention-days'?: string | undefined
   readonly yes?: boolean | undefined
 }
 
 /** The options of everything that can be changed later. */
-const CHANGES = ['origin', 'name', 'config', 'daily-events', 'daily-bytes', 'ignore', 'addresses']
+const CHANGES = [
+  'origin',
+  'name',
+  'config',
+  'daily-events',
+  'daily-bytes',
+  'ignore',
+  'addresses',
+  'retention-days',
+]
 
 /** The verbs of `customer`, each with its options. */
 export const VERBS: ReadonlyMap<string, readonly string[]> = new Map([
@@ -187,6 +198,7 @@ type Asked = {
   readonly dailyBytes?: number | null
   readonly ignored?: string[]
   readonly addresses?: AddressForm
+  readonly retentionDays?: number | null
 }
 
 function readChange(
@@ -212,6 +224,8 @@ function readChange(
   if (!ignored.ok) return ignored
   if (addresses !== undefined && !isAddressForm(addresses))
     return misused(`Expected --addresses as one of ${ADDRESS_FORMS.join(', ')}: ${addresses}`)
+  const retention = readRetention(options['retention-days'])
+  if (!retention.ok) return retention
   return {
     ok: true,
     asked: {
@@ -221,6 +235,7 @@ function readChange(
       ...quotas.asked,
       ...ignored.asked,
       ...(addresses && { addresses }),
+      ...retention.asked,
     },
   }
 }
@@ -244,6 +259,19 @@ function readQuotas(
     asked[field] = quota
   }
   return { ok: true, asked }
+}
+
+/** A number of days, or null for `none`: without a limit. */
+function readRetention(
+  text: string | undefined,
+): { readonly ok: true; readonly asked: Asked } | Fault {
+  if (text === undefined) return { ok: true, asked: {} }
+  const days = text === 'none' ? null : Number(text)
+  if (days !== null && (!/^\d{1,4}$/.test(text) || days < 1 || days > MAX_RETENTION_DAYS))
+    return misused(
+      `Expected --retention-days as a whole number from 1 to ${MAX_RETENTION_DAYS}, or none: ${text}`,
+    )
+  return { ok: true, asked: { retentionDays: days } }
 }
 
 /** Addresses and networks. Only `none` is an empty list. */
@@ -300,7 +328,7 @@ const list = (customers: readonly Customer[], settings: Settings): string[] =>
 function linesOf(customers: readonly Customer[], { limits }: Settings): string[] {
   return customers.flatMap((customer, i) => {
     const { customerId, name, trackingKey, origins, configText, faults } = customer
-    const { dailyEvents, dailyBytes, ignored, addresses } = customer
+    const { dailyEvents, dailyBytes, ignored, addresses, retentionDays } = customer
     return [
       ...(i > 0 ? [''] : []),
       `${customerId}${name && ` (${name})`}`,
@@ -310,6 +338,7 @@ function linesOf(customers: readonly Customer[], { limits }: Settings): string[]
       `  daily quota  ${quota(dailyEvents, limits.daily.events, 'events')}, ${quota(dailyBytes, limits.daily.bytes, 'bytes')}`,
       ...(ignored.length > 0 ? [`  ignored      ${ignored.join(' ')}`] : []),
       `  addresses    ${addresses}${addresses === 'whole' ? ' (default)' : ''}`,
+      `  retention    ${retentionDays === undefined ? 'none: events are kept without a limit (default)' : `${retentionDays} ${retentionDays === 1 ? 'day' : 'days'}`}`,
       ...faults.map(
         ({ part, reason }) =>
           `  UNUSABLE     ${part}: ${reason}. Its requests are answered 503. ${repair(customerId)[part]}`,

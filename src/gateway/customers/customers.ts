@@ -2,6 +2,7 @@ import type { TrackingOperation } from '../../contract/index.ts'
 import type { KeySettings } from '../../contract/settings.ts'
 import { isSecret } from '../lib/secret.ts'
 import type { AddressForm } from './keptAddresses.ts'
+import type { Retention } from './retention.ts'
 
 /** A shop that uses the gateway. Of its REST key only the hash is stored. */
 export type Customer = {
@@ -33,6 +34,8 @@ export type Customer = {
   readonly isIgnored: (address: string) => boolean
   /** How its events keep the visitors' addresses. */
   readonly addresses: AddressForm
+  /** How long its events are kept, days. Undefined: without a limit. */
+  readonly retentionDays: number | undefined
   /** When it was added, ms since 1970. */
   readonly createdAt: number
   /** Properties whose stored value is unusable, and which are empty here. Usually none. */
@@ -57,6 +60,8 @@ export type CustomerChange = {
   readonly ignored?: readonly string[]
   /** For events that are stored from now on. Default of a new customer: `whole`. */
   readonly addresses?: AddressForm
+  /** How long its events are kept, days. Null: without a limit. */
+  readonly retentionDays?: number | null
 }
 
 /**
@@ -87,6 +92,8 @@ export type Customers = {
    * never be used again: a new owner would see them, and old pages would send events to the new owner.
    */
   remove(customerId: string): boolean
+  /** The customers whose events are kept for a limited time. Includes removed customers, since their events stay. */
+  retentions(): readonly Retention[]
   /** Whether a removed customer had this id. */
   isRetired(customerId: string): boolean
   change(customerId: string, change: CustomerChange): Customer | undefined

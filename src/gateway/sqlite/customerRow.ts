@@ -26,6 +26,8 @@ export type CustomerRow = {
   readonly ignored: string | null
   /** An AddressForm. Null: whole. */
   readonly addresses: string | null
+  /** Null: without a limit. */
+  readonly retention_days: number | null
 }
 
 type Read<Value> = { readonly value: Value; readonly reason?: string }
@@ -70,6 +72,7 @@ export function toCustomer(row: CustomerRow): Customer {
     ignored: ignored.value,
     isIgnored: createIsIgnored(ignored.value),
     addresses: addresses.value,
+    retentionDays: row.retention_days ?? undefined,
     faults,
   }
 }

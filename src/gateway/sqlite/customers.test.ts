@@ -126,6 +126,34 @@ test('a database from before the form of addresses is opened, and its customers 
   customers.close()
 })
 
+test('the retention is kept and changed, and stays when its customer is removed', () => {
+  const file = nextFile()
+  const customers = createSqliteCustomers(file)
+  const one = customers.add({ retentionDays: 30 }).customer.customerId
+  const other = customers.add().customer
+  expect(other.retentionDays).toBe(undefined)
+  expect(customers.find(one)?.retentionDays).toBe(30)
+  expect(customers.retentions()).toEqual([{ customerId: one, days: 30 }])
+  expect(customers.findByTrackingKey(other.trackingKey)?.retentionDays).toBe(undefined)
+  customers.change(other.customerId, { retentionDays: 7 })
+  expect(customers.findByTrackingKey(other.trackingKey)?.retentionDays).toBe(7)
+  customers.change(other.customerId, { name: 'x' })
+  expect(customers.find(other.customerId)?.retentionDays).toBe(7)
+  customers.change(other.customerId, { retentionDays: null })
+  customers.remove(one)
+  customers.change('unknown', { retentionDays: 1 })
+  expect(customers.retentions()).toEqual([{ customerId: one, days: 30 }])
+  customers.close()
+
+  // A value that the command line would not write removes nothing.
+  const database = openDatabase(file)
+  database.exec('UPDATE retention SET days = 0')
+  database.close()
+  const again = createSqliteCustomers(file)
+  expect(again.retentions()).toEqual([])
+  again.close()
+})
+
 test('ignored addresses are kept, changed and removed with their customer', () => {
   const file = nextFile()
   const customers = createSqliteCustomers(file)

@@ -9,6 +9,7 @@ import {
   REST_KEY_RULE,
 } from '../customers/customers.ts'
 import { makeCustomerId, makeRestKey, makeTrackingKey } from '../customers/keys.ts'
+import { MAX_RETENTION_DAYS, type Retention } from '../customers/retention.ts'
 import { hashSecret } from '../lib/secret.ts'
 import { Unavailable } from '../lib/unavailable.ts'
 import { type CustomerRow, toCustomer } from './customerRow.ts'
@@ -45,6 +46,10 @@ const TABLES = `
     customer_id TEXT PRIMARY KEY,
     form TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS retention (
+    customer_id TEXT PRIMARY KEY,
+    days INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS retired (
     kind TEXT NOT NULL,
     value TEXT NOT NULL,
@@ -71,7 +76,7 @@ type Kind = 'customer_id' | 'tracking_key'
 export function createSqliteCustomers(file: string, now: () => number = Date.now): Customers {
   const database = openDatabase(file, CUSTOMERS_SCHEMA)
   const rows =
-    'SELECT customers.*, daily_events, daily_bytes, ignored.addresses AS ignored, form AS addresses FROM customers LEFT JOIN quotas USING (customer_id) LEFT JOIN ignored USING (customer_id) LEFT JOIN kept_addresses USING (customer_id)'
+    'SELECT customers.*, daily_events, daily_bytes, ignored.addresses AS ignored, form AS addresses, days AS retention_days FROM customers LEFT JOIN quotas USING (customer_id) LEFT JOIN ignored USING (customer_id) LEFT JOIN kept_addresses USING (customer_id) LEFT JOIN retention USING (customer_id)'
   const select = database.prepare<[string], CustomerRow>(`${rows} WHERE customer_id = ?`)
   const selectByKey = database.prepare<[string], CustomerRow>(`${rows} WHERE tracking_key = ?`)
   const selectAll = database.prepare<[], CustomerRow>(
@@ -91,6 +96,13 @@ export function createSqliteCustomers(file: string, now: () => number = Date.now
   const eraseAddresses = database.prepare('DELETE FROM kept_addresses WHERE customer_id = ?')
   const insertAddresses = database.prepare(
     'INSERT OR REPLACE INTO kept_addresses (customer_id, form) SELECT customer_id, ? FROM customers WHERE customer_id = ?',
+  )
+  const insertRetention = database.prepare(
+    'INSERT OR REPLACE INTO retention (customer_id, days) SELECT customer_id, ? FROM customers WHERE customer_id = ?',
+  )
+  const eraseRetention = database.prepare('DELETE FROM retention WHERE customer_id = ?')
+  const selectRetentions = database.prepare<[number], Retention>(
+    'SELECT customer_id AS customerId, days FROM retention WHERE days BETWEEN 1 AND ?',
   )
   const retire = database.prepare<[Kind, string, string]>(
     'INSERT OR IGNORE INTO retired (kind, value, customer_id) VALUES (?, ?, ?)',
@@ -165,6 +177,12 @@ export function createSqliteCustomers(file: string, now: () => number = Date.now
     byKey.clear()
   }
 
+  function setRetention(customerId: string, days: number | null): void {
+    if (days === null) eraseRetention.run(customerId)
+    else insertRetention.run(days, customerId)
+    byKey.clear()
+  }
+
   /** Why a new customer can not have this id or this tracking key. */
   function findOwner(customerId: string, trackingKey: string): string | undefined {
     if (select.get(customerId)) return `The customer ${customerId} already exists`
@@ -186,6 +204,7 @@ export function createSqliteCustomers(file: string, now: () => number = Date.now
     setQuota(row.customer_id, 'daily_bytes', row.daily_bytes ?? undefined)
     if (row.ignored !== null) setIgnored(row.customer_id, row.ignored)
     if (row.addresses !== null) setAddresses(row.customer_id, row.addresses)
+    if (row.retention_days !== null) setRetention(row.customer_id, row.retention_days)
   })
 
   const remove = database.transaction((customerId: string): boolean => {
@@ -194,6 +213,7 @@ export function createSqliteCustomers(file: string, now: () => number = Date.now
     eraseQuota.run(customerId)
     eraseIgnored.run(customerId)
     eraseAddresses.run(customerId)
+    // Not its retention: its events stay, and are removed when their time is over.
     retire.run('customer_id', customerId, customerId)
     retire.run('tracking_key', row.tracking_key, customerId)
     return erase.run(customerId).changes > 0
@@ -209,7 +229,16 @@ export function createSqliteCustomers(file: string, now: () => number = Date.now
   const change = database.transaction(
     (
       customerId: string,
-      { name, origins, config, dailyEvents, dailyBytes, ignored, addresses }: CustomerChange,
+      {
+        name,
+        origins,
+        config,
+        dailyEvents,
+        dailyBytes,
+        ignored,
+        addresses,
+        retentionDays,
+      }: CustomerChange,
     ) => {
       if (name !== undefined) update('name', name, customerId)
       if (origins !== undefined) update('origins', JSON.stringify(origins), customerId)
@@ -218,6 +247,7 @@ export function createSqliteCustomers(file: string, now: () => number = Date.now
       setQuota(customerId, 'daily_bytes', dailyBytes)
       if (ignored !== undefined) setIgnored(customerId, JSON.stringify(ignored))
       if (addresses !== undefined) setAddresses(customerId, addresses)
+      if (retentionDays !== undefined) setRetention(customerId, retentionDays)
     },
   )
 
@@ -230,6 +260,7 @@ export function createSqliteCustomers(file: string, now: () => number = Date.now
       dailyBytes = null,
       ignored = [],
       addresses,
+      retentionDays = null,
       customerId = makeCustomerId(),
       trackingKey = makeTrackingKey(),
       restKey = makeRestKey(),
@@ -247,6 +278,7 @@ export function createSqliteCustomers(file: string, now: () => number = Date.now
         daily_bytes: dailyBytes,
         ignored: ignored.length > 0 ? JSON.stringify(ignored) : null,
         addresses: addresses ?? null,
+        retention_days: retentionDays,
       }
       using(() => insertFree.immediate(row))
       return { customer: toCustomer(row), restKey }
@@ -267,6 +299,7 @@ export function createSqliteCustomers(file: string, now: () => number = Date.now
       byKey.clear()
       return using(() => remove.immediate(customerId))
     },
+    retentions: () => using(() => selectRetentions.all(MAX_RETENTION_DAYS)),
     isRetired: (customerId) =>
       using(() => selectRetired.get('customer_id', customerId) !== undefined),
     change(customerId, changes) {

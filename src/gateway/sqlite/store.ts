@@ -10,6 +10,7 @@ import { CELLS_PER_EVENT, type Cell } from './cells.ts'
 import { closeDatabase, openDatabase, type Schema } from './database.ts'
 import { ERASURE_TABLE } from './erasures.ts'
 import { createRemoval, REMOVED_TABLE, type Removal } from './removal.ts'
+import { createSweep, SWEEP_TABLES, type Sweep } from './sweep.ts'
 import { createUsageRows, USAGE_TABLE } from './usageRows.ts'
 
 /** The result of an append. */
@@ -25,7 +26,8 @@ export type Appended = {
  * calls it.
  */
 export type Store = Omit<CampaignRows, 'insertCampaign'> &
-  Removal & {
+  Removal &
+  Sweep & {
     /**
      * One transaction, durable when it returns.
      *
@@ -69,7 +71,7 @@ const TABLES = `
 `
 /** The schema of events.db. */
 export const EVENTS_SCHEMA: Schema = {
-  tables: TABLES + CAMPAIGN_TABLES + USAGE_TABLE + REMOVED_TABLE + ERASURE_TABLE,
+  tables: TABLES + CAMPAIGN_TABLES + USAGE_TABLE + REMOVED_TABLE + ERASURE_TABLE + SWEEP_TABLES,
   probe:
     'SELECT seq, customer, id, received_at, at, operation, event, did, bot, payload FROM events',
 }
@@ -106,6 +108,7 @@ export function openStore(file: string): Store {
     .pluck()
   const dataVersion = database.prepare<[], number>('PRAGMA data_version').pluck()
   const usageRows = createUsageRows(database)
+  const removal = createRemoval(database)
   const append = database.transaction((cells: readonly Cell[]): Appended => {
     const positions: number[] = []
     usageRows.reset()
@@ -146,7 +149,8 @@ export function openStore(file: string): Store {
       newest: fromNewest.get(customer, 0) ?? 0,
     }),
     ...campaignRows,
-    ...createRemoval(database),
+    ...removal,
+    ...createSweep(database, removal),
     usage: () => usageRows.all(),
     probe: () => void database.pragma('user_version = 0'),
     version: () => dataVersion.get() as number,

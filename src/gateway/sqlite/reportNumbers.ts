@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import type { Database } from 'better-sqlite3'
 import type { Utm } from '../campaigns/utm.ts'
 
@@ -15,7 +15,7 @@ export const DAILY_NAMES = 1_000
 const MAX_REMEMBERED = 5_000
 /** The longest event name that is stored, UTF-16 units. */
 const MAX_NAME_LENGTH = 200
-/** The longest device id that is stored, UTF-16 units. A longer one is stored as its hash. */
+/** Longer device ids are remembered as their hash, UTF-16 units. */
 const MAX_DID_LENGTH = 200
 const DAY_MS = 86_400_000
 
@@ -31,7 +31,7 @@ export type Customer = {
 
 export type Device = {
   readonly device: number
-  /** Whether it has a touch with utm values. */
+  /** Whether it has visited a campaign. */
   isVisitor: boolean
 }
 
@@ -44,6 +44,8 @@ export type Numbers = {
   utm(customer: Customer, utm: Utm): number
   /** Undefined if no event had these values. */
   findUtm(customerId: string, utm: Utm): number | undefined
+  /** Undefined if the device has no number. */
+  findDevice(customer: Customer, did: string): number | undefined
   /** Records the position up to which a customer's events were read. */
   move(customer: Customer, seq: number): void
   /** Empties the memory. Call it if the tables may have changed. */
@@ -66,18 +68,21 @@ export function createNumbers(database: Database, dailyNames: number): Numbers {
        WHERE customer = @customer AND (day <> @day OR names < @dailyNames) RETURNING names`,
     )
     .pluck()
-  const findDevice = database.prepare<[number, string], { device: number; isVisitor: number }>(
+  const findDevice = database.prepare<[number, Buffer], { device: number; isVisitor: number }>(
     `SELECT device, EXISTS (
        SELECT 1 FROM touches INDEXED BY visits_by_device WHERE utm IS NOT NULL AND touches.device = devices.device
-     ) AS isVisitor
-     FROM devices WHERE customer = ? AND did = ?`,
+     ) OR EXISTS (SELECT 1 FROM carried WHERE carried.device = devices.device) AS isVisitor
+     FROM devices WHERE customer = ? AND hash = ?`,
   )
-  const addDevice = database.prepare<[number, string, number]>(
+  const secretOf = database.prepare<[], Buffer>('SELECT secret FROM position').pluck()
+  const addDevice = database.prepare<[number, Buffer, number]>(
     'INSERT INTO devices VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
   )
   // A device gets its number with its first touch.
   const lastDevice = database
-    .prepare<[], number>('SELECT coalesce(max(device), 0) FROM touches')
+    .prepare<[], number>(
+      'SELECT max((SELECT coalesce(max(device), 0) FROM touches), (SELECT coalesce(max(device), 0) FROM carried))',
+    )
     .pluck()
   const findName = database
     .prepare<[number, string], number>('SELECT name FROM names WHERE customer = ? AND text = ?')
@@ -93,15 +98,25 @@ export function createNumbers(database: Database, dailyNames: number): Numbers {
   const names = new Map<string, number>()
   /** The highest number of a device. Undefined until it is needed. */
   let lastDeviceNumber: number | undefined
+  let secret: Buffer | undefined
+
+  const hashOfDevice = (customer: Customer, did: string): Buffer => {
+    secret ??= secretOf.get() as Buffer
+    return createHmac('sha256', secret)
+      .update(`${customer.customer} ${did}`)
+      .digest()
+      .subarray(0, 16)
+  }
 
   function openDevice(customer: Customer, did: string): Device {
     lastDeviceNumber ??= lastDevice.get() as number
     // Most devices that are not remembered are new.
-    if (addDevice.run(customer.customer, did, lastDeviceNumber + 1).changes > 0) {
+    const hash = hashOfDevice(customer, did)
+    if (addDevice.run(customer.customer, hash, lastDeviceNumber + 1).changes > 0) {
       lastDeviceNumber++
       return { device: lastDeviceNumber, isVisitor: false }
     }
-    const found = findDevice.get(customer.customer, did) as { device: number; isVisitor: number }
+    const found = findDevice.get(customer.customer, hash) as { device: number; isVisitor: number }
     return { device: found.device, isVisitor: found.isVisitor === 1 }
   }
 
@@ -127,7 +142,7 @@ export function createNumbers(database: Database, dailyNames: number): Numbers {
     device(customer, did) {
       const key = did.length <= MAX_DID_LENGTH ? did : `#${hashOf([did]).toString('hex')}`
       return remember(devices, `${customer.customer} ${key}`, () =>
-        openDevice(customer, key),
+        openDevice(customer, did),
       ) as Device
     },
     name: (customer, event, receivedAt) =>
@@ -136,6 +151,8 @@ export function createNumbers(database: Database, dailyNames: number): Numbers {
       const hash = hashOfUtm(customer.id, utm)
       return findUtm.get(hash) ?? Number(addUtm.run(hash).lastInsertRowid)
     },
+    findDevice: (customer, did) =>
+      findDevice.get(customer.customer, hashOfDevice(customer, did))?.device,
     findUtm: (customerId, utm) => findUtm.get(hashOfUtm(customerId, utm)),
     move(customer, seq) {
       moveCustomer.run(seq, customer.customer)
@@ -143,6 +160,7 @@ export function createNumbers(database: Database, dailyNames: number): Numbers {
     },
     forget() {
       lastDeviceNumber = undefined
+      secret = undefined
       for (const remembered of [customers, devices, names]) remembered.clear()
     },
   }
@@ -164,7 +182,7 @@ function remember<Value extends object | number>(
   return value
 }
 
-const hashOfUtm = (customerId: string, utm: Utm): Buffer =>
+export const hashOfUtm = (customerId: string, utm: Utm): Buffer =>
   hashOf([customerId, utm.utm_campaign, utm.utm_medium, utm.utm_source])
 
 /**

@@ -1,12 +1,9 @@
 import type { Database } from 'better-sqlite3'
-import type { ReportDay } from '../../contract/index.ts'
 import type { ReportFigures } from '../campaigns/report.ts'
-import { OTHER } from './reportNumbers.ts'
+import { createSum, type Day, dayIn, type Part, STEP, toFigures } from './reportSums.ts'
 import { BLOCK_DEVICES } from './reportTables.ts'
-import { LASTS_MS, STEP } from './reportTouches.ts'
+import { LASTS_MS } from './reportTouches.ts'
 
-/** The most event names in a report. The rarer ones are summed up as OTHER. */
-const MAX_NAMES = 100
 /**
  * The most touches of one device that are read for a campaign, from its first visit on. They take about 0.1 s. No
  * person causes so many, but a program may send everything under one device id, and a report must not take a minute
@@ -17,41 +14,43 @@ const DAY_MS = 86_400_000
 
 type Touch = readonly [device: number, at: number, utm: number | null, name: number, step: number]
 
-/**
- * The figures of a campaign for the devices of one block. Each device is in one block only, so parts can be added up.
- */
-type Part = {
-  /** How many devices reached each step, by the number of the step. `any` counts all of them. */
-  readonly devices: number[]
-  /** How many events have each name, by the number of the name. */
-  readonly names: (readonly [name: number, events: number])[]
-  readonly days: Day[]
-}
-type Day = {
-  /** Days since 1970. */
-  readonly day: number
-  visitors: number
-  addToCart: number
-  initiateCheckout: number
+/** What a device has done for a campaign so far: where the next touches continue. */
+export type Carried = {
+  readonly device: number
+  /** A bit for each step that it has reached. */
+  readonly reached: number
+  /** Time of its last visit. Null if that was a visit of another campaign. */
+  readonly visitAt: number | null
 }
 
 /** The figures of campaigns. */
 export type Parts = {
-  /** Brings parts up to date, and stops after about `ms`. Call it in a transaction that writes. */
-  refresh(utm: number, ms: number): void
-  /** Undefined if a part is not up to date. Call it in a transaction. */
-  read(utm: number): ReportFigures | undefined
-}
-
-/** The figures of a campaign without events. */
-export const NO_FIGURES: ReportFigures = {
-  from: null,
-  to: null,
-  visitors: 0,
-  identified: 0,
-  events: {},
-  funnel: { view_product: 0, add_to_cart: 0, initiate_checkout: 0 },
-  days: [],
+  /**
+   * Brings parts up to date, and stops after about `ms`. Call it in a transaction that writes.
+   *
+   * @param since Only the touches from this time on, ms since 1970.
+   */
+  refresh(utm: number, since: number, ms: number): void
+  /**
+   * The figures of the touches since a time, and the closed ones. Undefined if a part is not up to date. Call it in a
+   * transaction.
+   */
+  read(utm: number, since: number, closed: Part<string> | undefined): ReportFigures | undefined
+  /** The same with texts for the names. */
+  toTexts(part: Part): Part<string>
+  /** The blocks with devices that have visited. */
+  blocks(utm: number): readonly number[]
+  /**
+   * The figures of the touches from `since` to before `until`, for one block.
+   *
+   * @returns Also what each of these devices has done up to `until`.
+   */
+  makePart(
+    utm: number,
+    block: number,
+    since: number,
+    until: number,
+  ): { readonly part: Part; readonly carried: readonly Carried[] }
 }
 
 /**
@@ -61,38 +60,65 @@ export const NO_FIGURES: ReportFigures = {
 export function createParts(database: Database, maxDeviceTouches: number): Parts {
   // From a device's first visit to LASTS_MS after its last one. No other event can count.
   const touches = database
-    .prepare<[number, number, number], Touch>(
+    .prepare<[Slice], Touch>(
       `SELECT t.device, t.at, t.utm, t.name, t.step
        FROM (
-         SELECT device, min(at) AS first, max(at) + ${LASTS_MS} AS last
-         FROM touches INDEXED BY visits_by_utm WHERE utm = ? AND device BETWEEN ? AND ? GROUP BY device
-       ) v CROSS JOIN touches t ON t.device = v.device AND t.at BETWEEN v.first AND v.last
+         SELECT device, min(first) AS first, max(first) + ${LASTS_MS} AS last
+         FROM (
+           SELECT device, at AS first FROM touches INDEXED BY visits_by_utm
+           WHERE utm = @utm AND device BETWEEN @first AND @last AND at >= @since AND at < @until
+           UNION ALL
+           SELECT device, visit_at FROM carried
+           WHERE utm = @utm AND until = @since AND device BETWEEN @first AND @last AND visit_at IS NOT NULL
+         )
+         GROUP BY device
+       ) v CROSS JOIN touches t
+       ON t.device = v.device AND t.at BETWEEN max(v.first, @since) AND min(v.last, @until - 1)
        ORDER BY t.device, t.at, t.id`,
     )
     .raw()
-  const stale = database
-    .prepare<[number], number>('SELECT block FROM parts WHERE utm = ? AND figures IS NULL')
-    .pluck()
-  const save = database.prepare<[string, number, number]>(
-    'UPDATE parts SET figures = ? WHERE utm = ? AND block = ?',
+  const carriedIn = database.prepare<[Omit<Slice, 'until'>], Carried>(
+    `SELECT device, reached, visit_at AS visitAt FROM carried
+     WHERE utm = @utm AND until = @since AND device BETWEEN @first AND @last`,
   )
+  const stale = database
+    .prepare<[number, number], number>(
+      'SELECT block FROM parts WHERE utm = ? AND (figures IS NULL OR since <> ?)',
+    )
+    .pluck()
+  const blocks = database.prepare<[number], number>('SELECT block FROM parts WHERE utm = ?').pluck()
+  const save = database.prepare<[string, number, number, number]>(
+    'UPDATE parts SET figures = ?, since = ? WHERE utm = ? AND block = ?',
+  )
+  const drop = database.prepare<[number, number]>('DELETE FROM parts WHERE utm = ? AND block = ?')
   const figures = database
-    .prepare<[number], string | null>('SELECT figures FROM parts WHERE utm = ?')
+    .prepare<[number, number], string | null>(
+      'SELECT iif(since = ?, figures, NULL) FROM parts WHERE utm = ?',
+    )
     .pluck()
   const textOf = database.prepare<[number], string>('SELECT text FROM names WHERE name = ?').pluck()
 
-  function makePart(utm: number, block: number): Part {
-    const fold = createFold(utm)
+  /** In the order in which the names were first seen. */
+  const toTexts = (part: Part): Part<string> => ({
+    ...part,
+    names: [...part.names]
+      .sort(([a], [b]) => a - b)
+      .map(([name, count]) => [textOf.get(name) as string, count]),
+  })
+
+  function makePart(utm: number, block: number, since: number, until: number) {
+    const bounds = { utm, since, until }
     const last = (block + 1) * BLOCK_DEVICES - 1
     let next = block * BLOCK_DEVICES
-    while (next <= last) next = foldFrom(next, last)
-    return fold.part()
+    const fold = createFold(utm, carriedIn.all({ utm, since, first: next, last }))
+    while (next <= last) next = foldFrom(next)
+    return fold.end()
 
     /** Folds the devices up to `last`, or up to one with too many touches. Returns the device to continue with. */
-    function foldFrom(first: number, last: number): number {
+    function foldFrom(first: number): number {
       let device = -1
       let count = 0
-      for (const touch of touches.iterate(utm, first, last)) {
+      for (const touch of touches.iterate({ ...bounds, first, last })) {
         count = touch[0] === device ? count + 1 : 1
         device = touch[0]
         if (count > maxDeviceTouches) return device + 1
@@ -103,29 +129,48 @@ export function createParts(database: Database, maxDeviceTouches: number): Parts
   }
 
   return {
-    refresh(utm, ms) {
+    refresh(utm, since, ms) {
       const end = performance.now() + ms
-      for (const block of stale.all(utm)) {
-        save.run(JSON.stringify(makePart(utm, block)), utm, block)
+      for (const block of stale.all(utm, since)) {
+        const { part } = makePart(utm, block, since, Number.MAX_SAFE_INTEGER)
+        if (part.names.length > 0) save.run(JSON.stringify(part), since, utm, block)
+        else drop.run(utm, block)
         if (performance.now() >= end) return
       }
     },
-    read(utm) {
-      const sum = createSum()
-      for (const text of figures.iterate(utm)) {
+    read(utm, since, closed) {
+      const sum = createSum<number>()
+      for (const text of figures.iterate(since, utm)) {
         if (text === null) return undefined
         sum.add(JSON.parse(text))
       }
-      return sum.figures((name) => textOf.get(name) as string)
+      const all = createSum<string>()
+      // The closed ones first, since their names were seen first.
+      if (closed) all.add(closed)
+      all.add(toTexts(sum.part()))
+      return toFigures(all.part())
     },
+    toTexts,
+    blocks: (utm) => blocks.all(utm),
+    makePart,
   }
 }
 
+type Slice = {
+  readonly utm: number
+  /** The first and the last device. */
+  readonly first: number
+  readonly last: number
+  readonly since: number
+  readonly until: number
+}
+
 /** Makes a part from touches. They come device by device, and in order for each device. */
-function createFold(utm: number) {
+function createFold(utm: number, before: readonly Carried[]) {
   const devices = Object.values(STEP).map(() => 0)
   const names = new Map<number, number>()
   const days = new Map<number, Day>()
+  const carried = new Map(before.map((state) => [state.device, state]))
   // State of the current device.
   let device = -1
   /** Time of its last visit, if that was a visit of this campaign. */
@@ -140,12 +185,19 @@ function createFold(utm: number) {
     devices[step] = (devices[step] ?? 0) + 1
   }
 
+  function keep(): void {
+    if (device < 0) return
+    carried.set(device, { device, reached, visitAt: Number.isFinite(visitAt) ? visitAt : null })
+  }
+
   return {
     add([of, at, visited, name, step]: Touch): void {
       if (of !== device) {
+        keep()
         device = of
-        visitAt = Number.NEGATIVE_INFINITY
-        reached = 0
+        const state = carried.get(of)
+        visitAt = state?.visitAt ?? Number.NEGATIVE_INFINITY
+        reached = state?.reached ?? 0
         today = undefined
       }
       if (visited !== null) visitAt = visited === utm ? at : Number.NEGATIVE_INFINITY
@@ -161,79 +213,12 @@ function createFold(utm: number) {
       if (step === STEP.addToCart) today.addToCart++
       if (step === STEP.initiateCheckout) today.initiateCheckout++
     },
-    part: (): Part => ({ devices, names: [...names], days: [...days.values()] }),
-  }
-}
-
-/** Adds up parts. */
-function createSum() {
-  const devices = Object.values(STEP).map(() => 0)
-  const names = new Map<number, number>()
-  const days = new Map<number, Day>()
-
-  return {
-    add(part: Part): void {
-      for (const [step, count] of part.devices.entries())
-        devices[step] = (devices[step] ?? 0) + count
-      for (const [name, count] of part.names) names.set(name, (names.get(name) ?? 0) + count)
-      for (const of of part.days) {
-        const day = dayIn(days, of.day)
-        day.visitors += of.visitors
-        day.addToCart += of.addToCart
-        day.initiateCheckout += of.initiateCheckout
-      }
-    },
-    figures(textOf: (name: number) => string): ReportFigures {
-      const shownDays = showDays(days)
+    end(): { readonly part: Part; readonly carried: readonly Carried[] } {
+      keep()
       return {
-        from: shownDays[0]?.date ?? null,
-        to: shownDays.at(-1)?.date ?? null,
-        visitors: devices[STEP.any] ?? 0,
-        identified: devices[STEP.identified] ?? 0,
-        events: showEvents(names, textOf),
-        funnel: {
-          view_product: devices[STEP.viewProduct] ?? 0,
-          add_to_cart: devices[STEP.addToCart] ?? 0,
-          initiate_checkout: devices[STEP.initiateCheckout] ?? 0,
-        },
-        days: shownDays,
+        part: { devices, names: [...names], days: [...days.values()] },
+        carried: [...carried.values()],
       }
     },
   }
-}
-
-function dayIn(days: Map<number, Day>, day: number): Day {
-  const found = days.get(day) ?? { day, visitors: 0, addToCart: 0, initiateCheckout: 0 }
-  days.set(day, found)
-  return found
-}
-
-/** The most frequent names first. Of names with equal counts, the one that was seen first. The rest is OTHER. */
-function showEvents(
-  names: ReadonlyMap<number, number>,
-  textOf: (name: number) => string,
-): ReportFigures['events'] {
-  const shown = [...names]
-    .sort(([nameA, a], [nameB, b]) => b - a || nameA - nameB)
-    // One more, since OTHER may be among them.
-    .slice(0, MAX_NAMES + 1)
-    .map(([name, count]): [string, number] => [textOf(name), count])
-    .filter(([text]) => text !== OTHER)
-    .slice(0, MAX_NAMES)
-  const sum = (counts: Iterable<number>) => [...counts].reduce((all, count) => all + count, 0)
-  const rest = sum(names.values()) - sum(shown.map(([, count]) => count))
-  // Not by assignments, since a name may be `__proto__`.
-  return Object.fromEntries(rest > 0 ? [...shown, [OTHER, rest]] : shown)
-}
-
-/** Every day from the first to the last. */
-function showDays(days: Map<number, Day>): ReportDay[] {
-  const numbers = [...days.keys()].sort((a, b) => a - b)
-  const first = numbers[0] ?? 0
-  const last = numbers.at(-1) ?? -1
-  return Array.from({ length: last - first + 1 }, (_, i) => {
-    const { visitors, addToCart, initiateCheckout } = dayIn(days, first + i)
-    const date = new Date((first + i) * DAY_MS).toISOString().slice(0, 10)
-    return { date, visitors, add_to_cart: addToCart, initiate_checkout: initiateCheckout }
-  })
 }

@@ -2,9 +2,12 @@ import { rmSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import type { ReportFigures } from '../campaigns/report.ts'
 import type { Utm } from '../campaigns/utm.ts'
+import { clearWal } from './database.ts'
+import { createReportClosing } from './reportClosing.ts'
 import { MAX_ROWS, openLog, type ReportLog } from './reportLog.ts'
-import { createNumbers, DAILY_NAMES } from './reportNumbers.ts'
-import { createParts, MAX_DEVICE_TOUCHES, NO_FIGURES } from './reportParts.ts'
+import { createNumbers, DAILY_NAMES, hashOfUtm } from './reportNumbers.ts'
+import { createParts, MAX_DEVICE_TOUCHES } from './reportParts.ts'
+import { NO_FIGURES, type Part, toFigures } from './reportSums.ts'
 import { clear, isDamage, isThisVersion, openReports } from './reportTables.ts'
 import { createTouches } from './reportTouches.ts'
 
@@ -49,7 +52,39 @@ export type ReportStore = {
    * is more to add up than one call does. Then call it again.
    */
   read(customer: string, utm: Utm, upTo: number): ReportFigures | undefined
+  /** What has to be closed for a customer, whose events must all be read. */
+  planClosing(customer: string): ClosingPlan
+  /**
+   * Closes one block, in one transaction. The result counts once the log has it, see Closing.
+   *
+   * @throws Error if the reports were made again since the plan was made.
+   */
+  closeBlock(plan: ClosingPlan, block: ClosingPlan['blocks'][number], until: number): Part<string>
+  /**
+   * Deletes touches that are in closed figures, of at most `max` devices, in one transaction.
+   *
+   * @returns Whether there may be more.
+   */
+  forgetClosed(max: number): boolean
+  /**
+   * Deletes everything about these devices, in one transaction. Closed figures stay, since they are sums.
+   *
+   * @returns How many events of theirs were counted.
+   */
+  forgetDevices(customer: string, dids: readonly string[]): number
+  /** Empties the -wal. False if another connection reads or writes. */
+  clearWal(): boolean
   close(): void
+}
+
+/** The blocks of devices that have visited a customer's campaigns. */
+export type ClosingPlan = {
+  readonly customer: string
+  /** Where the closed figures end, ms since 1970. 0 if there are none. */
+  readonly since: number
+  /** Identifies the content of the reports' file. */
+  readonly build: Uint8Array
+  readonly blocks: readonly { readonly utm: Utm; readonly number: number; readonly block: number }[]
 }
 
 /** How long one call of `read` adds up, ms. Other reports wait for it. */
@@ -132,6 +167,13 @@ export function openReportStore(
     position: (customer) => mending((connection) => connection.position(customer)),
     follow: (max, customer) => mending((connection) => connection.follow(max, customer)),
     read: (customer, utm, upTo) => mending((connection) => connection.read(customer, utm, upTo)),
+    planClosing: (customer) => mending((connection) => connection.planClosing(customer)),
+    closeBlock: (plan, block, until) =>
+      mending((connection) => connection.closeBlock(plan, block, until)),
+    forgetClosed: (max) => mending((connection) => connection.forgetClosed(max)),
+    forgetDevices: (customer, dids) =>
+      mending((connection) => connection.forgetDevices(customer, dids)),
+    clearWal: () => mending((connection) => connection.clearWal()),
     close() {
       connection?.close()
       log.close()
@@ -147,6 +189,7 @@ function createConnection(
   const numbers = createNumbers(database, dailyNames)
   const touches = createTouches(database, numbers)
   const parts = createParts(database, maxDeviceTouches)
+  const closing = createReportClosing(database, parts)
   const position = database.prepare<[], Position>(
     'SELECT build, changes, seq, last, last_id AS lastId FROM position',
   )
@@ -191,6 +234,12 @@ function createConnection(
 
   const follow = database.transaction((max: number, only: string | undefined): Progress => {
     const begun = begin()
+    const sinces = new Map<string, number>()
+    const sinceOf = (id: string): number => {
+      const since = sinces.get(id) ?? log.closedUntil(id)
+      sinces.set(id, since)
+      return since
+    }
     const customer = only === undefined ? undefined : numbers.customer(only)
     let { last, lastId } = begun
     let seq = customer ? Math.max(begun.seq, customer.seq) : begun.seq
@@ -202,7 +251,7 @@ function createConnection(
       for (const row of rows) {
         const of = customer ?? numbers.customer(row[1])
         // A customer whose report was requested may have been read further.
-        if (customer || row[0] > of.seq) touches.add(of, row)
+        if (customer || row[0] > of.seq) touches.add(of, row, sinceOf(of.id))
         if (row[0] > last) [last, , lastId] = row
         seq = row[0]
       }
@@ -227,14 +276,73 @@ function createConnection(
   const refresh = database.transaction((customer: string, tracking: Utm) => {
     checkVersion()
     const utm = numbers.findUtm(customer, tracking)
-    if (utm !== undefined) parts.refresh(utm, REFRESH_MS)
+    if (utm !== undefined) parts.refresh(utm, log.closedUntil(customer), REFRESH_MS)
   })
 
   const read = database.transaction((customer: string, tracking: Utm, upTo: number) => {
     checkVersion()
     if ((positionOf.get(customer) ?? 0) < upTo) return undefined
     const utm = numbers.findUtm(customer, tracking)
-    return utm === undefined ? NO_FIGURES : parts.read(utm)
+    const { since, part } = log.closed(customer, hashOfUtm(customer, tracking))
+    if (utm !== undefined) return parts.read(utm, since, part)
+    return part ? toFigures(part) : NO_FIGURES
+  })
+
+  /** Lets all connections forget what they remember. */
+  function tellOthers(begun: Position): void {
+    movePosition.run({ ...begun, changes: begun.changes + 1 })
+    forget()
+  }
+
+  const planClosing = database.transaction((customer: string): ClosingPlan => {
+    const { build } = begin()
+    const since = log.closedUntil(customer)
+    const blocks = log.campaigns(customer).flatMap((utm) => {
+      const number = numbers.findUtm(customer, utm)
+      if (number === undefined) return []
+      return closing.blocks(number, since).map((block) => ({ utm, number, block }))
+    })
+    // Two campaigns may have the same utm values.
+    const unique = new Map(blocks.map((block) => [`${block.number} ${block.block}`, block]))
+    return { customer, since, build, blocks: [...unique.values()] }
+  })
+
+  const closeBlock = database.transaction(
+    (plan: ClosingPlan, { number, block }: ClosingPlan['blocks'][number], until: number) => {
+      if (!begin().build.equals(plan.build)) throw new Error('The reports were made again')
+      return closing.closeBlock(number, block, plan.since, until)
+    },
+  )
+
+  const forgottenOf = database
+    .prepare<[string], number>('SELECT forgotten FROM customers WHERE id = ?')
+    .pluck()
+  const setForgotten = database.prepare<[number, number]>(
+    'UPDATE customers SET forgotten = ? WHERE customer = ?',
+  )
+  /** Where forgetting continues. Another start begins again. */
+  let place: { readonly id: string; readonly since: number; readonly after: Buffer } | undefined
+
+  const forgetClosed = database.transaction((id: string, since: number, max: number): void => {
+    const begun = begin()
+    const customer = numbers.customer(id)
+    const after = place?.id === id && place.since === since ? place.after : undefined
+    const next = closing.forgetBefore(customer.customer, since, max, after)
+    place = next && { id, since, after: next }
+    if (!next) setForgotten.run(since, customer.customer)
+    tellOthers(begun)
+  })
+
+  const forgetDevices = database.transaction((id: string, dids: readonly string[]): number => {
+    const begun = begin()
+    const customer = numbers.customer(id)
+    let count = 0
+    for (const did of dids) {
+      const device = numbers.findDevice(customer, did)
+      if (device !== undefined) count += closing.forgetDevice(device)
+    }
+    tellOthers(begun)
+    return count
   })
 
   left = database.transaction(begin).immediate()
@@ -263,6 +371,16 @@ function createConnection(
       refresh.immediate(customer, tracking)
       return read(customer, tracking, upTo)
     },
+    planClosing: (customer) => planClosing.immediate(customer),
+    closeBlock: (plan, block, until) => closeBlock.immediate(plan, block, until),
+    forgetClosed(max) {
+      checkVersion()
+      const found = log.allClosed().find(([id, since]) => (forgottenOf.get(id) ?? since) < since)
+      if (found) forgetClosed.immediate(...found, max)
+      return found !== undefined
+    },
+    forgetDevices: (customer, dids) => forgetDevices.immediate(customer, dids),
+    clearWal: () => clearWal(database),
     close: () => void database.close(),
   }
 }

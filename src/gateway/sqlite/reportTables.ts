@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import Database from 'better-sqlite3'
-import { refuseForeign } from './database.ts'
+import { overwriteDeleted, refuseForeign } from './database.ts'
 import { makeFile, makePrivate } from './files.ts'
 
 /** Change it with every change of the tables or of their content. Then all events are read again from the log. */
-const VERSION = 5
+const VERSION = 6
 
 /**
  * Devices in a block. The figures of a block are added up together, which takes a few milliseconds if all of its
@@ -18,16 +18,23 @@ export const BLOCK_DEVICES = 1_024
  * increases with each transaction, `build` is random. `customers` has the position of each customer that was read
  * further than `seq`.
  *
+ * `devices` has a hash of each device id with a random `secret`, so that the id itself is not in the file.
+ *
  * `touches` has the events of each device, in the order in which they count (docs/decisions.md, Attribution). A touch
  * with a `utm` is a visit. Each touch is written once, whatever the order of arrival. Devices, names and utm values
  * have numbers. A device gets its number with its first event, so devices of the same time are neighbours in the file.
  * utm values are stored as a hash, since they may be long.
  *
- * `parts` has the figures of a campaign for each block of devices, as JSON. They are null if a touch has arrived since.
+ * `parts` has the figures of a campaign for each block of devices, as JSON, over the touches since `since`. They are null
+ * if a touch has arrived since.
+ *
+ * `carried` has what a device has done for a campaign before `until`, see reportClosing.ts. `forgotten` of a customer is
+ * the time before which its touches are deleted.
  */
 const TABLES = `
   CREATE TABLE position (
     build BLOB NOT NULL,
+    secret BLOB NOT NULL,
     changes INTEGER NOT NULL,
     seq INTEGER NOT NULL,
     last INTEGER NOT NULL,
@@ -38,13 +45,14 @@ const TABLES = `
     id TEXT NOT NULL UNIQUE,
     seq INTEGER NOT NULL DEFAULT 0,
     day INTEGER NOT NULL DEFAULT 0,
-    names INTEGER NOT NULL DEFAULT 0
+    names INTEGER NOT NULL DEFAULT 0,
+    forgotten INTEGER NOT NULL DEFAULT 0
   ) STRICT;
   CREATE TABLE devices (
     customer INTEGER NOT NULL,
-    did TEXT NOT NULL,
+    hash BLOB NOT NULL,
     device INTEGER NOT NULL,
-    PRIMARY KEY (customer, did)
+    PRIMARY KEY (customer, hash)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE utms (
     utm INTEGER PRIMARY KEY,
@@ -70,9 +78,19 @@ const TABLES = `
   CREATE TABLE parts (
     utm INTEGER NOT NULL,
     block INTEGER NOT NULL,
+    since INTEGER NOT NULL,
     figures TEXT,
     PRIMARY KEY (utm, block)
   ) STRICT, WITHOUT ROWID;
+  CREATE TABLE carried (
+    device INTEGER NOT NULL,
+    utm INTEGER NOT NULL,
+    until INTEGER NOT NULL,
+    reached INTEGER NOT NULL,
+    visit_at INTEGER,
+    PRIMARY KEY (device, utm, until)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX carried_by_utm ON carried (utm, until, device);
 `
 
 /** Errors of the machine, the disk or another process: the file itself may be sound. */
@@ -93,14 +111,18 @@ export function openReports(file: string): Database.Database {
   const database = new Database(file, { timeout: 5_000 })
   try {
     refuseForeign(database, 'SELECT seq FROM position')
+    overwriteDeleted(database)
     database.pragma('journal_mode = WAL')
     database.pragma('synchronous = NORMAL')
     // Pages change at random places. A large checkpoint writes a page once that has changed many times.
     database.pragma('wal_autocheckpoint = 4000')
     database.pragma('journal_size_limit = 67108864')
     database.pragma('cache_size = -8000')
-    if (!isThisVersion(database))
+    if (!isThisVersion(database)) {
       database.transaction(() => isThisVersion(database) || clear(database)).immediate()
+      // Earlier versions did not overwrite what they deleted.
+      database.exec('VACUUM')
+    }
     makePrivate(file)
     return database
   } catch (error) {
@@ -122,6 +144,8 @@ export function clear(database: Database.Database): void {
     .all()
   for (const table of tables) database.exec(`DROP TABLE "${table.replaceAll('"', '""')}"`)
   database.exec(TABLES)
-  database.prepare('INSERT INTO position VALUES (?, 0, 0, 0, NULL)').run(randomBytes(8))
+  database
+    .prepare('INSERT INTO position VALUES (?, ?, 0, 0, 0, NULL)')
+    .run(randomBytes(8), randomBytes(32))
   database.pragma(`user_version = ${VERSION}`)
 }

@@ -2,13 +2,11 @@ import type { Database } from 'better-sqlite3'
 import { utmOf } from '../campaigns/utm.ts'
 import type { Row } from './reportLog.ts'
 import type { Customer, Numbers } from './reportNumbers.ts'
+import { STEP } from './reportSums.ts'
 import { BLOCK_DEVICES } from './reportTables.ts'
 
 /** How long after a visit events count for its campaign, ms. After exactly 7 days they still count. */
 export const LASTS_MS = 7 * 86_400_000
-
-/** The steps of a report, by number. An event that is no other step is `any`. */
-export const STEP = { any: 0, viewProduct: 1, addToCart: 2, initiateCheckout: 3, identified: 4 }
 
 /** By operation, so a customer's own event names and its prefix make no difference. */
 const STEPS: ReadonlyMap<string, number> = new Map([
@@ -21,7 +19,8 @@ const STEPS: ReadonlyMap<string, number> = new Map([
 
 /** The events of devices, as reports store them. */
 export type Touches = {
-  add(customer: Customer, row: Row): void
+  /** @param since Events that happened before this are in closed figures, or too old for a report, and are not added. */
+  add(customer: Customer, row: Row, since: number): void
   /** Marks the parts of reports that the touches since the last call have changed. */
   flush(): void
   /** Drops the changes that `flush` has not marked yet. */
@@ -43,8 +42,15 @@ export function createTouches(database: Database, numbers: Numbers): Touches {
        ORDER BY at DESC, id DESC LIMIT 1`,
     )
     .pluck()
+  /** Like campaignBefore, for the visits that are deleted. */
+  const carriedBefore = database
+    .prepare<[number, number, number, number], number>(
+      `SELECT utm FROM carried
+       WHERE device = ? AND until = ? AND visit_at BETWEEN ? AND ? ORDER BY visit_at DESC LIMIT 1`,
+    )
+    .pluck()
   const markPart = database.prepare<[number, number]>(
-    `INSERT INTO parts VALUES (?, ?, NULL)
+    `INSERT INTO parts VALUES (?, ?, 0, NULL)
      ON CONFLICT DO UPDATE SET figures = NULL WHERE figures IS NOT NULL`,
   )
   const changed = new Map<string, readonly [utm: number, block: number]>()
@@ -55,8 +61,8 @@ export function createTouches(database: Database, numbers: Numbers): Touches {
   }
 
   return {
-    add(customer, [, , id, at, receivedAt, operation, event, did, payload]) {
-      if (did === null) return
+    add(customer, [, , id, at, receivedAt, operation, event, did, payload], since) {
+      if (did === null || at < since) return
       const device = numbers.device(customer, did)
       const values = utmOf(urlOf(payload))
       const utm = values ? numbers.utm(customer, values) : null
@@ -67,7 +73,9 @@ export function createTouches(database: Database, numbers: Numbers): Touches {
         change(utm, device.device)
       }
       if (!device.isVisitor) return
-      const before = campaignBefore.get(device.device, at, id, at - LASTS_MS)
+      const before =
+        campaignBefore.get(device.device, at, id, at - LASTS_MS) ??
+        carriedBefore.get(device.device, since, at - LASTS_MS, at)
       if (before !== undefined) change(before, device.device)
     },
     flush() {

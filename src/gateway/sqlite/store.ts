@@ -7,6 +7,7 @@ import {
   createCampaignRows,
 } from './campaignRows.ts'
 import { CELLS_PER_EVENT, type Cell } from './cells.ts'
+import { CLOSED_TABLES, type ClosedFigures, createClosedFigures } from './closedFigures.ts'
 import { closeDatabase, openDatabase, type Schema } from './database.ts'
 import { ERASURE_TABLE } from './erasures.ts'
 import { createRemoval, REMOVED_TABLE, type Removal } from './removal.ts'
@@ -26,6 +27,7 @@ export type Appended = {
  * calls it.
  */
 export type Store = Omit<CampaignRows, 'insertCampaign'> &
+  ClosedFigures &
   Removal &
   Sweep & {
     /**
@@ -71,7 +73,7 @@ const TABLES = `
 `
 /** The schema of events.db. */
 export const EVENTS_SCHEMA: Schema = {
-  tables: TABLES + CAMPAIGN_TABLES + USAGE_TABLE + REMOVED_TABLE + ERASURE_TABLE + SWEEP_TABLES,
+  tables: TABLES + CAMPAIGN_TABLES + USAGE_TABLE + REMOVED_TABLE + ERASURE_TABLE + SWEEP_TABLES + CLOSED_TABLES,
   probe:
     'SELECT seq, customer, id, received_at, at, operation, event, did, bot, payload FROM events',
 }
@@ -150,6 +152,7 @@ export function openStore(file: string): Store {
     }),
     ...campaignRows,
     ...removal,
+    ...createClosedFigures(database),
     ...createSweep(database, removal),
     usage: () => usageRows.all(),
     probe: () => void database.pragma('user_version = 0'),

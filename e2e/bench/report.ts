@@ -287,7 +287,7 @@ async function measure(): Promise<void> {
 
 function openReports(): Reports {
   const workerFile = new URL('../../dist/report-worker.js', import.meta.url)
-  return createSqliteReports({ ...files, workerFile })
+  return createSqliteReports({ ...files, workerFile, writeClosed: async () => false })
 }
 
 /** Reads a report, and waits as long as the log is still being read. */

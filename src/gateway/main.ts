@@ -12,6 +12,7 @@ const HARD_EXIT_MS = 15_000
 const FATAL_EXIT_MS = 5_000
 /** Log lines about errors in a second. On a full disk every request fails. */
 const MAX_ERROR_LINES = 10
+const DAY_MS = 86_400_000
 
 /**
  * Runs a gateway in this process, until SIGTERM, SIGINT or a fatal error.
@@ -30,6 +31,9 @@ export async function runGateway(settings: Settings): Promise<number> {
     process.on('SIGTERM', resolve)
     process.on('SIGINT', resolve)
   })
+  const onRemoved = createDailySum((events) =>
+    log.info({ events }, 'Events were removed, since their retention is over'),
+  )
   const { logLevel: _, ...options } = settings
   let gateway: Gateway
   let isAnnounced = false
@@ -72,6 +76,7 @@ export async function runGateway(settings: Settings): Promise<number> {
           { peer },
           'This address exceeds the limits of an address, and sends headers of a proxy. If it is your proxy, all its visitors share these limits: add it to TRUSTED_PROXIES',
         ),
+      onRemoved,
       onFatal: (error) => stop(error),
     })
   } catch (error) {
@@ -144,6 +149,20 @@ function welcome(gateway: Gateway, { dataDir, publicUrl }: Settings): string[] {
     `Events are kept in ${dataDir}. Ctrl-C ends the gateway.`,
     '',
   ]
+}
+
+/** Adds up numbers, and reports the sum at most once a day. */
+function createDailySum(report: (sum: number) => void): (added: number) => void {
+  let sum = 0
+  let reportedAt = Number.NEGATIVE_INFINITY
+  return (added) => {
+    sum += added
+    const now = performance.now()
+    if (now - reportedAt < DAY_MS) return
+    report(sum)
+    sum = 0
+    reportedAt = now
+  }
 }
 
 function createLineLimit(maxInSecond: number): () => boolean {

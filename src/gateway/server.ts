@@ -6,6 +6,7 @@ import { addDemoCampaign } from './campaigns/demoCampaign.ts'
 import { createAdmission } from './collect/admission.ts'
 import type { EventLog } from './collect/eventLog.ts'
 import { createQuota } from './collect/quota.ts'
+import { type Sweeper, type SweeperOptions, startSweeper } from './collect/sweeper.ts'
 import type { Customers } from './customers/customers.ts'
 import { addDemoCustomer, findRetiredDemo } from './customers/demoCustomer.ts'
 import { createKeyThrottle } from './customers/keyThrottle.ts'
@@ -74,6 +75,8 @@ export type GatewayOptions = {
   readonly requestTimeoutMs?: number
   /** A connection is closed if its other end takes nothing of an answer for this long, ms. Default 30,000. */
   readonly sendTimeoutMs?: number | undefined
+  /** Pace of the removal of events whose retention is over. */
+  readonly sweep?: Pick<SweeperOptions, 'firstMs' | 'pauseMs'> | undefined
   /** The clock, ms since 1970. Default Date.now. */
   readonly now?: () => number
   /** A monotonic clock, ms, for durations and limits. Default performance.now. */
@@ -85,6 +88,8 @@ export type GatewayOptions = {
    * `trustedProxies`. If it is a proxy, all its visitors share the limits of one address. Default none.
    */
   readonly onUnknownProxy?: (peer: string) => void
+  /** Called after each pass that has removed events, because their retention is over. Default none. */
+  readonly onRemoved?: (events: number) => void
   /**
    * Called each time the readiness or its reason changes; undefined is ready. Called at the start only if the gateway
    * is not ready. Default none.
@@ -131,6 +136,7 @@ const FATAL_PATIENCE_MS = 500
 type Opened = Pick<Gateway, 'demo' | 'demoBlock' | 'demoRestKey'> & {
   readonly data: Data
   readonly routes: ReturnType<typeof createRoutes>
+  readonly sweeper: Sweeper
 }
 
 /**
@@ -230,7 +236,19 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         onError,
         findUnready,
       })
-      return { data, routes, demo, demoBlock, demoRestKey }
+      const sweeper = startSweeper({
+        ...options.sweep,
+        events: data.expiredEvents,
+        retentions: customers.retentions,
+        async beforeRemoval(customer, before) {
+          if (await campaigns.hasEmail()) await reports.closeFigures(customer, before)
+        },
+        now,
+        onRemoved: metrics.removed,
+        onPass: options.onRemoved,
+        onError: (error) => onError(error, 'the removal of old events'),
+      })
+      return { data, routes, sweeper, demo, demoBlock, demoRestKey }
     } catch (error) {
       await data.close()
       throw error
@@ -273,6 +291,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       readiness.stop()
       const open = await stopOpening()
       open?.routes.close()
+      await open?.sweeper.stop()
       await closeServer(server, patienceMs)
       if (metricsBound) await closeServer(metricsServer, patienceMs)
       await open?.data.close()
@@ -314,7 +333,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     }
   } catch (error) {
     readiness.stop()
-    await (await opening?.stop())?.data.close()
+    const open = await opening?.stop()
+    await open?.sweeper.stop()
+    await open?.data.close()
     throw error
   }
 }

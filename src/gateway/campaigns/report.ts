@@ -12,5 +12,18 @@ export type Reports = {
    * customers do not delay it. Rejects with Unavailable if they can not be read.
    */
   read(customer: string, tracking: Campaign['tracking']): Promise<ReportFigures>
+  /**
+   * Closes the figures of a customer's campaigns before a time, so that its events before it can be removed: reports
+   * keep counting them, and forget their devices. Rejects if the figures can not be closed now.
+   *
+   * @param before The start of a day (UTC), ms since 1970.
+   */
+  closeFigures(customer: string, before: number): Promise<void>
+  /**
+   * Forgets everything about these devices, except in closed figures. Their later events are those of new devices.
+   *
+   * @returns How many of their events were counted.
+   */
+  forgetDevices(customer: string, dids: readonly string[]): Promise<number>
   close(): Promise<void>
 }

@@ -25,6 +25,8 @@ export type SweeperOptions = {
   readonly now: () => number
   /** Called after each step that has removed events. */
   readonly onRemoved: (events: number) => void
+  /** Called after each pass that has removed events, with their number. */
+  readonly onPass?: ((events: number) => void) | undefined
   /** Called with an error of a pass. The next pass continues. */
   readonly onError: (error: unknown) => void
   /** Default FIRST_MS. */
@@ -38,12 +40,13 @@ export type SweeperOptions = {
  * time at most. Several gateways over one log may sweep at the same time.
  */
 export function startSweeper(options: SweeperOptions): Sweeper {
-  const { events, retentions, beforeRemoval, now, onRemoved, onError } = options
+  const { events, retentions, beforeRemoval, now, onRemoved, onError, onPass = () => {} } = options
   const { firstMs = FIRST_MS, pauseMs = PAUSE_MS } = options
   const stopping = new AbortController()
   const { signal } = stopping
   /** Before the first pass a process may have ended between a removal and the end of its pass. */
   let isTidy = false
+  let removed = 0
   const swept = run()
 
   async function run(): Promise<void> {
@@ -59,10 +62,12 @@ export function startSweeper(options: SweeperOptions): Sweeper {
   }
 
   async function pass(): Promise<void> {
+    removed = 0
     const time = await events.time(now())
     for (const { customerId, days } of retentions())
       await sweep(customerId, endOfRetention(days, time), time)
     while (!isTidy && !signal.aborted) isTidy = !(await step(() => events.tidy()))
+    if (removed > 0) onPass(removed)
   }
 
   async function sweep(customer: string, before: number, time: number): Promise<void> {
@@ -84,6 +89,7 @@ export function startSweeper(options: SweeperOptions): Sweeper {
       isDone = done.isDone
       if (done.removed === 0) continue
       isTidy = false
+      removed += done.removed
       onRemoved(done.removed)
     }
   }

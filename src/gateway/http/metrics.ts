@@ -23,6 +23,8 @@ export type Metrics = {
   /** A request that a limit refused. It is also counted by its status. */
   limited(limit: LimitName, unit: Limited['unit']): void
   commit(events: number, seconds: number): void
+  /** Events that were removed because their retention is over. */
+  removed(events: number): void
   /** The text for a Prometheus server, and its content type. */
   render(): Promise<{ readonly text: string; readonly type: string }>
 }
@@ -77,6 +79,11 @@ export function createMetrics(depth: () => number): Metrics {
     labelNames: ['limit', 'unit'],
     registers,
   })
+  const removed = new Counter({
+    name: 'events_removed_total',
+    help: 'Events removed because the retention of their customer is over',
+    registers,
+  })
   const seconds = new Histogram({
     name: 'commit_seconds',
     help: 'Duration of a commit of the event log',
@@ -116,6 +123,7 @@ export function createMetrics(depth: () => number): Metrics {
       if (reason) withoutConsent.inc()
     },
     connectionClosed: (reason) => closed.labels(reason).inc(),
+    removed: (events) => removed.inc(events),
     commit(events, took) {
       seconds.observe(took)
       size.observe(events)

@@ -3,6 +3,7 @@ import type { Campaigns } from '../campaigns/campaigns.ts'
 import type { Reports } from '../campaigns/report.ts'
 import type { DaySalt } from '../collect/daySalt.ts'
 import type { EventLog } from '../collect/eventLog.ts'
+import type { ExpiredEvents } from '../collect/expiredEvents.ts'
 import type { Customers } from '../customers/customers.ts'
 import type { People } from '../people/people.ts'
 import { createSqliteCampaigns } from './campaigns.ts'
@@ -11,6 +12,7 @@ import { makePair } from './databasePair.ts'
 import { prepareDataFolder } from './dataFolder.ts'
 import { createSqliteDaySalt } from './daySalt.ts'
 import { createSqliteLog } from './eventLog.ts'
+import { createSqliteExpiredEvents } from './expiredEvents.ts'
 import { filesOf } from './files.ts'
 import { watchFiles } from './fileWatch.ts'
 import { createGroupCommit, type OnCommit, type QueueLimits } from './groupCommit.ts'
@@ -48,6 +50,7 @@ export type Data = {
   readonly log: EventLog & { readonly depth: () => number }
   readonly campaigns: Campaigns
   readonly reports: Reports
+  readonly expiredEvents: ExpiredEvents
   readonly daySalt: DaySalt
   readonly people: People
   /** Why the gateway is not ready; undefined if it is. */
@@ -86,6 +89,7 @@ export async function openData(options: DataOptions): Promise<Data> {
       eventsFile,
       reportsFile,
       workerFile: new URL('./report-worker.js', workerFile),
+      writeClosed: (closing) => thread.call('closeFigures', closing),
       onEnd: options.onReportsEnd,
     })
     const salt = createSqliteDaySalt(join(dataDir, 'salt.db'), options.now, options.onSaltError)
@@ -104,6 +108,7 @@ export async function openData(options: DataOptions): Promise<Data> {
       daySalt: salt.daySalt,
       people,
       campaigns: createSqliteCampaigns(thread.call),
+      expiredEvents: createSqliteExpiredEvents(thread.call),
       findFault() {
         const { writable, reason = 'the event log can not be written' } = log.health()
         return customers.fault() ?? (writable ? undefined : reason)

@@ -116,25 +116,6 @@ export function overwriteDeleted(database: Database.Database): void {
   database.pragma('auto_vacuum = INCREMENTAL')
 }
 
-/**
- * Writes the -wal to the database and empties it. Does not wait for other connections, since appends would wait too.
- *
- * @returns False if another connection is reading or writing. Then the -wal is not emptied.
- */
-export function clearWal(database: Database.Database): boolean {
-  const timeout = database.pragma('busy_timeout', { simple: true })
-  database.pragma('busy_timeout = 0')
-  try {
-    const [result] = database.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[]
-    return result?.busy === 0
-  } catch (error) {
-    if (/^SQLITE_(BUSY|LOCKED)/.test((error as { code?: string }).code ?? '')) return false
-    throw error
-  } finally {
-    database.pragma(`busy_timeout = ${timeout}`)
-  }
-}
-
 function keepDurable(database: Database.Database, file: string): void {
   overwriteDeleted(database)
   database.pragma('journal_mode = WAL')

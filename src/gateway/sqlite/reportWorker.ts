@@ -1,9 +1,12 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { workerData } from 'node:worker_threads'
 import type { ReportFigures } from '../campaigns/report.ts'
 import type { Utm } from '../campaigns/utm.ts'
+import type { Closing } from './closedFigures.ts'
 import { serve } from './remote.ts'
+import { hashOfUtm } from './reportNumbers.ts'
 import { openReportStore, type ReportFiles, type ReportStore } from './reportStore.ts'
+import { createSum } from './reportSums.ts'
 
 /** The `workerData` of the thread. */
 export type Start = ReportFiles & { readonly patienceMs: number }
@@ -12,6 +15,10 @@ export type Start = ReportFiles & { readonly patienceMs: number }
 export type Served = {
   /** Resolves once the customer's events are read, or after `patienceMs` with the progress. */
   read(customer: string, tracking: Utm): Promise<ReportFigures | Behind>
+  /** Resolves with the figures that are not closed yet. Undefined if they are. May take minutes. */
+  sum(customer: string, until: number): Promise<Closing | undefined>
+  /** Rejects if another connection reads all the time, since then old bytes stay in the -wal. */
+  forgetDevices(customer: string, dids: readonly string[]): Promise<number>
   close(): void
 }
 
@@ -32,6 +39,11 @@ const SLICE_EVENTS = 4_000
 const CHECK_MS = 1_000
 /** Time until the next try after a failure, ms. */
 const RETRY_MS = 5_000
+/** Devices whose touches are deleted in a transaction. */
+const FORGOTTEN_DEVICES = 500
+/** Tries to empty the -wal, and the time between two of them, ms. */
+const CLEAR_TRIES = 20
+const CLEAR_PAUSE_MS = 50
 
 /**
  * The thread that follows the log. It uses at most a quarter of a core, since appends are more urgent. A report waits
@@ -39,6 +51,8 @@ const RETRY_MS = 5_000
  */
 const { patienceMs, ...files } = workerData as Start
 let store: ReportStore | undefined
+/** Whether the -wal may contain what was deleted. A process may have ended before it was emptied. */
+let mustClear = true
 let timer = setTimeout(follow, 0)
 
 const opened = (): ReportStore => {
@@ -51,7 +65,10 @@ function follow(): void {
   let pause = CHECK_MS
   try {
     const { isDone } = opened().follow(SLICE_EVENTS)
-    if (!isDone) pause = 3 * (performance.now() - begun)
+    const isForgetting = opened().forgetClosed(FORGOTTEN_DEVICES)
+    if (isForgetting) mustClear = true
+    else if (mustClear) mustClear = !opened().clearWal()
+    if (!isDone || isForgetting) pause = 3 * (performance.now() - begun)
   } catch {
     // The next report fails in the same way, and has the reason.
     pause = RETRY_MS
@@ -71,9 +88,47 @@ async function read(customer: string, tracking: Utm): Promise<ReportFigures | Be
   }
 }
 
+async function sum(customer: string, until: number): Promise<Closing | undefined> {
+  while (!opened().follow(SLICE_EVENTS, customer).isDone) await nextTurn()
+  const plan = opened().planClosing(customer)
+  if (plan.since >= until) return undefined
+  const sums = new Map<number, ReturnType<typeof createSum<string>>>()
+  const figures: { utm: Uint8Array; sum: ReturnType<typeof createSum<string>> }[] = []
+  for (const block of plan.blocks) {
+    const begun = performance.now()
+    const part = opened().closeBlock(plan, block, until)
+    const known = sums.get(block.number)
+    const added = known ?? createSum<string>()
+    added.add(part)
+    if (!known) {
+      sums.set(block.number, added)
+      figures.push({ utm: hashOfUtm(customer, block.utm), sum: added })
+    }
+    await sleep(3 * (performance.now() - begun))
+  }
+  return {
+    customer,
+    since: plan.since,
+    until,
+    figures: figures.map(({ utm, sum }) => ({ utm, part: sum.part() })),
+  }
+}
+
+async function forgetDevices(customer: string, dids: readonly string[]): Promise<number> {
+  // Otherwise events that are not read yet would be counted later.
+  while (!opened().follow(SLICE_EVENTS, customer).isDone) await nextTurn()
+  const touches = opened().forgetDevices(customer, dids)
+  for (let n = 0; n < CLEAR_TRIES; n++) {
+    if (opened().clearWal()) return touches
+    await sleep(CLEAR_PAUSE_MS)
+  }
+  mustClear = true
+  throw new Error('The -wal of the reports is read all the time')
+}
+
 function close(): void {
   clearTimeout(timer)
   store?.close()
 }
 
-serve<Served>({ read, close })
+serve<Served>({ read, sum, forgetDevices, close })

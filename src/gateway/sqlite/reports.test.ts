@@ -57,7 +57,12 @@ function open() {
       log.append(toCells(visits))
     },
     start(options: Partial<ReportOptions> = {}) {
-      const reports = createSqliteReports({ ...paths, workerFile, ...options })
+      const reports = createSqliteReports({
+        ...paths,
+        workerFile,
+        writeClosed: async (closing) => log.closeFigures(closing),
+        ...options,
+      })
       opened.push(reports)
       return reports
     },
@@ -189,6 +194,7 @@ test('a thread that can not start is Unavailable', async () => {
     eventsFile: '/nowhere',
     reportsFile: '/nowhere',
     workerFile: pathToFileURL(broken),
+    writeClosed: async () => true,
   })
   for (let i = 0; i < 2; i++) {
     const failure = await visitorsOf(reports).catch((error) => error)
@@ -256,6 +262,7 @@ test('closed reports reject every read, and may be closed again', async () => {
     eventsFile: '/nowhere',
     reportsFile: '/nowhere',
     workerFile: new URL('file:///nowhere'),
+    writeClosed: async () => true,
   })
   await never.close()
   await end()

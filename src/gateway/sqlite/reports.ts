@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import type { Reports } from '../campaigns/report.ts'
 import { Unavailable } from '../lib/unavailable.ts'
+import type { Closing } from './closedFigures.ts'
 import { type Remote, remote } from './remote.ts'
 import type { ReportFiles } from './reportStore.ts'
 import type { Behind, Served, Start } from './reportWorker.ts'
@@ -10,6 +11,8 @@ import { createRestart, type RestartOptions } from './restart.ts'
 export type ReportOptions = ReportFiles & {
   /** The bundle of reportWorker.ts, in the folder of the gateway's bundle. */
   readonly workerFile: URL
+  /** Writes closed figures to the log, see ClosedFigures. */
+  readonly writeClosed: (closing: Closing) => Promise<boolean>
   /** How long `read` waits for the log to be read, ms. Default 5,000. */
   readonly patienceMs?: number
   /** Called each time the thread has ended without `close`. */
@@ -38,7 +41,14 @@ const BACKOFF = { baseMs: 500, maxMs: 60_000 }
  * Then it rejects with Unavailable, whose message has the progress, and the thread continues.
  */
 export function createSqliteReports(options: ReportOptions): Reports {
-  const { workerFile, eventsFile, reportsFile, patienceMs = 5_000, onEnd = () => {} } = options
+  const {
+    workerFile,
+    eventsFile,
+    reportsFile,
+    writeClosed,
+    patienceMs = 5_000,
+    onEnd = () => {},
+  } = options
   let thread: Remote<Served> | undefined
   /** Why the thread has ended. Undefined while it runs, and before it was started. */
   let endError: Error | undefined
@@ -55,6 +65,7 @@ export function createSqliteReports(options: ReportOptions): Reports {
     thread = remote<Served>(worker, {
       subject: 'The reports',
       deadlineMs: patienceMs + GRACE_MS,
+      unlimited: ['sum'],
       onEnd: ended,
     })
     thread.ready.catch(ended)
@@ -68,18 +79,28 @@ export function createSqliteReports(options: ReportOptions): Reports {
     onEnd(error)
   }
 
+  function running(): Remote<Served> {
+    if (isClosed) throw new Unavailable('The reports are closed', RETRY_SECONDS)
+    if (!thread && !endError) start()
+    if (!thread) throw new Unavailable('The reports are being restarted', RETRY_SECONDS, endError)
+    return thread
+  }
+
   return {
     follow() {
       if (!isClosed && !thread && !endError) start()
     },
     async read(customer, tracking) {
-      if (isClosed) throw new Unavailable('The reports are closed', RETRY_SECONDS)
-      if (!thread && !endError) start()
-      if (!thread) throw new Unavailable('The reports are being restarted', RETRY_SECONDS, endError)
-      const read = await thread.call('read', customer, tracking)
+      const read = await running().call('read', customer, tracking)
       if ('end' in read) throw notReady(read)
       return read
     },
+    async closeFigures(customer, before) {
+      const closing = await running().call('sum', customer, before)
+      if (!closing || (await writeClosed(closing))) return
+      throw new Unavailable('Another gateway has closed the figures', RETRY_SECONDS)
+    },
+    forgetDevices: async (customer, dids) => running().call('forgetDevices', customer, dids),
     async close() {
       isClosed = true
       restart.stop()

@@ -73,7 +73,14 @@ const TABLES = `
 `
 /** The schema of events.db. */
 export const EVENTS_SCHEMA: Schema = {
-  tables: TABLES + CAMPAIGN_TABLES + USAGE_TABLE + REMOVED_TABLE + ERASURE_TABLE + SWEEP_TABLES + CLOSED_TABLES,
+  tables:
+    TABLES +
+    CAMPAIGN_TABLES +
+    USAGE_TABLE +
+    REMOVED_TABLE +
+    ERASURE_TABLE +
+    SWEEP_TABLES +
+    CLOSED_TABLES,
   probe:
     'SELECT seq, customer, id, received_at, at, operation, event, did, bot, payload FROM events',
 }

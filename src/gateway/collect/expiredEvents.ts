@@ -1,4 +1,7 @@
-/** The removal of events whose retention is over. Each function is one small step, since appends wait for it. */
+/**
+ * The removal of events whose retention is over (docs/decisions.md, "Retention"). Each function is one small step, since
+ * appends wait for it.
+ */
 export type ExpiredEvents = {
   /**
    * The time of the retention, ms since 1970. It follows the clock, but at most a day with each call, so that a clock

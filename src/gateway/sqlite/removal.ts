@@ -1,9 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import { clearWal } from './database.ts'
 
-/**
- * Events that are removed at once, at most. A step takes a few ms, and appends wait for it.
- */
+/** Events that are removed at once, at most. A step takes a few ms, and appends wait for it. */
 export const MAX_REMOVED = 200
 /**
  * Removed rows that stay on each side of a kept one. SQLite balances the page of a deleted row with at most two pages
@@ -67,7 +65,7 @@ export type Removal = {
  * An event is removed by an UPDATE that makes its row shorter. SQLite then overwrites the old bytes in their page
  * (`secure_delete`) and moves no other row. A DELETE may move rows between pages, and `secure_delete` does not overwrite
  * the places where they were: when a moved event was removed later, its bytes would stay there. So a row is deleted only
- * if all rows that may move are empty.
+ * if all rows that may move are empty (docs/decisions.md, "Retention").
  *
  * @param database Opened with `secure_delete`.
  */

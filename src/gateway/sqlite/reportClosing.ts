@@ -35,7 +35,7 @@ export type ReportClosing = {
  * A report counts a device once, and an event for the last visit in the seven days before it. So when the touches of a
  * device are deleted, two things are noted for each campaign, without an event: which steps the device has reached, as
  * long as it has later visits of the campaign; and the time of its last visit, until seven days after it. Figures are
- * then the same before and after.
+ * then the same before and after (docs/decisions.md, "Closed figures").
  */
 export function createReportClosing(database: Database, parts: Parts): ReportClosing {
   const carriedBlocks = database

@@ -5,6 +5,7 @@ import { afterAll, expect, test } from 'vitest'
 import { makeFolder, workerFile } from '../../test/gateway.ts'
 import type { EventLog } from '../collect/eventLog.ts'
 import { createSqliteLog } from '../sqlite/eventLog.ts'
+import { openPersonStore } from '../sqlite/personStore.ts'
 import { startSqliteThread } from '../sqlite/thread.ts'
 import { createLivePages } from './livePages.ts'
 import { streamEvents, type Watch } from './liveStream.ts'
@@ -28,6 +29,7 @@ async function openLog() {
   let most = 0
   return {
     ...log,
+    file,
     reads,
     most: () => most,
     read: async (range: Parameters<EventLog['read']>[0]) => {
@@ -180,6 +182,29 @@ test('customers are read in turn: one with many views does not go first', async 
   const one = pages.read('one', 0)
   await Promise.all([...many, one])
   expect(log.reads.indexOf('one')).toBeLessThanOrEqual(2)
+})
+
+test('a view that opens after an erasure by another process does not get the page that was kept', async () => {
+  const log = await openLog()
+  await append(log, [100, 100, 100])
+  const pages = createLivePages(log)
+  const first = open(log, { pages })
+  expect(namesIn(await readUntil(first, 3))).toEqual(named(3))
+  const heard = new Promise<void>((resolve) => {
+    log.subscribe((customers) => {
+      if (!customers) resolve()
+    })
+  })
+  const files = { eventsFile: log.file, reportsFile: `${log.file}-none` }
+  const store = openPersonStore(files, 'shop', { did: 'd-1' }, Date.now)
+  for (const work of [store.search(), store.erase()]) while (!work.next().done);
+  store.close()
+  await heard
+  const later = open(log, { pages, lastEventId: 1 })
+  await later.next()
+  await append(log, [100], 'shop', 3)
+  expect(namesIn(await readUntil(later, 1))).toEqual(['e3'])
+  await Promise.all([first.cancel(), later.cancel()])
 })
 
 test('events of one customer do not make views of others read', async () => {

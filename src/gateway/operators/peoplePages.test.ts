@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { existsSync, renameSync } from 'node:fs'
 import { request } from 'node:http'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Answer, prepareGateway, send } from '../../test/gateway.ts'
 import type { LogEvent } from '../collect/eventLog.ts'
@@ -199,6 +201,23 @@ test.each([
     expect(answer.status).toBe(status)
     expect(answer.text).not.toContain('secret-name')
   }
+})
+
+test('while the log is not there, every question is answered 503', async () => {
+  const dataDir = join(prepared.folder, 'gone')
+  const gone = await prepared.start({ demo: true, dataDir })
+  renameSync(join(dataDir, 'events.db'), join(dataDir, 'elsewhere.db'))
+  for (const path of ['find', 'export', 'erase']) {
+    const answer = await send(gone.url, `/people/data/${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: 'secret-name@example.org', erase: true }),
+    })
+    expect(answer.status).toBe(503)
+    expect(answer.headers['retry-after']).toBe('5')
+    expect(answer.text).not.toContain('secret-name')
+  }
+  expect(existsSync(join(dataDir, 'events.db'))).toBe(false)
 })
 
 test('no question has caused an error', () => {

@@ -57,7 +57,10 @@ export function runPerson(
   const store = openPersonStore(files, customer, read.person, Date.now)
   let isOpenLonger = false
   try {
-    if (!finish(store.search())) return nothing(customer)
+    if (!finish(store.search())) {
+      if (verb === 'erase') finish(store.clearFiles())
+      return nothing(customer)
+    }
     if (verb === 'erase')
       return options.yes
         ? done(...describeProof(finish(store.erase())))

@@ -19,11 +19,5 @@ export type Reports = {
    * @param before The start of a day (UTC), ms since 1970.
    */
   closeFigures(customer: string, before: number): Promise<void>
-  /**
-   * Forgets everything about these devices, except in closed figures. Their later events are those of new devices.
-   *
-   * @returns How many of their events were counted.
-   */
-  forgetDevices(customer: string, dids: readonly string[]): Promise<number>
   close(): Promise<void>
 }

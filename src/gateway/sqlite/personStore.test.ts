@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { makeFolder } from '../../test/gateway.ts'
+import type { ReportFigures } from '../campaigns/report.ts'
 import type { LogEvent } from '../collect/eventLog.ts'
 import { type Person, readPerson } from '../people/person.ts'
 import { toCells } from './cells.ts'
 import { openPersonStore, type PersonStore, readProofs, type Steps } from './personStore.ts'
+import { openReportStore } from './reportStore.ts'
 import { openStore } from './store.ts'
 
 /** What is kept of a person, in a real log. */
@@ -320,4 +323,103 @@ test('a removed event that is sent again is not stored again', () => {
   erase({ email: 'anna@example.org' })
   store(early)
   expect(keptOf({ email: 'anna@example.org' })).toBeUndefined()
+})
+
+const SPRING = { utm_campaign: 'spring', utm_medium: 'email', utm_source: 'news' }
+const VISIT = { url: `https://shop.test/?${new URLSearchParams(SPRING)}` }
+
+/** The report of the campaign, by a reader that stays open like a gateway's. */
+function openReport() {
+  const reports = openReportStore(files)
+  return {
+    follow() {
+      while (!reports.follow(1_000).isDone);
+    },
+    read(): ReportFigures {
+      this.follow()
+      for (;;) {
+        const figures = reports.read('shop', SPRING, reports.end('shop'))
+        if (figures) return figures
+      }
+    },
+    close: () => reports.close(),
+  }
+}
+
+test('reports no longer count an erased person, and nothing of it is in their file', () => {
+  const mark = `xx${count}`
+  store(
+    ...Array.from({ length: 300 }, (_, i) => event({ did: `other-${i}`, payload: VISIT })),
+    event({ did: `${mark}-a`, payload: VISIT, at: NOW - 1_000 }),
+    event({ did: `${mark}-a`, operation: 'addToCart', event: 'add_to_cart' }),
+    says(`${mark}-a`, `${mark}@example.org`),
+    event({ did: `${mark}-b`, payload: VISIT }),
+  )
+  const report = openReport()
+  expect(report.read()).toMatchObject({ visitors: 302, identified: 1, funnel: { add_to_cart: 1 } })
+  expect(erase({ email: `${mark}@example.org` })).toMatchObject({ events: 3, counted: 3 })
+  expect(report.read()).toMatchObject({ visitors: 301, identified: 0, funnel: { add_to_cart: 0 } })
+  expect(filesWith(`${mark}-a`)).toEqual([])
+  // The numbers of devices that are forgotten may be used again.
+  expect(erase({ did: `${mark}-b` })).toMatchObject({ events: 1, counted: 1 })
+  store(event({ did: 'new-1', payload: VISIT }), event({ did: 'new-2', payload: VISIT }))
+  expect(report.read().visitors).toBe(302)
+  // Later events of the same device are those of a new one.
+  store(event({ did: `${mark}-a` }))
+  expect(report.read().visitors).toBe(302)
+  store(event({ did: `${mark}-a`, payload: VISIT }))
+  expect(report.read().visitors).toBe(303)
+  const before = report.read()
+  report.close()
+  for (const end of ['', '-wal', '-shm']) rmSync(files.reportsFile + end, { force: true })
+  const rebuilt = openReport()
+  expect(rebuilt.read()).toEqual(before)
+  rebuilt.close()
+})
+
+test('a report that is read between the steps of an erasure is right at its end', () => {
+  store(
+    ...Array.from({ length: 450 }, () => event({ did: 'device-a', payload: VISIT })),
+    says('device-a', 'anna@example.org'),
+    event({ did: 'device-b', payload: VISIT }),
+  )
+  const report = openReport()
+  using({ email: 'anna@example.org' }, (interrupted) => {
+    const steps = interrupted.erase()
+    store(event({ did: 'device-a', event: 'late', payload: VISIT }))
+    for (let step = steps.next(); !step.done; step = steps.next()) report.read()
+  })
+  expect(report.read()).toMatchObject({ visitors: 2, events: { view_page: 1, late: 1 } })
+  report.close()
+})
+
+test('a log that has no reports yet gets none by an erasure', () => {
+  store(says('device-a', 'anna@example.org'))
+  expect(erase({ email: 'anna@example.org' })).toMatchObject({ events: 1, counted: 0 })
+  expect(readdirSync(folder).filter((name) => name.startsWith('reports'))).toEqual([])
+})
+
+test('an erasure that was interrupted before it emptied the -wal is finished by the next one', () => {
+  const mark = `ww${count}`
+  // The log stays open, as in a gateway, so that closing the store does not empty the -wal.
+  const log = openStore(files.eventsFile)
+  log.append(toCells([says(`${mark}-a`, `${mark}@example.org`)]))
+  const asked = { email: `${mark}@example.org` }
+  const reader = new Database(files.eventsFile, { readonly: true })
+  const rows = reader.prepare('SELECT * FROM events').iterate()
+  rows.next()
+  using(asked, (interrupted) => {
+    const steps = interrupted.erase()
+    // Until it waits for the reader.
+    for (let i = 0; i < 10; i++) expect(steps.next().done).toBe(false)
+  })
+  rows.return?.()
+  reader.close()
+  expect(filesWith(mark)).not.toEqual([])
+  const again = openPersonStore(files, 'shop', personOf(asked), () => NOW)
+  expect(finish(again.search())).toBe(false)
+  finish(again.clearFiles())
+  expect(filesWith(mark)).toEqual([])
+  again.close()
+  log.close()
 })

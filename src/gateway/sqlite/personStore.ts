@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import type { Statement } from 'better-sqlite3'
 import { findMention } from '../people/addresses.ts'
 import { type Kept, MAX_LISTED, type Proof } from '../people/people.ts'
@@ -13,6 +14,7 @@ import {
 import { closeDatabase, openDatabase } from './database.ts'
 import { createErasures } from './erasures.ts'
 import { createRemoval, MAX_REMOVED } from './removal.ts'
+import { openReportStore, type ReadEvent, type ReportStore } from './reportStore.ts'
 import { EVENTS_SCHEMA, uuidOf } from './store.ts'
 
 /** The files in which a person's data is. */
@@ -37,8 +39,13 @@ export type PersonStore = {
   describe(): Steps<Kept>
   /** The same events as JSON (see personJson.ts), in pieces. A step without events yields an empty piece. */
   json(): Generator<string, void>
-  /** Removes the events and what was derived from them. */
+  /** Removes the events and what was derived from them. Throws if another process reads the files all the time. */
   erase(): Steps<Proof>
+  /**
+   * Removes what an erasure that was interrupted at its very end has left in the -wal of the files. Call it if an
+   * erasure finds nothing.
+   */
+  clearFiles(): Steps<void>
   close(): void
 }
 
@@ -49,9 +56,10 @@ const STEP_MS = 30
 const STEP_CHARACTERS = 65_536
 /** A pause after a transaction that removes events, as a multiple of its duration. */
 const PAUSE_FACTOR = 3
-/** Time until the next try to empty the -wal, ms. */
+/** Time between two tries to empty the -wal, ms, and how many there are. */
 const RETRY_MS = 20
-/** Devices in a piece of an export. */
+const MAX_TRIES = 1_000
+/** Devices in a piece of an export, and in a transaction that forgets them. */
 const PIECE_DEVICES = 500
 
 /**
@@ -74,6 +82,7 @@ type Located = { readonly seq: number }
 type Found = Located & { readonly did: string | null; readonly payload: string }
 /** An event with the address. `did` is the device that gave it by this event. */
 type Carrier = Located & { readonly did: string | null }
+type Removed = Located & ReadEvent
 type Row = Found & Omit<PersonEvent, 'id' | 'did' | 'payload'> & { readonly id: Buffer }
 type Select<R> = Statement<[string, number, number], R>
 
@@ -84,12 +93,12 @@ type Select<R> = Statement<[string, number, number], R>
  * @throws Error that names the file, if one can not be opened.
  */
 export function openPersonStore(
-  { eventsFile }: PersonFiles,
+  files: PersonFiles,
   customer: string,
   person: Person,
   now: () => number,
 ): PersonStore {
-  const database = openDatabase(eventsFile, EVENTS_SCHEMA)
+  const database = openDatabase(files.eventsFile, EVENTS_SCHEMA)
   database.pragma('temp_store = MEMORY')
   database.exec(FOUND)
   const erasures = createErasures(database)
@@ -208,14 +217,22 @@ export function openPersonStore(
     }
   }
 
+  function* devicesInPieces(): Generator<readonly string[], void> {
+    let last = ''
+    for (;;) {
+      const dids = devicesAfter.all(last, PIECE_DEVICES)
+      if (dids.length === 0) return
+      yield dids
+      last = dids.at(-1) as string
+    }
+  }
+
   function* json(): Generator<string, void> {
     yield beginJson(customer, person, now())
-    let lastDid = ''
-    for (;;) {
-      const dids = devicesAfter.all(lastDid, PIECE_DEVICES)
-      if (dids.length === 0) break
-      yield devicesJson(dids, lastDid === '')
-      lastDid = dids.at(-1) as string
+    let isFirstPiece = true
+    for (const dids of devicesInPieces()) {
+      yield devicesJson(dids, isFirstPiece)
+      isFirstPiece = false
     }
     yield BETWEEN_JSON
     let piece = ''
@@ -233,31 +250,75 @@ export function openPersonStore(
   }
 
   /** Removes events in small transactions, with pauses, since appends wait for each. */
-  function* removeAll(proof: number, events: Select<Located>): Steps<void> {
-    const seqs: number[] = []
-    const steps = scan(events, ({ seq }) => seqs.push(seq) >= MAX_REMOVED)
+  function* removeAll(
+    proof: number,
+    reports: ReportStore | undefined,
+    events: Select<Removed>,
+  ): Steps<void> {
+    const found: Removed[] = []
+    const steps = scan(events, (row) => found.push(row) >= MAX_REMOVED)
     for (const _ of steps) {
       const begun = performance.now()
-      if (seqs.length > 0) remove.immediate(proof, seqs.splice(0))
+      if (found.length > 0) remove(proof, reports, found.splice(0))
       yield PAUSE_FACTOR * (performance.now() - begun)
     }
   }
 
-  const remove = database.transaction((proof: number, seqs: readonly number[]) =>
-    erasures.count(proof, removal.removeEvents(seqs), 0),
+  function remove(
+    proof: number,
+    reports: ReportStore | undefined,
+    events: readonly Removed[],
+  ): void {
+    const counted = reports?.forgetEvents(customer, events) ?? 0
+    removeEvents.immediate(proof, events, counted)
+    // The reports may have read them from the log in between.
+    if (events.some(({ did }) => did !== null)) reports?.forgetEvents(customer, events)
+  }
+
+  const removeEvents = database.transaction(
+    (proof: number, events: readonly Removed[], counted: number) =>
+      erasures.count(proof, removal.removeEvents(events.map(({ seq }) => seq)), counted),
   )
+
+  function* clearFiles(): Steps<void> {
+    yield* clear(removal.clearWal)
+    const reports = openExistingReports()
+    try {
+      if (reports) yield* clear(reports.clearWal)
+    } finally {
+      reports?.close()
+    }
+  }
+
+  // A missing file would be created.
+  const openExistingReports = () =>
+    existsSync(files.reportsFile) ? openReportStore(files) : undefined
+
+  function* forgetDevices(reports: ReportStore): Steps<void> {
+    for (const dids of devicesInPieces()) {
+      reports.forgetDevices(customer, dids)
+      yield 0
+    }
+  }
 
   /**
    * The events that connect the address with its devices are removed last, so that an erasure which was interrupted
    * finds the rest when it is repeated.
    */
   function* erase(): Steps<Proof> {
-    const proof = erasures.begin(customer, now(), countDevices.get() as number)
-    yield* removeAll(proof, select('seq', `${OF_PERSON} AND NOT ${SAYS}`))
-    yield* removeAll(proof, select('seq', SAYS))
-    // Between the reads and writes of others.
-    while (!removal.clearWal()) yield RETRY_MS
-    return erasures.end(proof, now())
+    const reports = openExistingReports()
+    try {
+      const proof = erasures.begin(customer, now(), countDevices.get() as number)
+      const columns = 'seq, did, at, id'
+      yield* removeAll(proof, reports, select(columns, `${OF_PERSON} AND NOT ${SAYS}`))
+      if (reports) yield* forgetDevices(reports)
+      yield* removeAll(proof, reports, select(columns, SAYS))
+      yield* clear(removal.clearWal)
+      if (reports) yield* clear(reports.clearWal)
+      return erasures.end(proof, now())
+    } finally {
+      reports?.close()
+    }
   }
 
   return {
@@ -270,7 +331,17 @@ export function openPersonStore(
     describe,
     json,
     erase,
+    clearFiles,
     close: () => closeDatabase(database),
+  }
+}
+
+/** Empties a -wal between the reads and writes of others. */
+function* clear(clearWal: () => boolean): Steps<void> {
+  for (let tries = 1; !clearWal(); tries++) {
+    if (tries === MAX_TRIES)
+      throw new Error('The files are read all the time, so old pages stay in them. Erase again')
+    yield RETRY_MS
   }
 }
 

@@ -65,10 +65,13 @@ async function using<Result>(
   customer: string,
   person: Person,
   use: (store: PersonStore) => Steps<Result>,
+  otherwise?: (store: PersonStore) => Steps<void>,
 ): Promise<Result | undefined> {
   const store = open(customer, person)
   try {
-    return (await finish(store.search())) ? await finish(use(store)) : undefined
+    if (await finish(store.search())) return await finish(use(store))
+    if (otherwise) await finish(otherwise(store))
+    return undefined
   } finally {
     store.close()
   }
@@ -81,7 +84,13 @@ function release(opened: number): void {
 
 serve<Served>({
   find: (customer, person) => using(customer, person, (store) => store.describe()),
-  erase: (customer, person) => using(customer, person, (store) => store.erase()),
+  erase: (customer, person) =>
+    using(
+      customer,
+      person,
+      (store) => store.erase(),
+      (store) => store.clearFiles(),
+    ),
   async open(customer, person) {
     const store = open(customer, person)
     try {

@@ -126,8 +126,16 @@ function open() {
         if (figures) return figures
       }
     },
-    forgetDevices: (customer: string, dids: readonly string[]) =>
-      reports.forgetDevices(customer, dids),
+    /** Forgets everything of devices that is in the log and in the reports. */
+    forgetDevices(customer: string, dids: readonly string[]): number {
+      const events = store
+        .read({ customer, max: 1_000 })
+        .filter(({ did }) => dids.includes(did ?? ''))
+        .map(({ did, at, id }) => ({ did, at, id: Buffer.from(id.replaceAll('-', ''), 'hex') }))
+      const count = reports.forgetEvents(customer, events)
+      reports.forgetDevices(customer, dids)
+      return count
+    },
     /** Makes the reports again from the log. */
     rebuild(): void {
       reports.close()

@@ -4,6 +4,9 @@ import type { Part } from './reportSums.ts'
 import { BLOCK_DEVICES } from './reportTables.ts'
 import { LASTS_MS } from './reportTouches.ts'
 
+/** An event of a device. */
+export type Touched = { readonly at: number; readonly id: Buffer }
+
 /** What reports forget, and what they keep of it. */
 export type ReportClosing = {
   /** The blocks with devices of a campaign. */
@@ -24,11 +27,19 @@ export type ReportClosing = {
    */
   forgetBefore(customer: number, since: number, max: number, after?: Buffer): Buffer | undefined
   /**
-   * Deletes everything about a device. Call it in a transaction that writes.
+   * Deletes touches of a device. Call it in a transaction that writes.
    *
-   * @returns How many touches were deleted.
+   * @returns How many there were.
    */
-  forgetDevice(device: number): number
+  forgetTouches(device: number, touches: readonly Touched[]): number
+  /**
+   * Deletes what closing has noted of a device. Call it in a transaction that writes.
+   *
+   * @returns How many notes there were.
+   */
+  forgetCarried(device: number): number
+  /** Whether nothing is known of a device. Then its number may be given to another, so it must be dropped. */
+  isEmpty(device: number): boolean
 }
 
 /**
@@ -86,7 +97,15 @@ export function createReportClosing(database: Database, parts: Parts): ReportClo
     'UPDATE parts SET figures = NULL WHERE utm = ? AND block = ?',
   )
   const dropAllCarried = database.prepare<[number]>('DELETE FROM carried WHERE device = ?')
-  const dropDeviceOf = database.prepare<[number]>('DELETE FROM devices WHERE device = ?')
+
+  const dropTouch = database.prepare<[number, number, Buffer]>(
+    'DELETE FROM touches WHERE device = ? AND at = ? AND id = ?',
+  )
+
+  function markParts(device: number): void {
+    for (const utm of campaignsOf.all(device, device))
+      markPart.run(utm, Math.floor(device / BLOCK_DEVICES))
+  }
 
   return {
     blocks: (utm, since) => [...new Set([...parts.blocks(utm), ...carriedBlocks.all(utm, since)])],
@@ -109,12 +128,16 @@ export function createReportClosing(database: Database, parts: Parts): ReportClo
       }
       return devices.length < max ? undefined : devices.at(-1)?.[0]
     },
-    forgetDevice(device) {
-      for (const utm of campaignsOf.all(device, device))
-        markPart.run(utm, Math.floor(device / BLOCK_DEVICES))
-      dropAllCarried.run(device)
-      dropDeviceOf.run(device)
-      return dropTouches.run(device, Number.MAX_SAFE_INTEGER).changes
+    forgetTouches(device, touches) {
+      markParts(device)
+      let count = 0
+      for (const { at, id } of touches) count += dropTouch.run(device, at, id).changes
+      return count
     },
+    forgetCarried(device) {
+      markParts(device)
+      return dropAllCarried.run(device).changes
+    },
+    isEmpty: (device) => isEmpty.get(device, device) === 1,
   }
 }

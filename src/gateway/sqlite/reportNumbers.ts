@@ -46,6 +46,8 @@ export type Numbers = {
   findUtm(customerId: string, utm: Utm): number | undefined
   /** Undefined if the device has no number. */
   findDevice(customer: Customer, did: string): number | undefined
+  /** Drops the number of a device. Call it if nothing has this number any more. */
+  dropDevice(customer: Customer, did: string): void
   /** Records the position up to which a customer's events were read. */
   move(customer: Customer, seq: number): void
   /** Empties the memory. Call it if the tables may have changed. */
@@ -77,6 +79,9 @@ export function createNumbers(database: Database, dailyNames: number): Numbers {
   const secretOf = database.prepare<[], Buffer>('SELECT secret FROM position').pluck()
   const addDevice = database.prepare<[number, Buffer, number]>(
     'INSERT INTO devices VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+  )
+  const eraseDevice = database.prepare<[number, Buffer]>(
+    'DELETE FROM devices WHERE customer = ? AND hash = ?',
   )
   // A device gets its number with its first touch.
   const lastDevice = database
@@ -153,6 +158,8 @@ export function createNumbers(database: Database, dailyNames: number): Numbers {
     },
     findDevice: (customer, did) =>
       findDevice.get(customer.customer, hashOfDevice(customer, did))?.device,
+    dropDevice: (customer, did) =>
+      void eraseDevice.run(customer.customer, hashOfDevice(customer, did)),
     findUtm: (customerId, utm) => findUtm.get(hashOfUtm(customerId, utm)),
     move(customer, seq) {
       moveCustomer.run(seq, customer.customer)

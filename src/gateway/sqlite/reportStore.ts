@@ -3,7 +3,7 @@ import Database from 'better-sqlite3'
 import type { ReportFigures } from '../campaigns/report.ts'
 import type { Utm } from '../campaigns/utm.ts'
 import { clearWal } from './database.ts'
-import { createReportClosing } from './reportClosing.ts'
+import { createReportClosing, type Touched } from './reportClosing.ts'
 import { MAX_ROWS, openLog, type ReportLog } from './reportLog.ts'
 import { createNumbers, DAILY_NAMES, hashOfUtm } from './reportNumbers.ts'
 import { createParts, MAX_DEVICE_TOUCHES } from './reportParts.ts'
@@ -67,15 +67,20 @@ export type ReportStore = {
    */
   forgetClosed(max: number): boolean
   /**
-   * Deletes everything about these devices, in one transaction. Closed figures stay, since they are sums.
+   * Deletes these events, in one transaction. Closed figures stay, since they are sums.
    *
-   * @returns How many events of theirs were counted.
+   * @returns How many of them the reports had.
    */
-  forgetDevices(customer: string, dids: readonly string[]): number
+  forgetEvents(customer: string, events: readonly ReadEvent[]): number
+  /** Deletes what closing has noted of these devices, in one transaction. */
+  forgetDevices(customer: string, dids: readonly string[]): void
   /** Empties the -wal. False if another connection reads or writes. */
   clearWal(): boolean
   close(): void
 }
+
+/** An event of the log. */
+export type ReadEvent = Touched & { readonly did: string | null }
 
 /** The blocks of devices that have visited a customer's campaigns. */
 export type ClosingPlan = {
@@ -171,6 +176,8 @@ export function openReportStore(
     closeBlock: (plan, block, until) =>
       mending((connection) => connection.closeBlock(plan, block, until)),
     forgetClosed: (max) => mending((connection) => connection.forgetClosed(max)),
+    forgetEvents: (customer, events) =>
+      mending((connection) => connection.forgetEvents(customer, events)),
     forgetDevices: (customer, dids) =>
       mending((connection) => connection.forgetDevices(customer, dids)),
     clearWal: () => mending((connection) => connection.clearWal()),
@@ -333,16 +340,45 @@ function createConnection(
     tellOthers(begun)
   })
 
-  const forgetDevices = database.transaction((id: string, dids: readonly string[]): number => {
+  /**
+   * Deletes some of what is known of devices, in one transaction, and the devices of which nothing is left.
+   *
+   * @param change Returns how much it has deleted.
+   */
+  function changeDevices(
+    id: string,
+    dids: Iterable<string>,
+    change: (device: number, did: string) => number,
+  ): number {
     const begun = begin()
     const customer = numbers.customer(id)
     let count = 0
     for (const did of dids) {
       const device = numbers.findDevice(customer, did)
-      if (device !== undefined) count += closing.forgetDevice(device)
+      if (device === undefined) continue
+      count += change(device, did)
+      if (closing.isEmpty(device)) numbers.dropDevice(customer, did)
     }
-    tellOthers(begun)
+    if (count > 0) tellOthers(begun)
     return count
+  }
+
+  const forgetEvents = database.transaction((id: string, events: readonly ReadEvent[]): number => {
+    const byDevice = new Map<string, ReadEvent[]>()
+    for (const event of events) {
+      const { did } = event
+      if (did === null) continue
+      const others = byDevice.get(did)
+      if (others) others.push(event)
+      else byDevice.set(did, [event])
+    }
+    return changeDevices(id, byDevice.keys(), (device, did) =>
+      closing.forgetTouches(device, byDevice.get(did) ?? []),
+    )
+  })
+
+  const forgetDevices = database.transaction((id: string, dids: readonly string[]): void => {
+    changeDevices(id, dids, closing.forgetCarried)
   })
 
   left = database.transaction(begin).immediate()
@@ -379,6 +415,7 @@ function createConnection(
       if (found) forgetClosed.immediate(...found, max)
       return found !== undefined
     },
+    forgetEvents: (customer, events) => forgetEvents.immediate(customer, events),
     forgetDevices: (customer, dids) => forgetDevices.immediate(customer, dids),
     clearWal: () => clearWal(database),
     close: () => void database.close(),

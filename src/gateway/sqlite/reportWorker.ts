@@ -17,8 +17,6 @@ export type Served = {
   read(customer: string, tracking: Utm): Promise<ReportFigures | Behind>
   /** Resolves with the figures that are not closed yet. Undefined if they are. May take minutes. */
   sum(customer: string, until: number): Promise<Closing | undefined>
-  /** Rejects if another connection reads all the time, since then old bytes stay in the -wal. */
-  forgetDevices(customer: string, dids: readonly string[]): Promise<number>
   close(): void
 }
 
@@ -41,9 +39,6 @@ const CHECK_MS = 1_000
 const RETRY_MS = 5_000
 /** Devices whose touches are deleted in a transaction. */
 const FORGOTTEN_DEVICES = 500
-/** Tries to empty the -wal, and the time between two of them, ms. */
-const CLEAR_TRIES = 20
-const CLEAR_PAUSE_MS = 50
 
 /**
  * The thread that follows the log. It uses at most a quarter of a core, since appends are more urgent. A report waits
@@ -114,21 +109,9 @@ async function sum(customer: string, until: number): Promise<Closing | undefined
   }
 }
 
-async function forgetDevices(customer: string, dids: readonly string[]): Promise<number> {
-  // Otherwise events that are not read yet would be counted later.
-  while (!opened().follow(SLICE_EVENTS, customer).isDone) await nextTurn()
-  const touches = opened().forgetDevices(customer, dids)
-  for (let n = 0; n < CLEAR_TRIES; n++) {
-    if (opened().clearWal()) return touches
-    await sleep(CLEAR_PAUSE_MS)
-  }
-  mustClear = true
-  throw new Error('The -wal of the reports is read all the time')
-}
-
 function close(): void {
   clearTimeout(timer)
   store?.close()
 }
 
-serve<Served>({ read, sum, forgetDevices, close })
+serve<Served>({ read, sum, close })

@@ -100,7 +100,6 @@ export function createSqliteReports(options: ReportOptions): Reports {
       if (!closing || (await writeClosed(closing))) return
       throw new Unavailable('Another gateway has closed the figures', RETRY_SECONDS)
     },
-    forgetDevices: async (customer, dids) => running().call('forgetDevices', customer, dids),
     async close() {
       isClosed = true
       restart.stop()

@@ -18,6 +18,8 @@ export async function startChromium(profile: string): Promise<OwnChromium> {
       '--headless=new',
       '--no-sandbox',
       ...QUIET_CHROMIUM,
+      // On a busy machine, the driver's connection may wait for ever for a page that is just opening.
+      '--no-startup-window',
       '--remote-debugging-port=0',
       `--user-data-dir=${profile}`,
     ],

@@ -1,10 +1,15 @@
 import { expect, test } from 'vitest'
+import { CONSENT_TOOLS, type ConsentTool } from '../../contract/consentTools.ts'
 import { checkKeySettings, checkStoredSettings } from './keySettings.ts'
 
+/** A tool with the same categories for everybody, and one whose customers make their own. */
+const FIXED = CONSENT_TOOLS.find(({ categories }) => categories) as ConsentTool
+const FREE = CONSENT_TOOLS.find(({ categories }) => !categories) as ConsentTool
+
 test.each([
-  [{ consentSources: ['consentMode', 'tcf', 'auto', 'cookiebot', 'wpConsent'] }],
-  [{ consentSources: ['shopify'], consentCategory: 'marketing' }],
-  [{ consentSources: ['onetrust', 'usercentrics'], consentCategory: 'my own' }],
+  [{ consentSources: ['consentMode', 'tcf', 'auto', FIXED.name, FREE.name] }],
+  [{ consentSources: [FIXED.name], consentCategory: FIXED.categories?.[0] }],
+  [{ consentSources: [FREE.name], consentCategory: 'my own' }],
   [{ consentTypes: ['ad_storage', 'ad_user_data'], consentRegion: 'US-CA' }],
   [{ consentRegion: 'DE', tcfPurposes: [1], tcfVendor: 1 }],
 ])('valid: %j', (settings) => {
@@ -13,12 +18,14 @@ test.each([
 
 test.each<readonly [object, path: string, message: RegExp]>([
   [
-    { consentSources: ['tcf', 'cookiebott'] },
+    { consentSources: ['tcf', `${FIXED.name}x`] },
     'consentSources.1',
-    /^There is no such source of consent\. Known are consentMode, tcf, auto, cookiebot, .*\. Did you mean cookiebot\?$/,
+    RegExp(
+      `^There is no such source of consent\\. Known are consentMode, tcf, auto, .*\\. Did you mean ${FIXED.name}\\?$`,
+    ),
   ],
   [{ consentSources: ['ConsentMode'] }, 'consentSources.0', / Did you mean consentMode\?$/],
-  [{ consentSources: ['something'] }, 'consentSources.0', /wpConsent\.$/],
+  [{ consentSources: ['something'] }, 'consentSources.0', /\w\.$/],
   [{ consentSources: ['constructor'] }, 'consentSources.0', /^There is no such source/],
   [{ consentTypes: [] }, 'consentTypes', /^Expected at least one$/],
   [{ consentTypes: ['ad_storage,ad_user_data'] }, 'consentTypes.0', /such as ad_storage$/],
@@ -26,9 +33,11 @@ test.each<readonly [object, path: string, message: RegExp]>([
   [{ consentRegion: 'de' }, 'consentRegion', /in capital letters/],
   [{ consentRegion: 'Germany' }, 'consentRegion', /^Expected a code of ISO 3166-2/],
   [
-    { consentSources: ['cookiebot'], consentCategory: 'statistic' },
+    { consentSources: [FIXED.name], consentCategory: FIXED.category.slice(0, -1) },
     'consentCategory',
-    /^Cookiebot has no such category\. Known are statistics, .*\. Did you mean statistics\?$/,
+    RegExp(
+      `^${FIXED.title} has no such category\\. Known are .* Did you mean ${FIXED.category}\\?$`,
+    ),
   ],
 ])('invalid: %j', (settings, path, message) => {
   expect(checkKeySettings(settings)).toEqual({

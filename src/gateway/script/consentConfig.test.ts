@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
-import { CONSENT_TOOLS } from '../../contract/consentTools.ts'
+import { CONSENT_TOOLS, type ConsentTool } from '../../contract/consentTools.ts'
 import type { KeySettings } from '../../contract/settings.ts'
 import { asksConsent, consentConfig } from './consentConfig.ts'
+
+const FIRST = CONSENT_TOOLS[0] as ConsentTool
 
 test.each<[KeySettings, boolean]>([
   [{}, false],
@@ -14,7 +16,7 @@ test.each<[KeySettings, boolean]>([
   [{ dnt: true }, true],
 ])('%j: asks for consent: %s', (settings, expected) => {
   expect(asksConsent(settings)).toBe(expected)
-  expect(Object.keys(consentConfig(settings))).toHaveLength(expected ? 2 : 0)
+  expect('consentTools' in consentConfig(settings)).toBe(expected)
 })
 
 test.each<[KeySettings, string[]]>([
@@ -22,34 +24,48 @@ test.each<[KeySettings, string[]]>([
   [{ consent: 'required', gpc: false }, []],
   [{ consent: 'required', gpc: false, dnt: true }, ['signal']],
   [{ consentSources: ['consentMode'] }, ['signal']],
-  [{ consentSources: ['tcf', 'shopify'], gpc: false }, ['tcf', 'shopify']],
+  [{ consentSources: ['tcf', FIRST.name], gpc: false }, ['tcf', FIRST.name]],
   [{ consentSources: ['auto'] }, ['signal', ...CONSENT_TOOLS.map(({ name }) => name)]],
-  [{ consentSources: ['cookiebot', 'auto'] }, ['signal', ...CONSENT_TOOLS.map(({ name }) => name)]],
+  [{ consentSources: [FIRST.name, 'auto'] }, ['signal', ...CONSENT_TOOLS.map(({ name }) => name)]],
   [{ consentSources: ['gone'] }, ['signal']],
 ])('%j: only the rows that the key needs', (settings, names) => {
   expect(consentConfig(settings).consentTools?.map(({ name }) => name)).toEqual(names)
 })
 
 test('only what the script needs of a row, with the category', () => {
-  const [, tool] =
-    consentConfig({ consentSources: ['shopify'], consentCategory: 'marketing' }).consentTools ?? []
-  expect(tool).toEqual({
-    name: 'shopify',
-    events: 'visitorConsentCollected',
-    state: ['Shopify', 'customerPrivacy'],
-    load: ['Shopify', ['loadFeatures', [{ name: 'consent-tracking-api', version: '0.1' }]]],
-    rules: [
-      ['granted', [['marketingAllowed']]],
-      ['denied', [['currentVisitorConsent'], 'marketing', ['startsWith', 'no']]],
-    ],
-  })
-  const [, groups] =
-    consentConfig({ consentSources: ['onetrust'], consentCategory: '$&{category}' }).consentTools ??
-    []
-  expect(groups?.rules[0]).toEqual([
-    'granted',
-    ['OnetrustActiveGroups', ['includes', ',$&{category},']],
+  for (const tool of CONSENT_TOOLS) {
+    const [, served] =
+      consentConfig({ consentSources: [tool.name], consentCategory: '$&' }).consentTools ?? []
+    const { title, page, category, categories, methods, ...rest } = tool
+    expect(served).toEqual(
+      JSON.parse(
+        JSON.stringify(rest)
+          .replaceAll('{category}', () => '$&')
+          .replaceAll('{method}', ''),
+      ),
+    )
+  }
+})
+
+test.each(
+  CONSENT_TOOLS.flatMap(({ name, methods = {} }) =>
+    Object.entries(methods).map(([category, method]) => [name, category, method] as const),
+  ),
+)('%s, category %s: %s', (name, consentCategory, method) => {
+  const [, served] = consentConfig({ consentSources: [name], consentCategory }).consentTools ?? []
+  expect(served?.rules[0]).toEqual(['granted', [[method]]])
+})
+
+test('the types of Consent Mode, only for a key that follows it', () => {
+  const consentTypes = ['ad_storage']
+  expect(consentConfig({ consentSources: ['consentMode'] }).consentTypes).toEqual([
+    'analytics_storage',
   ])
+  expect(consentConfig({ consentSources: ['consentMode'], consentTypes }).consentTypes).toBe(
+    consentTypes,
+  )
+  for (const settings of [{}, { consent: 'required' } as const, { consentSources: ['tcf'] }])
+    expect(consentConfig({ ...settings, consentTypes })).toHaveProperty('consentTypes', undefined)
 })
 
 test('no row has a placeholder left, and every row can deny', () => {

@@ -15,9 +15,9 @@ const TCF_PURPOSES = [1, 7, 8]
 export const asksConsent = ({ consent, consentSources, gpc, dnt }: KeySettings): boolean =>
   (consent ?? 'granted') !== 'granted' || !!consentSources?.length || gpc === true || dnt === true
 
-/** The sources of a key's consent, as the script reads them. Empty if its script does not ask for consent. */
-export function consentConfig(settings: KeySettings): Partial<ConsentConfig> {
-  if (!asksConsent(settings)) return {}
+/** The sources of a key's consent, as the script reads them. */
+export function consentConfig(settings: KeySettings): ConsentConfig {
+  if (!asksConsent(settings)) return { consentTypes: undefined }
   const { consentSources = [], consentTypes = CONSENT_TYPES, consentCategory } = settings
   const wants = (source: string) => consentSources.includes(source)
   return {

@@ -1,60 +1,21 @@
 // @vitest-environment happy-dom
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { CONSENT_TOOLS } from '../../contract/consentTools.ts'
 import type { KeySettings } from '../../contract/settings.ts'
-import { consentConfig } from '../../gateway/script/consentConfig.ts'
-import { watchTrack } from '../../test/watchTrack.ts'
-import { type Answered, watchConsent } from './consentSources.ts'
+import {
+  define,
+  defineGetter,
+  gtag,
+  layer,
+  nameOfLayer,
+  openConsent,
+  page,
+  settle,
+  useConsentPages,
+} from '../../test/consentPage.ts'
+import type { Answered } from './consentSources.ts'
 
-const page = window as unknown as { [name: string]: unknown }
-
-let pages = 0
-let layerName = ''
-const added: string[] = []
-beforeEach(() => {
-  vi.useFakeTimers()
-  layerName = `layer${++pages}`
-})
-afterEach(() => {
-  vi.useRealTimers()
-  for (const name of added.splice(0)) delete page[name]
-  document.body.innerHTML = ''
-})
-
-/** Adds a global of the page until the end of the test. */
-const define = (name: string, value: unknown) => defineGetter(name, () => value)
-function defineGetter(name: string, get: () => unknown) {
-  added.push(name)
-  Object.defineProperty(page, name, { get, configurable: true })
-}
-
-/** A page with the sources of a key, as the gateway configures them. */
-function open(settings: KeySettings & { readonly onTag?: object }) {
-  const { onTag, ...config } = settings
-  const answers: { [source: string]: Answered } = {}
-  const chosen: string[] = []
-  const watched = watchTrack({ dataLayerName: layerName, dataLayer: false })
-  const readers = watched.state[3]
-  const read = watchConsent(
-    { ...config, ...consentConfig(config), ...onTag },
-    readers,
-    (source, state) => {
-      answers[source] = state
-    },
-    (state) => chosen.push(state),
-  )
-  watched.startDataLayer()
-  return { answers, chosen, read, readers }
-}
-
-const layer = () => {
-  page[layerName] ??= []
-  return page[layerName] as unknown[]
-}
-/** As shops define it: it pushes its `arguments`, which are no array. */
-const gtag = new Function('layer', 'return function () { layer().push(arguments) }')(layer) as (
-  ...command: unknown[]
-) => void
+useConsentPages()
 
 const granted = { analytics_storage: 'granted' }
 const denied = { analytics_storage: 'denied' }
@@ -118,12 +79,12 @@ describe('Google Consent Mode', () => {
     ['another command', [['declare', granted]], undefined],
     ['rubbish as a state', [['update', { analytics_storage: 'GRANTED' }]], undefined],
     [
-      'rubbish after a grant changes nothing',
+      'rubbish after a grant',
       [
         ['update', granted],
         ['update', { analytics_storage: true }],
       ],
-      'granted',
+      undefined,
     ],
     [
       'rubbish as values',
@@ -250,13 +211,13 @@ describe('Google Consent Mode', () => {
       if (when !== 'after it') commands.forEach(push)
       if (when === 'the array is replaced') {
         const kept = layer()
-        page[layerName] = []
-        const { answers } = open({ ...settings, ...more })
-        page[layerName] = kept
+        page[nameOfLayer()] = []
+        const { answers } = openConsent({ ...settings, ...more })
+        page[nameOfLayer()] = kept
         expect(answers.consentMode).toBe(expected)
         return
       }
-      const { answers } = open({ ...settings, ...more })
+      const { answers } = openConsent({ ...settings, ...more })
       gtag('set', { analytics_storage: 'granted' })
       if (when === 'after it') commands.forEach(push)
       gtag('config', 'G-1', granted)
@@ -266,7 +227,7 @@ describe('Google Consent Mode', () => {
   )
 
   test('wait_for_update: a default grants after that time, an update at once', () => {
-    const { answers } = open(settings)
+    const { answers } = openConsent(settings)
     gtag('consent', 'default', { ...granted, wait_for_update: 500 })
     expect(answers.consentMode).toBeUndefined()
     vi.advanceTimersByTime(499)
@@ -282,7 +243,7 @@ describe('Google Consent Mode', () => {
     [granted, 'granted'],
     [denied, 'denied'],
   ])('wait_for_update: an update in time, %j', (values, expected) => {
-    const { answers } = open(settings)
+    const { answers } = openConsent(settings)
     gtag('consent', 'default', { ...granted, wait_for_update: 500 })
     gtag('consent', 'default', { ad_storage: 'denied', wait_for_update: 2000 })
     gtag('consent', 'update', values)
@@ -292,7 +253,7 @@ describe('Google Consent Mode', () => {
   })
 
   test('an answer after ten seconds', () => {
-    const { answers } = open(settings)
+    const { answers } = openConsent(settings)
     gtag('consent', 'default', { ...denied, wait_for_update: 500 })
     vi.advanceTimersByTime(10_000)
     expect(answers.consentMode).toBeUndefined()
@@ -301,7 +262,7 @@ describe('Google Consent Mode', () => {
   })
 
   test('types and the region on the tag', () => {
-    const { answers } = open({
+    const { answers } = openConsent({
       ...settings,
       onTag: { consentTypes: 'analytics_storage,ad_storage', consentRegion: 'DE' },
     })
@@ -314,256 +275,293 @@ describe('Google Consent Mode', () => {
     { consent: 'required' },
     { consentSources: ['tcf', 'auto'], consentTypes: ['ad_storage'] },
   ])('is not followed: %j', (other) => {
-    const { answers } = open(other)
+    const { answers } = openConsent(other)
     gtag('consent', 'update', { ...granted, ad_storage: 'granted' })
     expect(answers.consentMode).toBeUndefined()
   })
 
   test('the array is not made for other sources', () => {
-    open({ consentSources: ['cookiebot', 'tcf'] })
-    expect(page[layerName]).toBeUndefined()
+    openConsent({ consentSources: ['tcf'] })
+    expect(page[nameOfLayer()]).toBeUndefined()
   })
 })
 
-/** The visitor's answer at a tool. */
-type Choice = 'none' | 'allowed' | 'refused'
+describe('the Transparency and Consent Framework', () => {
+  const settings: KeySettings = { consentSources: ['tcf'] }
+  type Listener = (data: unknown, ok: boolean) => void
 
-/** Behaves as a tool documents it: `load` adds its interface, `choose` is the visitor's answer. */
-type Tool = {
-  load(choice: Choice): void
-  choose(choice: Choice): void
-  /** Changes its state without an event. */
-  change(choice: Choice): void
-}
-
-const dispatch = (target: EventTarget, type: string, detail?: unknown): void => {
-  target.dispatchEvent(new CustomEvent(type, { detail }))
-}
-
-/** An answer that the interface reads, and what the tool does when it has changed. */
-function createTool(
-  add: (read: () => Choice) => void,
-  announce: (choice: Choice) => void,
-  onLoad = announce,
-): Tool {
-  let now: Choice = 'none'
-  return {
-    load(choice) {
-      now = choice
-      add(() => now)
-      onLoad(now)
-    },
-    choose(choice) {
-      now = choice
-      announce(now)
-    },
-    change(choice) {
-      now = choice
-    },
-  }
-}
-
-const TOOLS: { readonly [name: string]: () => Tool } = {
-  // `Cookiebot.consent.*` and `Cookiebot.hasResponse` are booleans; events on window.
-  cookiebot: () =>
-    createTool(
-      (read) =>
-        define('Cookiebot', {
-          consent: {
-            necessary: true,
-            get statistics() {
-              return read() === 'allowed'
-            },
-          },
-          get hasResponse() {
-            return read() !== 'none'
-          },
-        }),
-      (choice) => {
-        if (choice === 'none') return dispatch(window, 'CookiebotOnDialogDisplay')
-        dispatch(window, 'CookiebotOnConsentReady')
-        dispatch(window, choice === 'allowed' ? 'CookiebotOnAccept' : 'CookiebotOnDecline')
-      },
-    ),
-  // `OnetrustActiveGroups` is the text ",C0001,…,"; IsAlertBoxClosed() tells whether the banner was answered.
-  onetrust: () =>
-    createTool(
-      (read) => {
-        defineGetter(
-          'OnetrustActiveGroups',
-          () => `,${read() === 'allowed' ? 'C0001,C0002' : 'C0001,C00021'},`,
-        )
-        define('OneTrust', { IsAlertBoxClosed: () => read() !== 'none' })
-      },
-      (choice) => {
-        dispatch(window, 'OneTrustGroupsUpdated', [])
-        if (choice !== 'none') dispatch(window, 'OTConsentApplied')
-      },
-    ),
-  // getConsentDetails() returns a promise of {consent: {type}, categories: {slug: {state}}}; events on window.
-  usercentrics: () =>
-    createTool(
-      (read) =>
-        define('__ucCmp', {
-          getConsentDetails: async () => ({
-            consent: { type: read() === 'none' ? 'IMPLICIT' : 'EXPLICIT' },
-            categories: {
-              essential: { state: 'ALL_ACCEPTED' },
-              functional: { state: read() === 'allowed' ? 'ALL_ACCEPTED' : 'SOME_ACCEPTED' },
-            },
-          }),
-        }),
-      () => dispatch(window, 'UC_CONSENT'),
-      () => dispatch(window, 'UC_UI_INITIALIZED'),
-    ),
-  // Pushes {event: 'consent_status', type, ucCategory} when the page has loaded and after each change.
-  usercentrics2: () =>
-    createTool(
-      () => {},
-      (choice) =>
-        layer().push({
-          action: 'onUpdateServices',
-          event: 'consent_status',
-          type: choice === 'none' ? 'implicit' : 'explicit',
-          ucCategory: { essential: true, functional: choice === 'allowed' ? true : null },
-        }),
-    ),
-  // getCkyConsent() returns {categories, isUserActionCompleted}; events on document.
-  cookieyes: () =>
-    createTool(
-      (read) =>
-        define('getCkyConsent', () => ({
-          categories: { necessary: true, analytics: read() === 'allowed' },
-          isUserActionCompleted: read() !== 'none',
-        })),
-      () => dispatch(document, 'cookieyes_consent_update'),
-      () => dispatch(document, 'cookieyes_banner_load'),
-    ),
-  // cmplz_has_consent(category), and cmplz_get_banner_status() 'dismissed' after the answer; events on document.
-  complianz: () =>
-    createTool(
-      (read) => {
-        define('cmplz_has_consent', (category: string) =>
-          category === 'statistics' ? read() === 'allowed' : category === 'functional',
-        )
-        define('cmplz_get_banner_status', () => (read() === 'none' ? 'show' : 'dismissed'))
-      },
-      () => dispatch(document, 'cmplz_status_change', { category: 'statistics' }),
-      () => dispatch(document, 'cmplz_cookie_warning_loaded', 'eu'),
-    ),
-  // Shopify.loadFeatures adds Shopify.customerPrivacy; currentVisitorConsent() has 'yes', 'no' or ''; event on document.
-  shopify: () =>
-    createTool(
-      (read) =>
-        define('Shopify', {
-          loadFeatures(features: { name: string; version: string }[], done: () => void) {
-            const [{ name, version }] = features as [{ name: string; version: string }]
-            if (name !== 'consent-tracking-api' || version !== '0.1') return
-            ;(page.Shopify as { [name: string]: unknown }).customerPrivacy = {
-              analyticsProcessingAllowed: () => read() === 'allowed',
-              currentVisitorConsent: () => ({
-                analytics: { none: '', allowed: 'yes', refused: 'no' }[read()],
-              }),
-            }
-            done()
-          },
-        }),
-      () => dispatch(document, 'visitorConsentCollected', {}),
-      () => {},
-    ),
-  // The cookie wp_consent_{category} is 'allow' or 'deny'; wp_consent_type names the law; event on document.
-  wpConsent: () =>
-    createTool(
-      (read) => {
-        const cookie = (name: string) =>
-          name === 'wp_consent_statistics'
-            ? { none: '', allowed: 'allow', refused: 'deny' }[read()]
-            : ''
-        define('wp_consent_type', 'optin')
-        define('consent_api_get_cookie', cookie)
-        define('wp_has_consent', (category: string) => cookie(`wp_consent_${category}`) === 'allow')
-      },
-      () => dispatch(document, 'wp_listen_for_consent_change', { statistics: '' }),
-      () => dispatch(document, 'wp_consent_type_defined'),
-    ),
-}
-
-/** Lets promises of the page resolve. */
-const settle = () => vi.advanceTimersByTimeAsync(0)
-
-test('every tool of the table is tested', () => {
-  expect(Object.keys(TOOLS)).toEqual(CONSENT_TOOLS.map(({ name }) => name))
-})
-
-describe.each(
-  Object.entries(TOOLS).flatMap(([name, create]) => [
-    [name, name, create] as const,
-    [name, 'auto', create] as const,
-  ]),
-)('the tool %s by %s', (name, source, create) => {
-  const settings: KeySettings = { consent: 'required', consentSources: [source] }
-  const AFTER = { none: undefined, allowed: 'granted', refused: 'denied' } as const
-
-  test.each<readonly Choice[]>([
-    ['none'],
-    ['none', 'allowed'],
-    ['none', 'refused'],
-    ['none', 'allowed', 'refused'],
-    ['none', 'refused', 'allowed'],
-    ['allowed', 'refused'],
-    ['refused', 'allowed'],
-    ['allowed', 'none'],
-  ])('loaded with %s, then %s, %s', async (loaded, ...later) => {
-    for (const isEarly of [true, false]) {
-      const tool = create()
-      if (isEarly) tool.load(loaded)
-      const { answers } = open(settings)
-      if (!isEarly) {
-        expect(answers[name]).toBeUndefined()
-        tool.load(loaded)
-        // Some have no event. Then they are found by reading again.
-        await vi.advanceTimersByTimeAsync(100)
-      }
-      await settle()
-      expect(answers[name]).toBe(AFTER[loaded])
-      for (const choice of later.filter(Boolean)) {
-        tool.choose(choice)
-        await settle()
-        expect(answers[name]).toBe(AFTER[choice])
-      }
-      for (const global of added.splice(0)) delete page[global]
-      layerName = `${layerName}_`
+  /** A stub that queues calls until `load`, as IAB's own, and then the real interface. */
+  function createCmp() {
+    const queue: unknown[][] = []
+    const listeners: Listener[] = []
+    let data: object | undefined
+    const add = (command: unknown, version: unknown, listener: Listener) => {
+      if (command !== 'addEventListener' || version !== 2) return
+      listeners.push(listener)
+      // It is called at once, also if nothing is known yet.
+      listener(data ?? { cmpStatus: 'loading', listenerId: listeners.length }, true)
     }
+    define('__tcfapi', (...call: unknown[]) => void queue.push(call))
+    return {
+      load() {
+        define('__tcfapi', add)
+        for (const call of queue) add(...(call as Parameters<typeof add>))
+      },
+      say(next: object, ok = true) {
+        data = next
+        for (const listener of listeners) listener({ ...next, listenerId: 1 }, ok)
+      },
+      listeners,
+    }
+  }
+  const data = (
+    eventStatus: string,
+    purposes: readonly number[],
+    vendors: readonly number[] = [],
+  ) => {
+    const consents = (ids: readonly number[]) =>
+      Object.fromEntries(Array.from({ length: 11 }, (_, id) => [id, ids.includes(id)]))
+    return {
+      gdprApplies: true,
+      eventStatus,
+      purpose: { consents: consents(purposes), legitimateInterests: consents([1, 7, 8]) },
+      vendor: { consents: consents(vendors), legitimateInterests: consents([5]) },
+    }
+  }
+
+  const said: readonly (readonly [string, object, Answered, KeySettings?])[] = [
+    ['the law does not apply', { gdprApplies: false, tcfPolicyVersion: 5 }, 'granted'],
+    ['a stored answer, all purposes', data('tcloaded', [1, 7, 8]), 'granted'],
+    ['a stored answer, not all purposes', data('tcloaded', [1, 7]), 'denied'],
+    ['the banner is shown', data('cmpuishown', []), undefined],
+    ['the banner is shown again', data('cmpuishown', [1, 7, 8]), 'granted'],
+    ['the visitor allowed all', data('useractioncomplete', [1, 2, 3, 7, 8]), 'granted'],
+    ['the visitor allowed nothing', data('useractioncomplete', []), 'denied'],
+    ['other purposes', data('useractioncomplete', [2]), 'granted', { tcfPurposes: [2] }],
+    ['the vendor too', data('tcloaded', [1, 7, 8], [5]), 'granted', { tcfVendor: 5 }],
+    ['not the vendor', data('tcloaded', [1, 7, 8], [4]), 'denied', { tcfVendor: 5 }],
+    ['nothing is known', { gdprApplies: undefined, cmpStatus: 'loading' }, undefined],
+    ['no purposes at all', { gdprApplies: true, eventStatus: 'tcloaded' }, 'denied'],
+    [
+      'texts for booleans',
+      { eventStatus: 'cmpuishown', purpose: { consents: { 1: 'true', 7: 'true', 8: 'true' } } },
+      undefined,
+    ],
+  ]
+  test.each(said.map(([what, data, expected, more = {}]) => [what, data, expected, more] as const))(
+    '%s',
+    (_what, data, expected, more) => {
+      const cmp = createCmp()
+      const { answers } = openConsent({ ...settings, ...more })
+      expect(answers.tcf).toBeUndefined()
+      // The stub answers only when the real interface has loaded.
+      vi.advanceTimersByTime(10_000)
+      cmp.load()
+      expect(answers.tcf).toBeUndefined()
+      cmp.say(data)
+      expect(answers.tcf).toBe(expected)
+    },
+  )
+
+  test('asked, granted, and revoked later', () => {
+    const cmp = createCmp()
+    cmp.load()
+    const { answers } = openConsent(settings)
+    cmp.say(data('cmpuishown', []))
+    expect(answers.tcf).toBeUndefined()
+    cmp.say(data('useractioncomplete', [1, 7, 8]))
+    expect(answers.tcf).toBe('granted')
+    cmp.say(data('cmpuishown', [1, 7, 8]))
+    expect(answers.tcf).toBe('granted')
+    cmp.say(data('useractioncomplete', []))
+    expect(answers.tcf).toBe('denied')
   })
 
-  test('loaded after ten seconds', async () => {
-    const { answers } = open(settings)
-    await vi.advanceTimersByTimeAsync(10_000)
-    expect(answers[name]).toBeUndefined()
-    const tool = create()
-    tool.load('none')
-    await vi.advanceTimersByTimeAsync(10_000)
-    tool.choose('allowed')
-    await settle()
-    expect(answers[name]).toBe('granted')
+  test('a stored answer is there at once', () => {
+    const cmp = createCmp()
+    cmp.load()
+    cmp.say(data('tcloaded', []))
+    expect(openConsent(settings).answers.tcf).toBe('denied')
   })
 
-  test('a change without an event is read after the next click, and if all are read again', async () => {
-    const { answers, read } = open(settings)
-    const tool = create()
-    tool.load('none')
-    await vi.advanceTimersByTimeAsync(1000)
-    // The script has no other way to this tool's state than what it pushes.
-    if (name === 'usercentrics2') return expect(() => read()).not.toThrow()
-    tool.change('allowed')
-    await settle()
-    expect(answers[name]).toBeUndefined()
+  test('what a callback says with an error does not count', () => {
+    const cmp = createCmp()
+    cmp.load()
+    const { answers } = openConsent(settings)
+    cmp.say(data('tcloaded', [1, 7, 8]), false)
+    expect(answers.tcf).toBeUndefined()
+    cmp.say(data('tcloaded', []))
+    cmp.say(data('tcloaded', [1, 7, 8]), false)
+    expect(answers.tcf).toBe('denied')
+  })
+
+  test.each([
+    ['after a while', () => vi.advanceTimersByTime(8000)],
+    [
+      'at a click',
+      () => {
+        document.body.click()
+        vi.advanceTimersByTime(0)
+      },
+    ],
+  ])('an interface that appears after the script is found %s, and gets one listener', (_, pass) => {
+    const { answers, read } = openConsent(settings)
+    vi.advanceTimersByTime(4000)
+    const cmp = createCmp()
+    cmp.load()
+    pass()
+    expect(cmp.listeners).toHaveLength(1)
+    cmp.say(data('tcloaded', [1, 7, 8]))
+    expect(answers.tcf).toBe('granted')
+    read()
+    vi.advanceTimersByTime(1e9)
+    expect(cmp.listeners).toHaveLength(1)
+  })
+})
+
+describe('signals of the browser', () => {
+  const set = (target: object, name: string, value: unknown) => {
+    Object.defineProperty(target, name, { value, configurable: true })
+    return () => Reflect.deleteProperty(target, name)
+  }
+  const REQUIRED = { consent: 'required' } as const
+
+  test.each<readonly [target: string, name: string, value: unknown, KeySettings, Answered]>([
+    ['navigator', 'globalPrivacyControl', true, REQUIRED, 'denied'],
+    ['navigator', 'globalPrivacyControl', true, { consentSources: ['tcf'] }, 'denied'],
+    ['navigator', 'globalPrivacyControl', true, { gpc: true }, 'denied'],
+    ['navigator', 'globalPrivacyControl', true, { ...REQUIRED, gpc: false }, undefined],
+    ['navigator', 'globalPrivacyControl', true, { ...REQUIRED, gpc: false, dnt: true }, undefined],
+    ['navigator', 'globalPrivacyControl', true, {}, undefined],
+    ['navigator', 'globalPrivacyControl', false, REQUIRED, undefined],
+    ['navigator', 'doNotTrack', '1', REQUIRED, undefined],
+    ['navigator', 'doNotTrack', '1', { dnt: true }, 'denied'],
+    ['window', 'doNotTrack', '1', { dnt: true }, 'denied'],
+    ['navigator', 'doNotTrack', '0', { dnt: true }, undefined],
+    ['navigator', 'doNotTrack', 'unspecified', { dnt: true }, undefined],
+    ['navigator', 'doNotTrack', null, { dnt: true }, undefined],
+  ])('%s.%s %j, %j: %s', (target, name, value, settings, expected) => {
+    const remove = set(target === 'window' ? window : navigator, name, value)
+    const { answers, read } = openConsent(settings)
+    expect(answers.signal).toBe(expected)
+    remove()
+    read()
+    expect(answers.signal).toBeUndefined()
+  })
+})
+
+describe('buttons of the shop', () => {
+  const open = () => openConsent({ consent: 'required' })
+
+  test.each([
+    ['the button', '<button data-track-consent="granted">', 'button'],
+    ['something in it', '<a data-track-consent="granted"><b>Yes</b></a>', 'b'],
+    [
+      'the nearest one',
+      '<p data-track-consent="denied"><i data-track-consent="granted"></i></p>',
+      'i',
+    ],
+  ])('a click on %s', (_, html, selector) => {
+    const { chosen } = open()
+    document.body.innerHTML = html
+    document.querySelector('*')?.dispatchEvent(new Event('click'))
+    ;(document.querySelector(selector) as HTMLElement).click()
+    expect(chosen).toEqual(['granted'])
+  })
+
+  test('in an open shadow root, on its host, and where the page stops the click', () => {
+    const { chosen } = open()
+    document.body.innerHTML = '<div></div><my-button data-track-consent="denied"></my-button>'
+    const [inside, host] = [...document.body.children] as [HTMLElement, HTMLElement]
+    inside.attachShadow({ mode: 'open' }).innerHTML = '<button data-track-consent="granted">'
+    host.attachShadow({ mode: 'open' }).innerHTML = '<button></button>'
+    document.body.addEventListener('click', (event) => event.stopImmediatePropagation(), {
+      once: true,
+      capture: true,
+    })
+    inside.shadowRoot?.querySelector('button')?.click()
+    host.shadowRoot?.querySelector('button')?.click()
+    expect(chosen).toEqual(['granted', 'denied'])
+  })
+
+  test.each(['<button>', '<button data-track="granted">', '<button data-track-consent>'])(
+    'no choice: %s',
+    (html) => {
+      const { chosen } = open()
+      document.body.innerHTML = html
+      document.querySelector('button')?.click()
+      expect(chosen).toEqual([])
+    },
+  )
+})
+
+describe('rubbish of the page', () => {
+  const settings: KeySettings = { consentSources: ['auto', 'tcf', 'consentMode'], dnt: true }
+  /** The globals that the rows read. */
+  const GLOBALS = [
+    '__tcfapi',
+    ...CONSENT_TOOLS.flatMap(({ state, load, rules }) =>
+      [state, load, ...(state?.length ? [] : rules.flatMap((rule) => rule.slice(1)))].flatMap(
+        (path) => (path?.length ? [`${[path[0]].flat(2)[0]}`] : []),
+      ),
+    ),
+  ].filter((name, index, all) => all.indexOf(name) === index)
+
+  /** An object whose every property is itself, a function, or throws. */
+  const anything: unknown = new Proxy(() => {}, {
+    get: (_target, name) => (name === Symbol.toPrimitive ? () => 'x' : anything),
+    apply: () => anything,
+  })
+  const broken = new Proxy(() => {}, {
+    get() {
+      throw new Error('get')
+    },
+    apply() {
+      throw new Error('call')
+    },
+  })
+  const values: readonly (readonly [string, () => unknown])[] = [
+    ['an element', () => document.createElement('form')],
+    ['null', () => null],
+    ['true', () => true],
+    ['text', () => 'allow'],
+    ['a number', () => 1],
+    ['an empty object', () => ({})],
+    ['a function', () => () => {}],
+    ['an object that answers everything with itself', () => anything],
+    ['an object that throws', () => broken],
+  ]
+  test('the globals of the table', () => expect(GLOBALS.length).toBeGreaterThan(8))
+
+  test.each(values)('%s in place of every interface: no error, no grant', async (_what, make) => {
+    for (const name of GLOBALS) define(name, make())
+    const { answers, read } = openConsent(settings)
+    layer().push(
+      make(),
+      { event: make() },
+      ['consent', make(), make()],
+      ['consent', 'update', make()],
+    )
     document.body.click()
-    await settle()
-    expect(answers[name]).toBe('granted')
-    tool.change('refused')
+    await vi.advanceTimersByTimeAsync(60_000)
     read()
     await settle()
-    expect(answers[name]).toBe('denied')
+    expect(Object.values(answers)).not.toContain('granted')
+  })
+
+  test('getters that throw: no error, no grant', async () => {
+    for (const name of GLOBALS)
+      defineGetter(name, () => {
+        throw new Error(name)
+      })
+    const { answers } = openConsent(settings)
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(Object.values(answers)).not.toContain('granted')
+  })
+
+  test('the timers end', () => {
+    openConsent(settings)
+    vi.advanceTimersByTime(2_000_000)
+    expect(vi.getTimerCount()).toBe(0)
   })
 })

@@ -17,6 +17,7 @@ type Settings = {
 // biome-ignore lint/suspicious/noExplicitAny: an access that fails is caught.
 type Foreign = any
 
+type Values = { readonly [type: string]: unknown }
 type Readers = Map<(push: object, before: string | undefined) => string, WeakMap<object, string>>
 type Answer = (source: string, state: Answered) => void
 
@@ -30,14 +31,14 @@ const LAST_MS = 1_000_000
  *
  * @param readers Readers of the dataLayer.
  * @param answer Called with the name of a source and what it says now, which may be what it said before. Must not throw.
- * @param choose Called when the visitor clicks a button of the shop with `data-track-consent`.
+ * @param choose Called with the value of `data-track-consent`, when the visitor clicks such an element.
  * @returns Reads all sources again.
  */
 export function watchConsent(
   { consentTools = [], consentTypes, consentRegion }: Settings,
   readers: Readers,
   answer: Answer,
-  choose: (state: 'granted' | 'denied') => void,
+  choose: (state: unknown) => void,
 ): () => void {
   const reads = consentTools.map((tool) => watchTool(tool, readers, answer))
   const read = () => {
@@ -50,7 +51,7 @@ export function watchConsent(
     // A tool reacts to the click later. The visitor may have answered it.
     setTimeout(read)
     for (const { dataset } of event.composedPath() as Foreign[])
-      if (/^(granted|denied)$/.test(dataset?.trackConsent)) return choose(dataset.trackConsent)
+      if (dataset?.trackConsent) return choose(dataset.trackConsent)
   }
   listen(window, 'click', onClick, true)
 
@@ -77,8 +78,8 @@ function watchTool(
     if (from && ok !== false)
       answer(
         name,
-        rules.find(([, ...paths]) =>
-          paths.every((path) => guard(() => walk(path, from)) === true),
+        rules.find((rule) =>
+          rule.slice(1).every((path) => guard(() => walk(path, from)) === true),
         )?.[0],
       )
   }
@@ -98,14 +99,14 @@ function watchTool(
   return read
 }
 
-/** The rank of an update. */
+/** The rank of updates. */
 const UPDATE = 9
 
 /**
- * Reads the commands of Google Consent Mode: arrays, or the `arguments` of a function. Each type keeps the command with
- * the highest rank, the last one of equal ones: an update, else the default with the most specific region. If the
- * visitor's region is not known, a default that denies ranks above one that grants, and one that grants only in some
- * region does not count.
+ * Reads the commands of Google Consent Mode: arrays, or the `arguments` of a function. Of each type the command with the
+ * highest rank counts, the last one of equal ones: an update, else the default with the most specific region. If the
+ * visitor's region is not known, defaults that deny rank above those that grant, and those that grant only in some
+ * regions do not count.
  */
 function createModeReader(
   consentTypes: readonly string[] | string,
@@ -113,37 +114,38 @@ function createModeReader(
   answer: Answer,
 ) {
   const types = `${consentTypes}`.split(',')
-  /** The rank of the command of each type, negative if it denies. */
-  const known: { [type: string]: number } = {}
+  /** The values of the commands, by rank. Those with a rank that is no index do not count. */
+  const ranks: Values[] = []
   /** Defaults whose time to wait for an update is not over. */
   let waiting = 0
 
   const decide = () => {
-    const least = Math.min(...types.map((type) => known[type] || 0))
+    const chosen = ranks[UPDATE]
+    const all: Values = Object.assign({}, ...(waiting ? [chosen] : ranks))
     answer(
       'consentMode',
-      least === -UPDATE ? 'denied' : least > (waiting && UPDATE - 1) ? 'granted' : undefined,
+      types.some((type) => chosen?.[type] === 'denied')
+        ? 'denied'
+        : types.every((type) => all[type] === 'granted')
+          ? 'granted'
+          : undefined,
     )
   }
   return ({ 0: command, 1: action, 2: values }: Foreign) => {
     if (command === 'consent') {
       const { region, wait_for_update: wait } = values
-      for (const type of types) {
-        const state = values[type]
-        const rank =
-          action === 'update'
-            ? UPDATE
-            : action === 'default' &&
-              (own
-                ? region
-                  ? region.find((code: string) => own.startsWith(code))?.length
-                  : 1
-                : state === 'denied'
-                  ? 2
-                  : +!region)
-        if (/^(granted|denied)$/.test(state) && rank >= Math.abs(known[type] || 0))
-          known[type] = state === 'granted' ? rank : -rank
-      }
+      const rank =
+        action === 'update'
+          ? UPDATE
+          : action === 'default' &&
+            (own
+              ? region
+                ? region.find((code: string) => own.startsWith(code))?.length
+                : 1
+              : types.some((type) => values[type] === 'denied')
+                ? 2
+                : region || 1)
+      ranks[rank] = { ...ranks[rank], ...values }
       if (wait) {
         waiting++
         setTimeout(() => {

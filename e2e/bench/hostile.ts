@@ -12,6 +12,7 @@ import {
 } from '../../src/contract/index.ts'
 import { maskUrl, namesToMask } from '../../src/contract/maskUrl.ts'
 import {
+  areTooManyParameters,
   MAX_BATCH_PARAMETERS,
   maskArrived,
   maskingCostOf,
@@ -307,10 +308,14 @@ print(
   ...worst(MAX_EVENT_MS, (text) => findOperation({ event: 'x_own', email: text }, names, 'x_')),
 )
 print('isbot', ...worst(MAX_EVENT_MS, (text) => isbot(text), textsOf(1024, 2 ** 20, STARTS, ENDS)))
-print(
-  'maskUrl',
-  ...worst(MAX_EVENT_MS, (url) => maskUrl(url, more), textsOf(8192, 2 ** 20, STARTS, ENDS)),
-)
+for (const [what, mask] of [
+  ['maskUrl, in the page', maskUrl],
+  ['maskArrived', maskArrived],
+] as const)
+  print(
+    what,
+    ...worst(MAX_EVENT_MS, (url) => mask(url, more), textsOf(8192, 2 ** 20, STARTS, ENDS)),
+  )
 
 // Bodies: every kind as a text in JSON, and JSON whose structure is expensive to parse.
 const forms: Record<string, (bytes: number) => string> = {
@@ -363,8 +368,8 @@ for (const [what, maxBytes, limitMs, maxValues] of [
 
 /** How long a URL of a kind may be, so that so many of them cost as much to mask as a batch may. */
 function urlRoom(make: Text['make'], events: number): number {
-  const cost = maskingCostOf(`https://a/${make(1_000)}`) / 1_000
-  return cost ? Math.floor(MAX_BATCH_PARAMETERS / events / cost) - 10 : 8100
+  const cost = maskingCostOf(`https://a/${make(300)}`) / 300
+  return cost ? Math.max(1, Math.floor(MAX_BATCH_PARAMETERS / events / cost) - 10) : 8100
 }
 
 // A batch of a mebibyte: it is read, then each of its events is checked as in the gateway.
@@ -390,11 +395,7 @@ function urlRoom(make: Text['make'], events: number): number {
           if (!read.ok) return
           // As in collect.ts: a batch whose URLs cost more is refused.
           const { events: sent } = read.json as { events: { payload: Given }[] }
-          if (
-            sent.reduce((sum, one) => sum + maskingCostOf(one.payload.url), 0) >
-            MAX_BATCH_PARAMETERS
-          )
-            return
+          if (areTooManyParameters(sent.map((one) => one.payload.url))) return
           for (const { payload: given } of sent) {
             const checked = validate(findOperation(given), given)
             if (!checked.ok) continue

@@ -24,11 +24,11 @@ import { makeEventId } from './eventId.ts'
 import type { EventLog } from './eventLog.ts'
 import { createIsBot } from './isBot.ts'
 import {
+  areTooManyParameters,
   limitAddress,
   MAX_BATCH_PARAMETERS,
   makeCookieless,
   maskArrived,
-  maskingCostOf,
 } from './privacy.ts'
 import { asObject, idOf, type Judged, type JudgedEvent, writeVerdicts } from './verdicts.ts'
 
@@ -167,8 +167,7 @@ export function createCollect(dependencies: CollectDependencies) {
         status: 413,
         message: `Expected a batch of at most ${MAX_BATCH_EVENTS} events`,
       })
-    const parameters = events.reduce((sum, one) => sum + maskingCostOf(urlOf(one)), 0)
-    if (parameters > MAX_BATCH_PARAMETERS)
+    if (areTooManyParameters(events.map(urlOf)))
       return refused({
         ok: false,
         status: 413,

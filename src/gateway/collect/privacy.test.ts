@@ -2,7 +2,13 @@ import { expect, test } from 'vitest'
 import { validate } from '../../contract/index.ts'
 import { namesToMask } from '../../contract/maskUrl.ts'
 import { utmOf } from '../campaigns/utm.ts'
-import { type Given, limitAddress, makeCookieless, maskArrived, maskingCostOf } from './privacy.ts'
+import {
+  areTooManyParameters,
+  type Given,
+  limitAddress,
+  makeCookieless,
+  maskArrived,
+} from './privacy.ts'
 
 const SALT = Buffer.alloc(32, 7)
 const ID = '0190f3a2-7c41-7d11-9a3e-5f2b8c6d4e10'
@@ -126,14 +132,19 @@ test.each([
 const PAYLOAD = { did: 'd', event: 'e', http_user_agent: AGENT, remote_addr: '203.0.113.7' }
 
 test.each([
-  ['https://shop.example/?a=1&b=%C3%A4;c#d', 12],
-  ['https://shop.example/%C3%A4', 0],
-  ['https://shop.example/%C3%A4?a=%&%=1', 18],
-  ['https://shop.example/', 0],
-  ['&'.repeat(16_384), 16_384],
-  ['&'.repeat(16_385), 0],
-  [undefined, 0],
-  [{ length: 9 }, 0],
-])('masking %j costs %i', (url, cost) => {
-  expect(maskingCostOf(url)).toBe(cost)
+  ['?a=1&b=2;c#d', 5_000, 4],
+  ['?a=1&b=%C3%A4;c#d', 1_666, 12],
+  ['%C3%A4?a=%&%=1', 1_111, 18],
+  ['?a=1'.repeat(3_001), 6, 3_001],
+  ['&'.repeat(9_000), 6, 3_001],
+])('URLs with %.20s are too many to mask above %i', (query, most, cost) => {
+  expect(most).toBe(Math.floor(20_000 / cost))
+  const url = `https://shop.example/${query}`
+  expect(areTooManyParameters(Array(most).fill(url))).toBe(false)
+  expect(areTooManyParameters(Array(most + 1).fill(url))).toBe(true)
+})
+
+test('what the contract refuses costs nothing', () => {
+  const values = ['&'.repeat(16_385), undefined, { length: 9 }, 'https://shop.example/%C3%A4']
+  expect(areTooManyParameters(values.flatMap((value) => Array(20_001).fill(value)))).toBe(false)
 })

@@ -57,11 +57,30 @@ test('the build makes exactly the scripts that the gateway serves', () => {
       for (const dataLayer of onOff)
         for (const ga4 of onOff)
           for (const schemaOrg of onOff)
-            asked.add(scriptName({ pageViews, attributes, dataLayer, ga4, schemaOrg }))
+            for (const consent of ['granted', 'required'])
+              asked.add(scriptName({ pageViews, attributes, dataLayer, ga4, schemaOrg, consent }))
 
   expect([...asked].map((name) => `track/${name}.js`).sort()).toEqual(
     PART_SETS.map(scriptFile).sort(),
   )
+})
+
+test.each([
+  [{}, false],
+  [{ consent: 'granted' }, false],
+  [{ consent: 'required' }, true],
+  [{ consent: 'cookieless' }, true],
+  [{ consentSources: [] }, false],
+  [{ consentSources: ['tcf'] }, true],
+  [{ gpc: true }, true],
+  [{ gpc: false }, false],
+  [{ dnt: true }, true],
+  [{ exclude: [] }, false],
+  [{ exclude: ['/account/*'] }, true],
+  [{ consentReplay: false, consentEvents: 5 }, false],
+])('a key with %o has the consent part: %s', (config, has) => {
+  const name = scriptName({ pageViews: 'off', attributes: false, dataLayer: false, ...config })
+  expect(name).toBe(has ? 'consent-pageViews-attributes-dataLayer' : 'core')
 })
 
 const imports = [

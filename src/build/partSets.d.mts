@@ -1,3 +1,4 @@
 export const PARTS: readonly string[]
+export const DEFAULT_SET: readonly string[]
 export const PART_SETS: readonly (readonly string[])[]
 export function scriptFile(set: readonly string[]): string

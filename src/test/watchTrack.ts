@@ -2,6 +2,7 @@ import type { Config } from '../tracker/config.ts'
 import { createDeviceId } from '../tracker/deviceId.ts'
 import { createIsDuplicate, type Reports } from '../tracker/duplicates.ts'
 import { createFlush } from '../tracker/flush.ts'
+import type { TrackApi } from '../tracker/global.d.ts'
 import { createStore } from '../tracker/lib/storage.ts'
 import { uuid7 } from '../tracker/lib/uuid.ts'
 import { createNotices, type Notice } from '../tracker/notices.ts'
@@ -37,15 +38,23 @@ export function watchTrack(...settings: Partial<Config>[]) {
   const send = () => new Promise<never>(() => {})
   const flush = createFlush(outbox, send, configs, notices, async () => false)
   const reports: Reports = new Map()
-  const track = createTrack(
+  const deviceId = createDeviceId(store, () => ({ cookie: '' }))
+  const track = createTrack(configs, deviceId, outbox, flush, notices, createIsDuplicate(reports))
+  const state: Parameters<Part> = [
+    track,
     configs,
-    createDeviceId(store, () => ({ cookie: '' })),
-    outbox,
-    flush,
     notices,
-    createIsDuplicate(reports),
-  )
-  const state: Parameters<Part> = [track, configs, notices, new Map(), reports, uuid7]
+    new Map(),
+    reports,
+    uuid7,
+    createStore(() => sessionStorage),
+    outbox,
+    deviceId,
+    // The parts of these tests do not use the rest.
+    {} as TrackApi,
+    () => {},
+    () => {},
+  ]
   const startFor = dataLayer(...state)
   return {
     state,

@@ -1,8 +1,7 @@
-import { readSwitch } from './lib/readSwitch.ts'
 import type { Store } from './lib/storage.ts'
 
 /** Name in sessionStorage: debug mode lasts as long as the tab. */
-const NAME = 'track.debug'
+export const DEBUG = 'track.debug'
 
 /**
  * Starts debug mode if `?track_debug=1` is, or was, in the address of a page of this tab. Debug mode loads the
@@ -14,11 +13,10 @@ const NAME = 'track.debug'
 export function createDebug(base: string, session: Store): (isOn: boolean) => void {
   const debug = (isOn: boolean) => {
     if (isOn) {
-      session.set(NAME, '1')
+      session.set(DEBUG, '1')
       // If the page's Content-Security-Policy forbids the inspector, the browser reports it.
       import(`${base}/t/i.js`).catch(() => {})
-    } else session.remove(NAME)
+    } else session.remove(DEBUG)
   }
-  if (readSwitch(NAME, session)) debug(true)
   return debug
 }

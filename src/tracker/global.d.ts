@@ -45,7 +45,9 @@ export interface TrackIssue {
   readonly message: string
 }
 
-/** Why an event was dropped. `no_consent` is reserved: the script has no consent mode. */
+export type TrackConsent = 'granted' | 'denied'
+
+/** Why an event was dropped. */
 export type TrackDropReason =
   | 'invalid'
   | 'duplicate'
@@ -78,7 +80,7 @@ export interface TrackNotice {
   readonly operation?: string | undefined
   /** The payload as it is sent. If it was dropped, as it was given. */
   readonly payload?: unknown
-  /** Why the event was dropped. */
+  /** Why the event was dropped. For the kind `held`: `no_consent`, or none if a request failed. */
   readonly reason?: TrackDropReason | undefined
   /** Every fault, if the reason is `invalid`. */
   readonly error?: (Error & { readonly issues: readonly TrackIssue[] }) | undefined
@@ -120,7 +122,7 @@ export interface TrackApi {
   /** An event of the shop's own. */
   sendCustom(payload: CommonFields & { event: string; email: string }): Promise<TrackOutcome>
 
-  /** The device id of this browser in this shop. */
+  /** The device id of this browser in this shop. Empty while the visitor has not consented. */
   readonly did: string
   /** The version of the script. */
   readonly version: string
@@ -132,17 +134,28 @@ export interface TrackApi {
   /**
    * Calls a listener for each event that is accepted, delivered, held or dropped. `held` means that a request failed and
    * that the event will be sent again; the status 401, 403 or 404 points to a mistake in the configuration. Returns a
-   * function that removes the listener.
+   * function that removes the listener. `held` with the reason `no_consent` means that the event waits in memory for the
+   * visitor's consent.
    */
   on(
     kind: 'accepted' | 'delivered' | 'held' | 'dropped',
     listener: (notice: TrackNotice) => void,
   ): () => void
+  /** Calls a listener with each new `consentState`. */
+  on(kind: 'consent', listener: (state: TrackConsent | undefined) => void): () => void
   /**
    * Debug mode of this tab: the console lists what was seen on the page and not sent, why, and how to fix it.
    * `?track_debug=1` in the address does the same. Off takes effect on the next page.
    */
   debug(isOn: boolean): void
+  /**
+   * The visitor's choice on this shop. `denied` deletes the device id and every event that is not delivered, in all tabs
+   * of the origin, and ends tracking; `granted` starts it. With the consent part of the script the choice is remembered
+   * in localStorage; without it, `denied` lasts as long as the page and `granted` does nothing. Other values are ignored.
+   */
+  consent(choice: TrackConsent): void
+  /** Whether the script may track. Undefined: nobody has answered yet, and the key's setting `consent` asks for an answer. */
+  readonly consentState: TrackConsent | undefined
   /** Makes a new device id and empties the outbox. Events that were not delivered are lost. */
   reset(): void
 }

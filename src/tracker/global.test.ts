@@ -108,6 +108,8 @@ test('the helpers that main.ts publishes are those in global.d.ts', async () => 
     flush: 'function',
     on: 'function',
     reset: 'function',
+    consent: 'function',
+    consentState: 'string',
     debug: 'function',
   } satisfies { [K in keyof TrackApi]: string }
   const published = Object.entries(track).map(([name, value]) => [name, typeof value])

@@ -1,3 +1,4 @@
+import type { DropReason } from '../contract/delivery.ts'
 import type { TrackingOperation } from '../contract/events.ts'
 import type { DeviceId } from './deviceId.ts'
 import type { Flush } from './flush.ts'
@@ -19,6 +20,7 @@ export function createHelpers(
   flush: Flush,
   notices: Notices,
   debug: TrackApi['debug'],
+  close: (reason: DropReason) => void,
 ): TrackApi {
   const helpers: { [O in TrackingOperation]?: unknown } = {}
   for (const operation of Object.keys(schemas) as TrackingOperation[])
@@ -27,15 +29,24 @@ export function createHelpers(
         const all = { at: now(), url: location.href, ...options }
         whenShown(() => resolve(track(operation, payload, all)))
       })
+  const empty = () => outbox.all([]).map(({ name }) => outbox.remove(name))
   return {
     ...(helpers as Pick<TrackApi, TrackingOperation>),
     get did() {
       return deviceId.get()
     },
+    consent(choice) {
+      if (choice === 'denied') {
+        empty()
+        deviceId.reset(0)
+        close('no_consent')
+      }
+    },
+    consentState: 'granted',
     flush: flush.all,
     on: notices.on,
     reset() {
-      outbox.all().map(({ name }) => outbox.remove(name))
+      empty()
       deviceId.reset()
     },
     debug,

@@ -1,6 +1,7 @@
+import type { DropReason } from '../contract/delivery.ts'
 import { GLOBAL } from '../contract/settings.ts'
 import { type Config, readConfig } from './config.ts'
-import { createDebug } from './debug.ts'
+import { createDebug, DEBUG } from './debug.ts'
 import { createDeviceId } from './deviceId.ts'
 import { createIsDuplicate, type Reports } from './duplicates.ts'
 import { takeEarlyCalls } from './earlyCalls.ts'
@@ -38,7 +39,7 @@ declare const window: Window & { [name: string]: Global }
 /** As the code of the page resolves this name. */
 declare const track: unknown
 
-function start(config: Config, parts: Parts) {
+function start(config: Config, parts: Parts): Join {
   let name = config.global ?? GLOBAL
   let stub = window[name]
   if (
@@ -54,17 +55,21 @@ function start(config: Config, parts: Parts) {
     name = 'shoptrail'
     stub = window[name]
   }
-  const store = createStore(() => localStorage)
-  // People who work at the shop exclude their browser with `?track_ignore=1`.
-  const isIgnored = readSwitch('track.ignore', store)
-  // Without a key, `track` makes no events and nothing is sent.
+  /** Whether storage and cookies may be used. The consent part opens them once it knows that they may. */
+  let isOpen = !parts.consent
+  const store = createStore(() => isOpen && localStorage)
+  const session = createStore(() => isOpen && sessionStorage)
   const configs = new Map<string, Config>()
-  if (!isIgnored) configs.set(config.key, config)
   const notices = createNotices()
-  const deviceId = createDeviceId(store, () => document, config.adoptDid)
+  const deviceId = createDeviceId(store, () => (isOpen && document) as Document, config.adoptDid)
   const reports: Reports = new Map()
-
   const outbox = createOutbox(store)
+  /** From now on no event is accepted, nothing is stored, and what earlier pages have stored is not sent. */
+  const close = (reason: DropReason) => {
+    isOpen = false
+    outbox.add = () => reason
+  }
+
   // Read only when it is needed, because the first access takes time.
   const locks: Locks = { request: (...all) => (navigator.locks as Locks).request(...all) }
   const withTabLock = createTabLock(locks, store)
@@ -72,41 +77,68 @@ function start(config: Config, parts: Parts) {
 
   const isDuplicate = createIsDuplicate(reports)
   const add = createTrack(configs, deviceId, outbox, flush, notices, isDuplicate)
-  const debug = createDebug(
-    config.base,
-    createStore(() => sessionStorage),
+  const debug = createDebug(config.base, session)
+  const helpers = createHelpers(add, deviceId, outbox, flush, notices, debug, close)
+  const startParts = createParts(
+    add,
+    configs,
+    notices,
+    new Map(),
+    reports,
+    uuid7,
+    session,
+    outbox,
+    deviceId,
+    helpers,
+    (is) => {
+      isOpen = is
+    },
+    begin,
   )
-  const helpers = createHelpers(add, deviceId, outbox, flush, notices, debug)
-  const startParts = createParts(add, configs, notices, new Map(), reports, uuid7)
 
-  let replay: ReturnType<typeof takeEarlyCalls>
-  listen(window, 'storage', deviceId.read)
-  whenShown(() => {
+  /** Reads what earlier pages have stored, and sends. Called at the start, and when the consent part opens later. */
+  function begin(early?: unknown) {
+    // People who work at the shop exclude their browser with `?track_ignore=1`.
+    if (readSwitch('track.ignore', store)) close('ignored')
+    if (readSwitch(DEBUG, session)) debug(true)
     const stored: string[] = []
     outbox.all(stored)
-    replay = takeEarlyCalls(stored, stub, helpers)
+    const replay = takeEarlyCalls(stored, early, helpers)
     replay()
     flush.resume()
-    listen(window, 'pagehide', flush.leave)
-    listen(document, 'visibilitychange', () => (document.hidden ? flush.leave() : flush.fresh()))
-    listen(window, 'online pageshow', (event) => {
-      if (!((event as PageTransitionEvent).persisted ?? true)) return
-      // A page in the back/forward cache gets no storage events.
-      deviceId.read()
-      flush.resume()
-    })
-    if (!isIgnored) startParts(parts, config)
-  })
-  performance.shoptrail = (joining, more) => {
-    if (isIgnored || configs.has(joining.key)) return
-    configs.set(joining.key, joining)
+    return replay
+  }
+
+  let replay: ReturnType<typeof takeEarlyCalls> | undefined
+  const join: Join = (config, parts) => {
+    if (configs.has(config.key)) return
+    configs.set(config.key, config)
+    if (parts.consent) startParts({ consent: parts.consent }, config)
+    // The tag asks for consent, and its script does not have the part for it.
+    else if ((config.consent || 'granted') !== 'granted') close('no_consent')
     whenShown(() => {
-      replay((other) => other === joining)
-      startParts(more, joining)
-      flush.resume()
+      if (replay) {
+        replay((other) => other === config)
+        flush.resume()
+      } else {
+        replay = begin(stub)
+        listen(window, 'pagehide', flush.leave)
+        listen(document, 'visibilitychange', () =>
+          document.hidden ? flush.leave() : flush.fresh(),
+        )
+        listen(window, 'online pageshow', (event) => {
+          if (!((event as PageTransitionEvent).persisted ?? true)) return
+          // A page in the back/forward cache gets no storage events.
+          deviceId.read()
+          flush.resume()
+        })
+      }
+      startParts(parts, config)
     })
   }
+  listen(window, 'storage', deviceId.read)
   window[name] = helpers
+  return join
 }
 
 /**
@@ -118,8 +150,9 @@ function start(config: Config, parts: Parts) {
  */
 export function main(served: Config, parts: Parts): void {
   try {
-    const startOrJoin = performance.shoptrail ?? start
-    startOrJoin(readConfig(served, document), parts)
+    const config = readConfig(served, document)
+    performance.shoptrail ??= start(config, parts)
+    performance.shoptrail(config, parts)
   } catch {
     // The script can not start on this page. That must not cause an error.
   }

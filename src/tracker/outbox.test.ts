@@ -27,8 +27,8 @@ test('each event has its storage name, and is removed by that name', () => {
   const storage = createMemoryStorage()
   const outbox = open(storage)
   const [a, b] = [entry(1), entry(2)]
-  expect(outbox.add(a)).toBe(true)
-  expect(outbox.add(b)).toBe(true)
+  expect(outbox.add(a)).toBeUndefined()
+  expect(outbox.add(b)).toBeUndefined()
   expect(storage.getItem(`track.e.${a.name}`)).toBe('1700000000001 DEMOSHOP {"n":1}')
   expect(Object.keys(storage)).toHaveLength(2)
   outbox.remove(a.name)
@@ -135,7 +135,7 @@ test('at most 262,144 characters are stored; further events are in memory', () =
     const { name } = entry(number)
     expect(
       outbox.add(entry(number, { key: 'K'.repeat(20), name: `${name}.${'K'.repeat(20)}` })),
-    ).toBe(true)
+    ).toBeUndefined()
   }
   const stored = Object.entries(storage).reduce((sum, [name]) => {
     return sum + name.length + (storage.getItem(name) ?? '').length
@@ -165,15 +165,15 @@ test('the limit includes events of other tabs, as last seen', () => {
 
 test('a page keeps at most 5,000 events', () => {
   const outbox = createOutbox(nowhere)
-  for (let number = 0; number < 5000; number++) expect(outbox.add(entry(number))).toBe(true)
-  expect(outbox.add(entry(5000))).toBe(false)
+  for (let number = 0; number < 5000; number++) expect(outbox.add(entry(number))).toBeUndefined()
+  expect(outbox.add(entry(5000))).toBe('outbox_full')
   outbox.remove(entry(7).name)
-  expect(outbox.add(entry(5000))).toBe(true)
+  expect(outbox.add(entry(5000))).toBeUndefined()
 })
 
 test('without storage events are in memory', () => {
   const outbox = createOutbox(nowhere)
-  expect(outbox.add(entry(1))).toBe(true)
+  expect(outbox.add(entry(1))).toBeUndefined()
   expect(outbox.all()).toEqual([entry(1)])
   expect(callsOf(outbox)).toEqual([])
   outbox.remove(entry(1).name)

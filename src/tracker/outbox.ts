@@ -1,3 +1,4 @@
+import type { DropReason } from '../contract/delivery.ts'
 import { UUID } from '../contract/uuid.ts'
 import type { Store } from './lib/storage.ts'
 
@@ -33,8 +34,11 @@ export const idOf = (name: string): string => name.slice(0, 36)
  * in case storage is full, missing or cleared.
  */
 export type Outbox = {
-  /** Adds an event. Returns `false` if there is no room. */
-  add(entry: Entry): boolean
+  /**
+   * Adds an event. Returns why it was not added, `outbox_full` if there is no room. Replaced while events are not
+   * accepted (main.ts), and by the consent part, which holds them in memory.
+   */
+  add(entry: Entry): DropReason | undefined
   remove(name: string): void
   /** The events of this page, oldest first. */
   own(): Entry[]
@@ -60,12 +64,12 @@ export function createOutbox(store: Store): Outbox {
   return {
     add(entry) {
       const { name, at, key, body } = entry
-      if (own.size >= MAX_OWN_EVENTS) return false
+      if (own.size >= MAX_OWN_EVENTS) return 'outbox_full'
       own.set(name, entry)
       const size = body.length + ENTRY_CHARACTERS
       if (stored + size < MAX_STORED_CHARACTERS && store.set(PREFIX + name, `${at} ${key} ${body}`))
         stored += size
-      return true
+      return
     },
     remove,
     own: () => [...own.values()],

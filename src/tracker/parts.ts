@@ -1,7 +1,11 @@
 import type { Config } from './config.ts'
+import type { DeviceId } from './deviceId.ts'
 import type { Reports } from './duplicates.ts'
+import type { TrackApi } from './global.d.ts'
 import { guard } from './lib/guard.ts'
+import type { Store } from './lib/storage.ts'
 import type { Notices } from './notices.ts'
+import type { Outbox } from './outbox.ts'
 import type { Track } from './track.ts'
 
 /**
@@ -26,6 +30,12 @@ type Readers = Map<Reader, WeakMap<object, string>>
  * @param readers Readers of the dataLayer.
  * @param reports Recent reports, for a part that keeps them over a navigation.
  * @param newId Makes an event's id, for a part that reports an event later than it happens.
+ * @param session sessionStorage.
+ * @param outbox For the consent part, as are the following.
+ * @param helpers `window.track`.
+ * @param setOpen Opens or closes storage and cookies. While they are closed, each access fails as if they were blocked.
+ * @param begin Takes over what earlier pages have stored, and sends. To be called after opening them later than at the
+ * start.
  * @returns Called for each key on the page, the first one too. Undefined if there is nothing to do for a key.
  */
 export type Part = (
@@ -35,9 +45,15 @@ export type Part = (
   readers: Readers,
   reports: Reports,
   newId: (at: number) => string,
+  session: Store,
+  outbox: Outbox,
+  deviceId: DeviceId,
+  helpers: TrackApi,
+  setOpen: (isOpen: boolean) => void,
+  begin: () => void,
 ) => ((config: Config) => void) | undefined
 
-export type Parts = { readonly [name: string]: Part }
+export type Parts = { readonly [name: string]: Part | undefined }
 
 /** @returns Starts the parts of a key that are not started yet, and calls all parts on the page for that key. */
 export function createParts(...state: Parameters<Part>): (parts: Parts, config: Config) => void {

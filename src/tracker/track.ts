@@ -97,8 +97,8 @@ export function createTrack(
       const body = JSON.stringify(payload)
       // The entry of the first key is named by the event's id alone. A key that joins later must not reuse that name
       // while the entry is still in the outbox.
-      if (!outbox.add({ name: outcome || only ? `${id}.${key}` : id, at, key, body }))
-        return drop('outbox_full', undefined, key, payload)
+      const reason = outbox.add({ name: outcome || only ? `${id}.${key}` : id, at, key, body })
+      if (reason) return drop(reason, undefined, key, payload)
       outcome = { ok: true, id }
       notify('accepted', key, payload)
       flush.fresh()

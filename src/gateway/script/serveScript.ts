@@ -54,16 +54,24 @@ export function readScriptFiles(folder: string): ScriptFiles {
   }
 }
 
-/** Name of the script with the parts that a configuration needs: `core`, `pageViews-attributes-dataLayer`. */
+/**
+ * Name of the smallest script that has the parts that a configuration needs: `core`, `pageViews-attributes-dataLayer`. It
+ * may have parts that the configuration does not need; these do nothing.
+ */
 export function scriptName(config: KeySettings): string {
   const { pageViews, attributes = true, dataLayer = true, ga4, schemaOrg } = config
+  const { consent = 'granted', consentSources = [], gpc, dnt, exclude = [] } = config
+  const needsConsent =
+    consent !== 'granted' || consentSources.length || gpc || dnt || exclude.length
   const wanted = {
-    pageViews: pageViews !== 'off',
-    attributes,
+    consent: needsConsent,
+    // The consent part is built only together with these.
+    pageViews: pageViews !== 'off' || needsConsent,
+    attributes: attributes || needsConsent,
     ga4,
     schemaOrg,
     // ga4 reads the dataLayer.
-    dataLayer: dataLayer || ga4,
+    dataLayer: dataLayer || ga4 || needsConsent,
   }
   const parts = Object.entries(wanted).flatMap(([name, isWanted]) => (isWanted ? [name] : []))
   return parts.join('-') || 'core'

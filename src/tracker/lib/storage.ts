@@ -13,16 +13,16 @@ export type Store = {
  * A Storage that never throws. Reading `window.localStorage` may throw (blocked cookies, sandboxed frames), it may be
  * null, and each call may fail (full, revoked).
  *
- * @param open Returns the Storage. Called for each access; may throw.
+ * @param open Returns the Storage, or `false` while it must not be used. Called for each access; may throw.
  */
-export const createStore = (open: () => Storage): Store => ({
-  get: (name) => guard(() => open().getItem(name)),
+export const createStore = (open: () => Storage | false): Store => ({
+  get: (name) => guard(() => (open() as Storage).getItem(name)),
   set: (name, value) =>
     guard(() => {
-      open().setItem(name, value)
+      ;(open() as Storage).setItem(name, value)
       // A page may have replaced it by something that does nothing.
-      return open().getItem(name) === value
+      return (open() as Storage).getItem(name) === value
     }),
-  remove: (name) => guard(() => open().removeItem(name)),
+  remove: (name) => guard(() => (open() as Storage).removeItem(name)),
   names: () => guard(() => Object.keys(open()), []),
 })

@@ -2,9 +2,8 @@
 
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { watchTrack } from '../../test/watchTrack.ts'
 import type { Config } from '../config.ts'
-import { uuid7 } from '../lib/uuid.ts'
-import { createNotices } from '../notices.ts'
 import { start } from '../presence/main.ts'
 import type { Outcome, Track, TrackOptions } from '../track.ts'
 import { attributes } from './attributes.ts'
@@ -47,8 +46,10 @@ const startWith = (config: Partial<Config>) => {
   configs.clear()
   configs.set('K', full)
 }
-const startPart = (on: Track, all: ReadonlyMap<string, Config>) =>
-  attributes(on, all, createNotices(), new Map(), new Map(), uuid7)
+const startPart = (on: Track, all: ReadonlyMap<string, Config>) => {
+  const [, , ...rest] = watchTrack().state
+  return attributes(on, all, ...rest)
+}
 
 beforeAll(() => startPart(track, configs))
 beforeEach(() => {

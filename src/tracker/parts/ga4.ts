@@ -4,7 +4,6 @@ import type { Config } from '../config.ts'
 import type { Report, Reporter } from '../duplicates.ts'
 import { listen } from '../lib/listen.ts'
 import { now } from '../lib/now.ts'
-import { createStore } from '../lib/storage.ts'
 import type { Notice } from '../notices.ts'
 import type { Part, Reader } from '../parts.ts'
 
@@ -54,7 +53,7 @@ const first = (value: unknown): unknown => (Array.isArray(value) ? value[0] : va
  * Reads what shops push for GA4 and Universal Analytics, and their gtag calls (docs/decisions.md, "GA4"). The fields of
  * the setting are taken from the first key that has the reader on.
  */
-export const ga4: Part = (track, configs, notices, readers, reports) => {
+export const ga4: Part = (track, configs, notices, readers, reports, _newId, session) => {
   const only = ({ ga4: setting }: Config) => setting
   const options = ([...configs.values()].find(only)?.ga4 ?? {}) as Ga4Settings
   const { productId = {}, homepage = [] } = options
@@ -203,7 +202,6 @@ export const ga4: Part = (track, configs, notices, readers, reports) => {
   }
   readers.set(read, new WeakMap())
 
-  const session = createStore(() => sessionStorage)
   try {
     // One click may be reported by GA4 on its page and by the shop's plugin on the next.
     for (const [subject, carried] of JSON.parse(session.get(CARRIED) ?? '[]'))

@@ -1,8 +1,8 @@
 // @vitest-environment happy-dom
 import { afterEach, expect, test, vi } from 'vitest'
+import { watchTrack } from '../../test/watchTrack.ts'
 import type { Config } from '../config.ts'
 import { uuid7 } from '../lib/uuid.ts'
-import { createNotices } from '../notices.ts'
 import type { Track, TrackOptions } from '../track.ts'
 import { pageViews } from './pageViews.ts'
 
@@ -38,7 +38,8 @@ function start(setting: Partial<Config> = {}, more: readonly Config[] = [], land
         )
     return { ok: true, id: '' }
   }
-  const countFor = pageViews(track, configs, createNotices(), new Map(), new Map(), uuid7)
+  const [, , ...rest] = watchTrack().state
+  const countFor = pageViews(track, configs, ...rest)
   const count = () => countFor?.(BASE)
   count()
   return { configs, count }

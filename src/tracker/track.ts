@@ -78,9 +78,9 @@ export function createTrack(
       notices.emit(kind, { id, operation, where, key, payload, ...why })
     const drop = (
       reason: DropReason,
-      error?: ValidationException,
       key?: string,
       payload?: unknown,
+      error?: ValidationException,
     ) => {
       outcome ??= { ok: false, error: error ?? reason } as Outcome
       notify('dropped', key, payload, { reason, error } as Notice)
@@ -90,15 +90,20 @@ export function createTrack(
       const { key } = config
       const completed = completePayload(operation, given, url, deviceId.get(), config)
       const checked = check(schemas[operationOf(operation, completed.event, config)], completed)
-      if (!checked.ok) return drop('invalid', checked.error, key, completed)
+      if (!checked.ok) return drop('invalid', key, completed, checked.error)
       const { payload } = checked
-      if (from !== 'pageView' && isDuplicate(config, payload, from))
-        return drop('duplicate', undefined, key, payload)
-      const body = JSON.stringify(payload)
       // The entry of the first key is named by the event's id alone. A key that joins later must not reuse that name
       // while the entry is still in the outbox.
-      const reason = outbox.add({ name: outcome || only ? `${id}.${key}` : id, at, key, body })
-      if (reason) return drop(reason, undefined, key, payload)
+      const reason =
+        from !== 'pageView' && isDuplicate(config, payload, from)
+          ? 'duplicate'
+          : outbox.add({
+              name: outcome || only ? `${id}.${key}` : id,
+              at,
+              key,
+              body: JSON.stringify(payload),
+            })
+      if (reason) return drop(reason, key, payload)
       outcome = { ok: true, id }
       notify('accepted', key, payload)
       flush.fresh()
@@ -110,7 +115,7 @@ export function createTrack(
       for (const config of configs.values()) if (!only || only(config)) add(config)
     } catch {
       const message = 'Unreadable'
-      drop('invalid', new ValidationException([{ path: '', message }]))
+      drop('invalid', undefined, undefined, new ValidationException([{ path: '', message }]))
     } finally {
       flush.busy--
     }

@@ -92,7 +92,13 @@ export function openPage({
     notices.on(kind, (notice) => settled.push({ kind, ...notice }))
   const held: Notice[] = []
   notices.on('held', (notice) => held.push(notice))
-  const flush = createFlush(outbox, send, configs, notices, createTabLock(locks, store))
+  const flush = createFlush(
+    outbox,
+    send,
+    configs,
+    notices,
+    createTabLock(() => locks, store),
+  )
 
   /** Accepts an event as the page does: adds it to the outbox, and calls `flush.fresh`. */
   const track = (bytes = 300, key = 'DEMOSHOP') => {

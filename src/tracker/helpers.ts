@@ -1,4 +1,3 @@
-import type { DropReason } from '../contract/delivery.ts'
 import type { TrackingOperation } from '../contract/events.ts'
 import type { DeviceId } from './deviceId.ts'
 import type { Flush } from './flush.ts'
@@ -20,7 +19,6 @@ export function createHelpers(
   flush: Flush,
   notices: Notices,
   debug: TrackApi['debug'],
-  close: (reason: DropReason) => void,
 ): TrackApi {
   const helpers: { [O in TrackingOperation]?: unknown } = {}
   for (const operation of Object.keys(schemas) as TrackingOperation[])
@@ -29,24 +27,17 @@ export function createHelpers(
         const all = { at: now(), url: location.href, ...options }
         whenShown(() => resolve(track(operation, payload, all)))
       })
-  const empty = () => outbox.all([]).map(({ name }) => outbox.remove(name))
   return {
     ...(helpers as Pick<TrackApi, TrackingOperation>),
     get did() {
       return deviceId.get()
     },
-    consent(choice) {
-      if (choice === 'denied') {
-        empty()
-        deviceId.reset(0)
-        close('no_consent')
-      }
-    },
+    consent() {},
     consentState: 'granted',
     flush: flush.all,
     on: notices.on,
     reset() {
-      empty()
+      outbox.all([]).map(({ name }) => outbox.remove(name))
       deviceId.reset()
     },
     debug,

@@ -70,15 +70,13 @@ function start(config: Config, parts: Parts): Join {
     outbox.add = () => reason
   }
 
-  // Read only when it is needed, because the first access takes time.
-  const locks: Locks = { request: (...all) => (navigator.locks as Locks).request(...all) }
-  const withTabLock = createTabLock(locks, store)
+  const withTabLock = createTabLock(() => navigator.locks as Locks, store)
   const flush = createFlush(outbox, createSend(fetch), configs, notices, withTabLock)
 
   const isDuplicate = createIsDuplicate(reports)
   const add = createTrack(configs, deviceId, outbox, flush, notices, isDuplicate)
   const debug = createDebug(config.base, session)
-  const helpers = createHelpers(add, deviceId, outbox, flush, notices, debug, close)
+  const helpers = createHelpers(add, deviceId, outbox, flush, notices, debug)
   const startParts = createParts(
     add,
     configs,

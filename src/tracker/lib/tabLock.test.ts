@@ -10,6 +10,9 @@ const nowhere = createStore(() => null as never)
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
+/** The tab lock of a page with this lock manager. */
+const lockOf = (locks: Locks | undefined, store = nowhere) => createTabLock(() => locks, store)
+
 /** A function for the tab lock, which runs until `end` is called. */
 function openRun() {
   let end = () => {}
@@ -22,7 +25,7 @@ function openRun() {
 
 test('one tab gets the lock, the other does not', async () => {
   const { openTab, isHeld } = createLocks()
-  const [a, b] = [createTabLock(openTab(), nowhere), createTabLock(openTab(), nowhere)]
+  const [a, b] = [lockOf(openTab()), lockOf(openTab())]
   const { run, end } = openRun()
   const first = a(run)
   const other = vi.fn(async () => {})
@@ -39,10 +42,10 @@ test('a closed tab releases the lock', async () => {
   const { openTab } = createLocks()
   const tab = openTab()
   const { run } = openRun()
-  void createTabLock(tab, nowhere)(run)
+  void lockOf(tab)(run)
   await vi.advanceTimersByTimeAsync(0)
   expect(run).toHaveBeenCalledOnce()
-  const withTabLock = createTabLock(openTab(), nowhere)
+  const withTabLock = lockOf(openTab())
   expect(await withTabLock(async () => {})).toBe(false)
   tab.close()
   expect(await withTabLock(async () => {})).toBe(true)
@@ -64,13 +67,13 @@ test.each<[string, unknown]>([
 ])('if the lock %s, a lease is used', async (_, locks) => {
   const store = createStore(() => storage)
   const storage = createMemoryStorage()
-  const withTabLock = createTabLock(locks as Locks | undefined, store)
+  const withTabLock = lockOf(locks as Locks | undefined, store)
   const { run, end } = openRun()
   const first = withTabLock(run)
   await vi.advanceTimersByTimeAsync(0)
   expect(run).toHaveBeenCalledOnce()
   expect(Number(store.get(NAME)) - Date.now()).toBe(40_000)
-  expect(await createTabLock(undefined, store)(async () => {})).toBe(false)
+  expect(await lockOf(undefined, store)(async () => {})).toBe(false)
   end()
   expect(await first).toBe(true)
   expect(store.names()).toEqual([])
@@ -78,7 +81,7 @@ test.each<[string, unknown]>([
 
 test('without locks and without storage the function is run', async () => {
   const run = vi.fn(async () => {})
-  expect(await createTabLock(undefined, nowhere)(run)).toBe(true)
+  expect(await lockOf(undefined, nowhere)(run)).toBe(true)
   expect(run).toHaveBeenCalledOnce()
 })
 
@@ -98,19 +101,19 @@ test.each([
   const store = createStore(() => storage)
   store.set(NAME, `${until()}`)
   const run = vi.fn(async () => {})
-  expect(await createTabLock(undefined, store)(run)).toBe(isFree)
+  expect(await lockOf(undefined, store)(run)).toBe(isFree)
   expect(run).toHaveBeenCalledTimes(isFree ? 1 : 0)
 })
 
 test('the lease of a crashed tab expires', async () => {
   const storage = createMemoryStorage()
   const store = createStore(() => storage)
-  void createTabLock(undefined, store)(openRun().run)
+  void lockOf(undefined, store)(openRun().run)
   await vi.advanceTimersByTimeAsync(40_000)
   const run = vi.fn(async () => {
     expect(store.get(NAME)).toBe(`${Date.now() + 40_000}`)
   })
-  expect(await createTabLock(undefined, store)(run)).toBe(true)
+  expect(await lockOf(undefined, store)(run)).toBe(true)
   expect(run).toHaveBeenCalledOnce()
 })
 
@@ -120,7 +123,7 @@ test.each(['locks', 'a lease'])(
     const { openTab } = createLocks()
     const storage = createMemoryStorage()
     const store = createStore(() => storage)
-    const open = () => createTabLock(kind === 'locks' ? openTab() : undefined, store)
+    const open = () => lockOf(kind === 'locks' ? openTab() : undefined, store)
     void open()(openRun().run)
     await vi.advanceTimersByTimeAsync(0)
     const withTabLock = open()
@@ -148,7 +151,7 @@ test('if the lock manager does not answer within 15 s, the function is run, and 
         grant = () => resolve(tab.request(...asked))
       }),
   }
-  const withTabLock = createTabLock(silent, nowhere)
+  const withTabLock = lockOf(silent)
   const { run, end } = openRun()
   const first = withTabLock(run)
   await vi.advanceTimersByTimeAsync(14_999)

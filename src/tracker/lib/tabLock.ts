@@ -29,9 +29,10 @@ export type Locks = {
  * A frozen tab may hold the lock for long, and a broken browser may never answer. So a page runs without the lock after
  * 15 s at most. Then two pages may send the same event, which the gateway stores once.
  *
+ * @param locks Called only when the lock is needed, because the first access takes time.
  * @returns Runs a function. Resolves when it has ended, or with `false` at once if another page holds the lock.
  */
-export const createTabLock = (locks: Locks | undefined, store: Store) => {
+export const createTabLock = (locks: () => Locks | undefined, store: Store) => {
   /** When the lock was refused for the first time since it was last granted, by performance.now. */
   let refused: number | undefined
 
@@ -59,7 +60,7 @@ export const createTabLock = (locks: Locks | undefined, store: Store) => {
         end()
       }
       // Rejects if there is no lock manager, or if storage is blocked.
-      const lock = async () => (locks as Locks).request(NAME, { ifAvailable: true }, begin)
+      const lock = async () => (locks() as Locks).request(NAME, { ifAvailable: true }, begin)
       lock().then(end, lease)
     })
 }

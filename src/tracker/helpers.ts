@@ -35,7 +35,8 @@ export function createHelpers(
     consent() {},
     consentState: 'granted',
     flush: flush.all,
-    on: notices.on,
+    // The listeners of consent get the state in place of a notice.
+    on: notices.on as TrackApi['on'],
     reset() {
       outbox.all([]).map(({ name }) => outbox.remove(name))
       deviceId.reset()

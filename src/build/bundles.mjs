@@ -22,7 +22,7 @@ export const BROWSER_INPUTS = /^src\/(tracker|contract)\/|(^|\/)node_modules\/va
 export const CLIENT_INPUTS = /^src\/(client|contract)\/|(^|\/)node_modules\/valibot\//
 export const GATEWAY_INPUTS = /^src\/(gateway|contract|client)\//
 
-const TERSER = { ecma: 2020, compress: { ecma: 2020, passes: 3 } }
+const TERSER = { ecma: 2020, compress: { ecma: 2020, passes: 5 } }
 
 const GATEWAY_BUNDLES = {
   'gateway.js': 'src/gateway/index.ts',

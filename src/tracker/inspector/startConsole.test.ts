@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { ValidationException } from '../../contract/index.ts'
+import type { TrackApi } from '../global.d.ts'
 import { createNotices, type Notice } from '../notices.ts'
 import { startConsole } from './startConsole.ts'
 
@@ -12,7 +13,7 @@ async function printOf(...dropped: Notice[]) {
   const notices = createNotices()
   const printed: string[] = []
   const infos: string[] = []
-  const stop = startConsole(notices.on, {
+  const stop = startConsole(notices.on as TrackApi['on'], {
     warn: (text: string) => void printed.push(text),
     info: (text: string) => void infos.push(text),
   })
@@ -100,7 +101,7 @@ test('notices of its own watch are printed too, once', async () => {
   const notice = { operation: 'search', reason: 'invalid', code: 'prevented' } as const
   const printed: string[] = []
   const out = { warn: (text: string) => void printed.push(text), info: () => {} }
-  startConsole(createNotices().on, out, (warn) => {
+  startConsole(createNotices().on as TrackApi['on'], out, (warn) => {
     warn(notice)
     warn(notice)
   })

@@ -67,7 +67,7 @@ function findBrokenLinks(page: string, files: Files, exists: (path: string) => b
  */
 function findBrokenCitations(source: string, files: Files): string[] {
   const text = source.replaceAll('\\"', '"').replace(/\n\s*(?:\*|\/\/)? */g, ' ')
-  return [...text.matchAll(/([\w./-]+\.md)\b(?:, "([^"]+)")?/g)]
+  return [...text.matchAll(/([\w./%-]+\.md)\b(?:, "([^"]+)")?/g)]
     .filter(([, path = '', heading]) => {
       if (path.startsWith('//')) return false
       const page = files.get(path)

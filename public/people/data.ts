@@ -27,7 +27,7 @@ export type Proof = {
   readonly ended: number | null
   readonly events: number
   readonly devices: number
-  /** Events that campaign reports had counted. */
+  /** Events that the reports had. */
   readonly counted: number
 }
 

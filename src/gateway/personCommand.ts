@@ -123,7 +123,7 @@ const describeKept = ({ events, devices, operations, first, last, shared, dids }
 ]
 
 const describeProof = ({ proof, events, devices, counted: inReports, customer }: Proof) => [
-  `Removed ${counted(events, 'event')} of ${counted(devices, 'device')}. Campaign reports had counted ${number(inReports)} of them.`,
+  `Removed ${counted(events, 'event')} of ${counted(devices, 'device')}. The reports had ${number(inReports)} of them.`,
   `This is kept as proof ${proof} of the customer ${customer}, without the person: npx shoptrail person proofs --customer ${customer}`,
 ]
 
@@ -131,7 +131,7 @@ const listProofs = (proofs: readonly Proof[]): string[] =>
   proofs.length === 0
     ? ['Nothing was erased yet.']
     : proofs.map(({ proof, begun, ended, ...removed }) => {
-        const counts = `${counted(removed.events, 'event')} of ${counted(removed.devices, 'device')}, ${number(removed.counted)} counted in reports`
+        const counts = `${counted(removed.events, 'event')} of ${counted(removed.devices, 'device')}, ${number(removed.counted)} of them in reports`
         return `${proof}  ${new Date(begun).toISOString()}  ${counts}${ended === null ? '  INTERRUPTED: erase this person again' : ''}`
       })
 

@@ -102,3 +102,13 @@ test('without limits of the queue every caller waits for its turn', async () => 
   expect(begun).toHaveLength(100)
   expect(refused).toEqual([])
 })
+
+test('one owner may get fewer permits than half', async () => {
+  const { ask, release, begun } = watch(createSemaphore({ ...LIMITS, permitsOfOne: 1 }))
+  for (const name of ['a1', 'a2', 'b1', 'c1', 'd1']) await ask(name[0] as string, name)
+  expect(begun).toEqual(['a1', 'b1', 'c1', 'd1'])
+  await release('b1')
+  expect(begun).not.toContain('a2')
+  await release('a1')
+  expect(begun).toContain('a2')
+})

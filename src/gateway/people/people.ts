@@ -24,7 +24,7 @@ export type Removed = {
   /** Events of the log. */
   readonly events: number
   readonly devices: number
-  /** Events that campaign reports had counted. */
+  /** Events of devices that the file of the reports had. */
   readonly counted: number
 }
 

@@ -54,7 +54,7 @@ const signal = ({ gpc = true, dnt = false }: KeySettings): ConsentReader => ({
 /**
  * IAB's Transparency and Consent Framework 2.2 and 2.3: only consent counts, no legitimate interest. While the banner is
  * shown again (`cmpuishown`), what the visitor allowed before still counts, as long as the tool reports it
- * (https://github.com/InteractiveAdvertisingBureau/GDPR-Transparency-and-Consent-Framework/blob/master/TCFv2/IAB%20Tech%20Lab%20-%20CMP%20API%20v2.md).
+ * (https://github.com/InteractiveAdvertisingBureau/GDPR-Transparency-and-Consent-Framework/tree/master/TCFv2).
  */
 const tcf = ({ tcfPurposes = TCF_PURPOSES, tcfVendor }: KeySettings): ConsentReader => ({
   name: 'tcf',

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { makeFolder } from '../../test/gateway.ts'
@@ -255,6 +256,43 @@ test('figures that another gateway has closed are not added twice', () => {
   expect(shop.close('demo', MONDAY + DAY_MS)).toBe(false)
   expect(shop.read(SPRING)).toEqual(before)
   shop.end()
+})
+
+test('a campaign without visitors is not visited by every closing', () => {
+  const shop = open()
+  shop.append([{ day: 0.5, utm: SPRING }])
+  const before = shop.read(SPRING)
+  for (const day of [1, 20, 21]) shop.sweep('demo', MONDAY + day * DAY_MS)
+  const database = new Database(join(shop.own, 'reports.db'))
+  for (const table of ['parts', 'carried', 'touches', 'devices'])
+    expect([table, database.prepare(`SELECT * FROM ${table}`).all()]).toEqual([table, []])
+  database.close()
+  expect(shop.read(SPRING)).toEqual(before)
+  shop.end()
+})
+
+test('a file of the version that had device ids is overwritten', () => {
+  const own = join(folder, String(++folders))
+  mkdirSync(own)
+  const paths = { eventsFile: join(own, 'events.db'), reportsFile: join(own, 'reports.db') }
+  openStore(paths.eventsFile).close()
+  const old = new Database(paths.reportsFile)
+  old.exec(
+    'PRAGMA journal_mode = WAL; CREATE TABLE position (seq); CREATE TABLE devices (did TEXT)',
+  )
+  const insert = old.prepare('INSERT INTO devices VALUES (?)')
+  for (let i = 0; i < 500; i++) insert.run(`device-${i}`)
+  // Pages that were freed without being overwritten.
+  old.exec(
+    'CREATE TABLE more AS SELECT * FROM devices; DROP TABLE devices; PRAGMA user_version = 5',
+  )
+  old.close()
+  expect(readFileSync(paths.reportsFile, 'latin1')).toContain('device-499')
+  const reports = openReportStore(paths)
+  expect(reports.clearWal()).toBe(true)
+  for (const name of readdirSync(own))
+    expect(readFileSync(join(own, name), 'latin1')).not.toContain('device-')
+  reports.close()
 })
 
 test('a device that is forgotten is no longer counted, and its later events are those of a new one', () => {

@@ -67,6 +67,14 @@ export function createReportClosing(database: Database, parts: Parts): ReportClo
   const carry = database.prepare<[number, number, number, number, number | null]>(
     'INSERT INTO carried (device, utm, until, reached, visit_at) VALUES (?, ?, ?, ?, ?)',
   )
+  /** Otherwise every closing would visit the blocks of all campaigns that ever were. */
+  const dropUnused = database.prepare<
+    [{ utm: number; block: number; first: number; last: number }]
+  >(
+    `DELETE FROM parts WHERE utm = @utm AND block = @block AND NOT EXISTS (
+       SELECT 1 FROM touches INDEXED BY visits_by_utm WHERE utm = @utm AND device BETWEEN @first AND @last
+     )`,
+  )
   const devicesAfter = database
     .prepare<[number, Buffer, number], readonly [hash: Buffer, device: number]>(
       'SELECT hash, device FROM devices WHERE customer = ? AND hash > ? ORDER BY hash LIMIT ?',
@@ -111,12 +119,14 @@ export function createReportClosing(database: Database, parts: Parts): ReportClo
     blocks: (utm, since) => [...new Set([...parts.blocks(utm), ...carriedBlocks.all(utm, since)])],
     closeBlock(utm, block, since, until) {
       const { part, carried } = parts.makePart(utm, block, since, until)
-      dropCarried.run(utm, until, block * BLOCK_DEVICES, (block + 1) * BLOCK_DEVICES - 1)
+      const [first, last] = [block * BLOCK_DEVICES, (block + 1) * BLOCK_DEVICES - 1]
+      dropCarried.run(utm, until, first, last)
       for (const { device, reached, visitAt } of carried) {
         const lasts = visitAt !== null && visitAt + LASTS_MS >= until
         if (lasts || visitsAgain.get(utm, device, until) === 1)
           carry.run(device, utm, until, reached, lasts ? visitAt : null)
       }
+      if (part.names.length === 0) dropUnused.run({ utm, block, first, last })
       return parts.toTexts(part)
     },
     forgetBefore(customer, since, max, after = Buffer.alloc(0)) {

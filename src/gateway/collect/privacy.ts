@@ -6,8 +6,8 @@ import { keepAddress, shortenAddress } from '../customers/keptAddresses.ts'
 import { makeDayDid } from './daySalt.ts'
 
 /**
- * The most that masking the URLs of a batch may cost (`areTooManyParameters`): above it 413, and the page splits the batch. This
- * much takes 9 ms at worst.
+ * The most that masking the URLs of a batch may cost (`areTooManyParameters`): above it 413, and the page splits the
+ * batch. This much takes 9 ms at worst.
  */
 export const MAX_BATCH_PARAMETERS = 20_000
 /** The most for one URL, more than any page has. This much takes 1.6 ms at worst. */

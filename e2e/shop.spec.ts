@@ -246,3 +246,56 @@ test('flush delivers kept events and returns their number', async ({
   expect(await page.evaluate(() => track.flush())).toEqual({ delivered: 3, kept: 0, dropped: 0 })
   expect(await stored()).toHaveLength(3)
 })
+
+test.describe('a key that requires consent', () => {
+  test.use({ config: { consent: 'required' } })
+
+  test('the shop asks, sends what happened before after a yes, and asks again from its foot', async ({
+    page,
+    shop,
+    wire,
+    stored,
+    expectStored,
+  }) => {
+    await page.goto(`${shop.url}/shop/privacy.html`)
+    await expect(control(page, 'consent')).toBeVisible()
+    await expect(control(page, 'consent-state')).toHaveText('You have not answered yet.')
+    await page.goto(`${shop.url}/shop/product.html?id=12`)
+    await expect(control(page, 'consent')).toBeVisible()
+    await control(page, 'add-to-wishlist').click()
+    expect(wire.events).toEqual([])
+
+    await control(page, 'consent-granted').click()
+    await expect(control(page, 'consent')).toBeHidden()
+    await expectStored([
+      { operation: 'viewProduct', payload: { product_id: '12' } },
+      { operation: 'addToWishlist', payload: mug },
+    ])
+
+    await page.goto(`${shop.url}/shop/privacy.html`)
+    await expect(control(page, 'consent-state')).toHaveText('What you do here is recorded.')
+    await expect(control(page, 'consent')).toBeHidden()
+    await control(page, 'consent-again').click()
+    await control(page, 'consent-denied').click()
+    await expect(control(page, 'consent')).toBeHidden()
+    await expect(control(page, 'consent-state')).toHaveText('Nothing is recorded.')
+    expect(await page.evaluate(() => localStorage.getItem('track.did'))).toBeNull()
+    await page.goto(`${shop.url}/shop/product.html?id=12`)
+    await expect(control(page, 'consent-again')).toBeVisible()
+    await expect(control(page, 'consent')).toBeHidden()
+    expect(await stored()).toHaveLength(2)
+  })
+})
+
+test('a key that does not ask for consent: the shop does not ask', async ({
+  page,
+  shop,
+  expectStored,
+}) => {
+  await page.goto(`${shop.url}/shop/privacy.html`)
+  await expect(control(page, 'consent-state')).toHaveText('What you do here is recorded.')
+  await expect(control(page, 'consent')).toBeHidden()
+  await expect(control(page, 'consent-again')).toBeHidden()
+  await search(page, 'end')
+  await expectStored(['end'])
+})

@@ -3,6 +3,7 @@
  * reports, and does not wait for an answer.
  */
 import type {} from '../../src/tracker/global.d.ts'
+import { startConsent } from './consent.ts'
 import { type Line, LinePrice, LineRow, LinkButton, linesOf } from './lines.tsx'
 import { $, fill } from './page.ts'
 import { Picture } from './picture.tsx'
@@ -39,6 +40,7 @@ const pages: Readonly<Record<string, () => void>> = {
   checkout,
 }
 
+startConsent()
 showCounts()
 addEventListener('storage', showCounts)
 $('#newsletter').addEventListener('submit', joinNewsletter)

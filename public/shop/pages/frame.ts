@@ -64,9 +64,21 @@ export const scriptedPage = ({
           <small>
             Every page here loads one script tag and calls its helpers.
             The same shop with no script of its own: <a href="plain/index.html" data-test="plain-link">attributes only</a>.
+            <a href="privacy.html" data-test="privacy-link">What this shop records</a>
+            <button type="button" class="link" id="consent-again" hidden data-test="consent-again">Change your answer</button>
           </small>
         </div>
       </footer>
+      <section class="consent" id="consent" aria-label="Your consent" hidden data-test="consent">
+        <p>
+          May this shop recognise your browser? If you agree, it records what you look at together with a number that it keeps in your browser.
+          <a href="privacy.html">What it records</a>
+        </p>
+        <div class="actions">
+          <button type="button" class="button" data-track-consent="granted" data-test="consent-granted">Yes, I agree</button>
+          <button type="button" class="button" data-track-consent="denied" data-test="consent-denied">No, do not record</button>
+        </div>
+      </section>
       <div class="toast" role="status" hidden data-test="toast"></div>
     </body>
   </html>

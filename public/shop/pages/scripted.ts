@@ -220,5 +220,45 @@ const checkout = scriptedPage({
   `,
 })
 
+const privacy = scriptedPage({
+  name: 'privacy',
+  title: 'What this shop records · Saltmarsh',
+  description:
+    'What the demo shop records of its visitors, and how to try its question for consent.',
+  main: html`
+    <main id="main">
+      <div class="head"><h1>What this shop records</h1></div>
+      <div class="text">
+        <p class="lead" id="consent-state" role="status" data-test="consent-state"></p>
+        <p>
+          This demo shop reports to the gateway that serves it, and to nobody else: the pages and products you look at, your searches, what you put into the cart and on the wishlist, and the names and addresses you enter in its forms.
+          Each record has the time, the address of the page, the name of your browser, your IP address, and a random number that your browser keeps for this shop.
+        </p>
+        <h2>Before you answer</h2>
+        <p>
+          That depends on the setting <code>consent</code> of the shop’s key. With <code>granted</code>, the default, the shop does not ask, and records from the first page on.
+          With <code>required</code> nothing is sent before you agree, and the number does not exist; what you did on a page is sent if you agree on that page.
+          With <code>cookieless</code> records are sent without the number, and with a shortened IP address.
+          If you refuse, nothing is recorded in any case.
+        </p>
+        <h2>Try it</h2>
+        <p>Give the demo’s key the setting, and load this page again without the browser’s cache (Shift and Reload): it keeps the script for five minutes.</p>
+        <pre><code>npx shoptrail customer set demo --config '{"consent":"required"}'</code></pre>
+        <p>Then the shop asks at the bottom of its pages, and the live view stays empty until you agree. To go back:</p>
+        <pre><code>npx shoptrail customer set demo --config '{"consent":null}'</code></pre>
+      </div>
+    </main>
+  `,
+})
+
 /** The pages by file name. */
-export const SCRIPTED_PAGES = { index, category, search, product, wishlist, cart, checkout }
+export const SCRIPTED_PAGES = {
+  index,
+  category,
+  search,
+  product,
+  wishlist,
+  cart,
+  checkout,
+  privacy,
+}

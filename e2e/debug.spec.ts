@@ -187,3 +187,30 @@ test('an inspector that can not be loaded does no harm', async ({
   await search(page, 'end')
   await expectStored(['end'])
 })
+
+test.describe('a key that requires consent', () => {
+  test.use({ config: { consent: 'required' } })
+
+  test('debug mode says that events wait, how to test, and each change', async ({
+    page,
+    shop,
+    context,
+    expectStored,
+  }) => {
+    const lines = listenTo(context)
+    shop.page('/a')
+    await page.goto(`${shop.url}/a?track_debug=1`)
+    await expect.poll(() => lines.length).toBe(1)
+    expect(lines[0]).toMatch(
+      /nobody has answered.+\n.+Nothing is stored or sent[\s\S]+track\.consent/,
+    )
+    expect(await page.evaluate(() => localStorage.length + sessionStorage.length)).toBe(0)
+    await search(page, 'mug')
+    await expect.poll(() => lines[1]).toMatch(/search waits \(consent\)/)
+    await page.evaluate(() => track.consent('granted'))
+    await expect
+      .poll(() => lines[2])
+      .toMatch(/consent is granted\n {2}by: the answer of this visitor/)
+    await expectStored(['mug'])
+  })
+})

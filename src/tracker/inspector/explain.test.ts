@@ -84,7 +84,15 @@ const quoted = (source: string) =>
     [...line.matchAll(/'([\w-]+)'/g)].map(([, word = '']) => word),
   )
 /** Words in quotes that are not codes. */
-const OTHERS = ['dropped', 'invalid', 'viewProduct', 'user_data', 'purchase', 'item_id']
+const OTHERS = [
+  'dropped',
+  'invalid',
+  'no_consent',
+  'viewProduct',
+  'user_data',
+  'purchase',
+  'item_id',
+]
 
 /** Codes of the inspector itself. */
 const OWN = [

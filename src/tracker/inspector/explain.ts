@@ -23,6 +23,9 @@ export type Explained = Omit<TrackNotice, 'reason'> & {
 /** Code of a set_phone whose number is kept until set_email. */
 const KEPT_PHONE = 'set_phone-kept'
 
+/** Code of an event that is held until the visitor has answered the question for consent. */
+export const HELD_FOR_CONSENT = 'consent'
+
 /** Why something was not sent, and how to fix it, by the notice's code. */
 const BY_CODE: { readonly [code: string]: readonly [why: string, fix: string] } = {
   helper: [
@@ -52,6 +55,10 @@ const BY_CODE: { readonly [code: string]: readonly [why: string, fix: string] } 
   order: [
     'Shops report orders from their server, so an order that a page pushes is not sent.',
     'Nothing to do, unless the shop does not report its orders itself.',
+  ],
+  [HELD_FOR_CONSENT]: [
+    'The visitor has not answered the question for consent. The event waits in the memory of this page.',
+    "For a test, answer the shop's question, or call track.consent('granted'): then it is sent.",
   ],
   set_phone: ['The push has no number.', 'Push the number as `phone`.'],
   [KEPT_PHONE]: [
@@ -109,7 +116,10 @@ const BY_REASON: { readonly [reason: string]: readonly [why: string, fix: string
     'The same action was reported in another way within the window, or twice by the same code during one DOM event.',
     'Nothing to do. If these are two actions, lower duplicateWindowMs, or report each in one way only.',
   ],
-  no_consent: ['The visitor has not consented.', 'Nothing to do: it must not be sent.'],
+  no_consent: [
+    'The visitor has refused, or has not answered and the event could not wait.',
+    "Nothing to do: it must not be sent. For a test, answer the shop's question, or call track.consent('granted').",
+  ],
   too_old: [
     'It could not be delivered within maxAgeDays (30 days by default).',
     'Find out why the gateway was not reached.',
@@ -120,8 +130,8 @@ const BY_REASON: { readonly [reason: string]: readonly [why: string, fix: string
   ],
   refused: ['The gateway has refused it for good.', 'Its answer above says why.'],
   ignored: [
-    "This browser's visits are not counted: ?track_ignore=1 was in the address of one of this shop's pages.",
-    'Open a page with ?track_ignore=0.',
+    "This browser's visits are not counted: ?track_ignore=1 was in the address of one of this shop's pages. Or the page is one of the key's setting exclude.",
+    'Open a page with ?track_ignore=0, or change exclude.',
   ],
   held: [
     'The events are kept, and sent again until the gateway takes them or they are too old (maxAgeDays).',
@@ -212,7 +222,9 @@ export function explain(notice: Explained): string {
   const [why, fix] = BY_CODE[code ?? ''] ?? BY_REASON[reason ?? ''] ?? []
   const outcome =
     reason === 'held'
-      ? 'wait'
+      ? code
+        ? 'waits'
+        : 'wait'
       : code === KEPT_PHONE
         ? 'is kept until set_email'
         : code && !reason

@@ -27,15 +27,27 @@ test.each([
   ])
 })
 
-test('data-events is reported, since a tag can not set it', () => {
-  addTag('data-events="x"')
+/** Settings that a tag can not set. */
+const OF_KEY = [
+  'events',
+  'consentSources',
+  'consentCategory',
+  'tcfPurposes',
+  'tcfVendor',
+  'gpc',
+  'dnt',
+]
+
+test.each(OF_KEY)('%s on a tag is reported, since a tag can not set it', (name) => {
+  addTag('')
+  ;(document.querySelector('script') as HTMLScriptElement).dataset[name] = 'x'
   expect(findUnknown(window)).toEqual([
-    expect.stringMatching(/data-events .+ignored[\s\S]+--config/),
+    expect.stringMatching(RegExp(`data-.+ignored[\\s\\S]+--config '\\{"${name}":`)),
   ])
 })
 
 test('no known setting is reported', () => {
-  for (const name of Object.keys(SETTINGS).filter((name) => name !== 'events')) {
+  for (const name of Object.keys(SETTINGS).filter((name) => !OF_KEY.includes(name))) {
     addTag('')
     const tags = document.querySelectorAll('script')
     ;(tags[tags.length - 1] as HTMLScriptElement).dataset[name] = 'x'

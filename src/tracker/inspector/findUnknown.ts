@@ -3,8 +3,8 @@ import { SETTING_NAMES } from './settingNames.ts'
 
 /** Of this many letters one may be wrong. Other attributes belong to something else, such as a consent manager. */
 const LETTERS_PER_FAULT = 4
-/** An object. It can be set only for the key. */
-const OF_KEY = 'events'
+/** Settings that can be set only for the key: the gateway reads them, or they are objects. */
+const OF_KEY = /^(events|consentSources|consentCategory|tcfPurposes|tcfVendor|gpc|dnt)$/
 
 /**
  * The attributes of the script's tags that seem to be misspelled settings, or that a tag can not set. The script ignores
@@ -18,11 +18,10 @@ export function findUnknown(page: Window): string[] {
     .flatMap(({ dataset }) => Object.keys(dataset))
     .flatMap((name) => {
       const near = nearest(name, SETTING_NAMES, Math.floor(name.length / LETTERS_PER_FAULT))
-      if (!near || (near === name && name !== OF_KEY)) return []
-      const fix =
-        near === OF_KEY
-          ? `npx shoptrail customer set ID --config '{"${OF_KEY}":{…}}'`
-          : `Did you mean ${attributeOf(near)}?`
+      if (!near || (near === name && !OF_KEY.test(name))) return []
+      const fix = OF_KEY.test(near)
+        ? `npx shoptrail customer set ID --config '{"${near}":…}'`
+        : `Did you mean ${attributeOf(near)}?`
       return [
         `track: ${attributeOf(name)} on the script's tag is ignored\n  why: A tag has no such setting.\n  fix: ${fix}`,
       ]

@@ -4,17 +4,26 @@ import { explain } from './explain.ts'
 import { findHelpers } from './findHelpers.ts'
 import { findUnknown } from './findUnknown.ts'
 import { startConsole } from './startConsole.ts'
+import { watchConsent } from './watchConsent.ts'
 import { watchGa4 } from './watchGa4.ts'
 import { watchTrackedElements } from './watchTrackedElements.ts'
 
 // A separate script, loaded in debug mode: it lists in the console what was seen on the page and not sent.
 const print = (text: string) => console.warn(text)
 const local = createStore(() => localStorage)
-if (readSwitch('track.ignore', local)) print(explain({ reason: 'ignored' }))
-else {
-  findHelpers(window, print).then((helpers) => {
-    if (helpers) startConsole(helpers.on, console, (warn) => watchTrackedElements(window, warn))
-  })
+
+async function start() {
+  const found: string[] = []
+  const helpers = await findHelpers(window, (text) => found.push(text))
+  // Without consent nothing may be read, and the script does not read the switch either.
+  const mayRead = !helpers || helpers.consentState === 'granted'
+  if (mayRead && readSwitch('track.ignore', local)) return print(explain({ reason: 'ignored' }))
+  for (const text of found) print(text)
+  if (helpers) {
+    startConsole(helpers.on, console, (warn) => watchTrackedElements(window, warn))
+    watchConsent(window, helpers, print, () => local.get('track.c'))
+  }
   watchGa4(window, print)
   for (const text of findUnknown(window)) print(text)
 }
+start()

@@ -123,6 +123,34 @@ test('that events are held is printed once for each status', async () => {
   ])
 })
 
+test('that events wait for consent is printed once for each operation and element, with how to test', async () => {
+  const { notices, printed } = await printOf()
+  const where = document.createElement('button')
+  for (const [id, operation] of [
+    ['one', 'search'],
+    ['two', 'search'],
+    ['three', 'addToCart'],
+  ] as const) {
+    notices.emit('accepted', { id, operation, where, payload: {} })
+    notices.emit('held', { id, key: 'ABC123', reason: 'no_consent' })
+  }
+  await nextTask()
+  expect(printed).toEqual([
+    expect.stringMatching(
+      /^track: search waits \(consent\)\n {2}at: <button>\n {2}why: The visitor/,
+    ),
+    expect.stringMatching(/^track: addToCart waits \(consent\)[\s\S]+track\.consent\('granted'\)/),
+  ])
+})
+
+test('an event that a refusal drops is described by its operation', async () => {
+  const { notices, printed } = await printOf()
+  notices.emit('accepted', { id: 'one', operation: 'search', payload: {} })
+  notices.emit('dropped', { id: 'one', key: 'ABC123', reason: 'no_consent' })
+  await nextTask()
+  expect(printed).toEqual([expect.stringMatching(/^track: search was not sent \(no_consent\)/)])
+})
+
 test('stops', async () => {
   const { notices, printed, stop } = await printOf()
   stop()

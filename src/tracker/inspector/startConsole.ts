@@ -1,5 +1,5 @@
 import type { TrackApi, TrackNotice } from '../global.d.ts'
-import { codeOf, type Explained, explain, isElement, toText } from './explain.ts'
+import { codeOf, type Explained, explain, HELD_FOR_CONSENT, isElement, toText } from './explain.ts'
 import { findMissing } from './findMissing.ts'
 
 /** The most messages of a page: every card of a product list may have the same mistake. */
@@ -9,7 +9,8 @@ const MAX_REMEMBERED = 500
 
 /**
  * Prints what was seen and not sent. A message is printed once for the same element, or for pushes of the same content,
- * and again for another element. That events are held is printed once for each HTTP status.
+ * and again for another element. That events are held is printed once for each HTTP status, and if they wait for consent,
+ * once for each operation and element.
  *
  * @param on `track.on`.
  * @param out The console: `info` for the first line, then `warn` with a text and the notice, which can be unfolded there.
@@ -64,7 +65,11 @@ export function startConsole(
     warn(isOnItsWay ? { ...accepted.get(notice.id ?? ''), ...notice } : notice)
   })
   watch?.(warn)
-  const stopHeld = on('held', ({ key, status }) => warn({ key, status, reason: 'held' }))
+  const stopHeld = on('held', ({ id = '', key, status, reason }) => {
+    if (!reason) return warn({ key, status, reason: 'held' })
+    const { operation, where } = accepted.get(id) ?? {}
+    warn({ operation, where, key, code: HELD_FOR_CONSENT, reason: 'held' })
+  })
   out.info(
     'track: debug mode. From now on this console lists what is seen on the page and not sent. What came before this line is not listed.',
   )

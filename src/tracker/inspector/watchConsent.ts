@@ -1,0 +1,92 @@
+import type { TrackApi } from '../global.d.ts'
+import { type Answered, watchConsent as watchSources } from '../lib/consentSources.ts'
+import { guard } from '../lib/guard.ts'
+import {
+  describeConsent,
+  findConsentFaults,
+  findMissingSources,
+  isOnPage,
+  type Served,
+  SIGNAL,
+} from './describeConsent.ts'
+import { readSettings, tagOf } from './readSettings.ts'
+
+/** A source that was not found after this time is reported, seconds. Consent tools load late. */
+export const MISSING_SECONDS = 10
+/** The time between two looks into the page's dataLayer, ms. */
+const LOOK_MS = 500
+/** Some sources answer by a promise, so they are asked again this long after a change, ms. */
+const SETTLE_MS = 100
+
+/**
+ * Prints what the consent of the visitor is, where it comes from, and each change; mistakes in its settings; and the
+ * sources that are not on the page. It reads the sources of the key as the script does. Prints nothing for a key that
+ * does not ask for consent, unless the tag does.
+ *
+ * @param read The remembered answer, `track.c`.
+ * @param get `fetch`, for the key's settings.
+ */
+export async function watchConsent(
+  page: Window,
+  helpers: Pick<TrackApi, 'on' | 'consentState'>,
+  print: (text: string) => void,
+  read: () => string | null | undefined,
+  get: typeof fetch = fetch,
+): Promise<void> {
+  const own = tagOf(page)?.dataset ?? {}
+  const served: Served | undefined = await readSettings(page, get)
+  if (!served) return
+  for (const text of findConsentFaults(served, own.consent)) print(text)
+  if (!served.consentTools) return
+
+  const answers = new Map<string, Answered>()
+  const readers: Parameters<typeof watchSources>[1] = new Map()
+  const readAgain = watchSources(
+    { ...served, ...own },
+    readers,
+    (name, said) => {
+      const row = served.consentTools?.find((other) => other.name === name)
+      // The script reads each source without a look whether it is there.
+      if (said || !row || (name !== SIGNAL && (row.push || isOnPage(row, page))))
+        answers.set(name, said)
+      else answers.delete(name)
+    },
+    () => {},
+  )
+  // By the object, since tag managers shorten the array.
+  const seen = new WeakSet<object>()
+  const look = () => {
+    const layer = (page as unknown as { readonly [name: string]: unknown })[
+      own.dataLayerName ?? served.dataLayerName ?? 'dataLayer'
+    ]
+    if (!Array.isArray(layer)) return
+    for (const push of layer) {
+      if (Object(push) !== push || seen.has(push)) continue
+      seen.add(push)
+      for (const [reader] of readers) guard(() => reader(push, undefined))
+    }
+  }
+  setInterval(look, LOOK_MS)
+
+  const tell = () => {
+    readAgain()
+    look()
+    setTimeout(() => {
+      const choice = read()
+      print(
+        describeConsent({
+          state: helpers.consentState,
+          choice: choice === 'granted' || choice === 'denied' ? choice : undefined,
+          answers,
+          mode: own.consent ?? served.consent ?? 'granted',
+        }),
+      )
+    }, SETTLE_MS)
+  }
+  helpers.on('consent', tell)
+  tell()
+  setTimeout(() => {
+    look()
+    for (const text of findMissingSources(served, answers, MISSING_SECONDS)) print(text)
+  }, MISSING_SECONDS * 1_000)
+}

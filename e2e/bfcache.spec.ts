@@ -64,3 +64,40 @@ test.describe('with page views', () => {
     await expectStored(['/a', '/b', '/next', '/b'].map(viewOf))
   })
 })
+
+test.describe('with consent', () => {
+  test.use({ config: { consent: 'required' } })
+
+  test('a restored page follows the choice that was made after it was left', async ({
+    page,
+    shop,
+    wire,
+    expectStored,
+  }) => {
+    const choose = (choice: 'granted' | 'denied') =>
+      page.evaluate((value) => track.consent(value), choice)
+    const back = async () => {
+      await page.click('html')
+      await page.waitForURL('**/a', { waitUntil: 'commit' })
+      await page.waitForFunction('restored')
+    }
+    const next = shop.page('/next', { head: shop.tag() + BACK })
+    await page.goto(shop.page('/a', { body: NOTE }))
+    await search(page, 'held')
+    await page.goto(next)
+    expect(wire.events).toEqual([])
+    await choose('granted')
+    await back()
+    await expectStored(['held'])
+    await expectNothingKept(page)
+
+    const requests = wire.events.length
+    await page.goto(next)
+    await choose('denied')
+    await back()
+    expect(await page.evaluate(() => track.consentState)).toBe('denied')
+    await search(page, 'refused')
+    expect(await page.evaluate(() => Object.keys(localStorage))).toEqual(['track.c'])
+    expect(wire.events).toHaveLength(requests)
+  })
+})

@@ -156,7 +156,7 @@ for (const [index, cases] of groups.entries())
       })
   })
 
-test('every case is run here or in vectors.spec.ts, except the two about consent', () => {
+test('every case is run here, in vectors.spec.ts, or in consent.spec.ts', () => {
   const inVectors = ({ input: { html = '', option, setup = '', act = '' } }: Vector) =>
     !option && !/data-track|CONSENT|dataLayer/.test(html + setup + act)
   const left = vectors.filter((vector) => !isOfPages(vector) && !inVectors(vector))

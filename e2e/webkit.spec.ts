@@ -210,3 +210,51 @@ test('storage is blocked: events are sent, and no error reaches the page', async
     .poll(() => webkit.evaluate(() => (window as { reported?: string[] }).reported))
     .toEqual([])
 })
+
+test.describe('consent', () => {
+  test.use({ config: { consent: 'required' } })
+
+  const storedIn = (page: WebKitPage) =>
+    page.evaluate(() => [
+      ...Object.keys(localStorage),
+      ...Object.keys(sessionStorage),
+      document.cookie,
+    ])
+
+  test('before a grant nothing is sent or stored; then what was held arrives, and a denial deletes it', async ({
+    webkit,
+    shop,
+    wire,
+    head,
+    expectStored,
+  }) => {
+    await webkit.goto(shop.page('/a', { head }))
+    await webkit.evaluate(() => track.search({ search_term: 'lost' }))
+    await webkit.goto(shop.page('/b', { head }))
+    await webkit.evaluate(() => track.search({ search_term: 'held' }))
+    expect(await webkit.evaluate(() => track.did)).toBe('')
+    expect(await storedIn(webkit)).toEqual([''])
+    expect(wire.events).toEqual([])
+
+    await webkit.evaluate(() => track.consent('granted'))
+    const [row] = await expectStored([{ payload: { search_term: 'held', url: `${shop.url}/b` } }])
+    await expect.poll(() => kept(webkit)).toBe(0)
+    await webkit.goto(shop.page('/c', { head }))
+    await webkit.evaluate(() => track.search({ search_term: 'remembered' }))
+    const [, remembered] = await expectStored(['held', 'remembered'])
+    expect(remembered?.did).toBe(row?.did)
+    await expect.poll(() => kept(webkit)).toBe(0)
+
+    await wire.down()
+    await webkit.evaluate(() => track.search({ search_term: 'waiting' }))
+    await webkit.evaluate(() => track.consent('denied'))
+    await wire.up()
+    expect(await storedIn(webkit)).toEqual(['track.c', ''])
+    const requests = wire.events.length
+    await webkit.goto(shop.page('/d', { head }))
+    await webkit.evaluate(() => track.search({ search_term: 'refused' }))
+    await webkit.evaluate(() => track.flush())
+    expect(wire.events).toHaveLength(requests)
+    await expectStored(['held', 'remembered'])
+  })
+})

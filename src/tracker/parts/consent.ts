@@ -14,6 +14,8 @@ type State = 'granted' | 'denied' | undefined
 
 /** Name in localStorage of what the visitor has chosen on this shop. */
 const CHOICE = 'track.c'
+/** Behind a state that a source reported: other tabs follow it, but it is not a choice, so it is removed at once. */
+const TOLD = ' '
 /** The other names that a denial removes from localStorage and sessionStorage, besides the outbox and the device id. */
 const STORED = ['track.turn', 'track.ignore', 'track.ga4', 'track.debug']
 /** In payloads in place of a device id while there must be none. It is neither stored nor sent. */
@@ -150,13 +152,16 @@ export const consent: Part = (
 
   const answer = (source: string, said: State) => {
     const before = state
+    // Sources are read again and again. What another tab has reported counts until one of them changes.
+    if (answers[source] !== said) delete answers.tab
     answers[source] = said
     if (!isRunning) return
-    delete answers.tab
     update()
     if (state === before) return
-    // Other tabs get an event for each, and nothing stays that was not there.
-    stores[0].set(CHOICE, `${state}`)
+    // Other tabs get an event for each, and nothing stays that was not there. By then the device id is stored, so that
+    // they do not make another.
+    did()
+    stores[0].set(CHOICE, state + TOLD)
     if (choice) stores[0].set(CHOICE, choice)
     else stores[0].remove(CHOICE)
   }
@@ -167,8 +172,9 @@ export const consent: Part = (
       if (!chosen) return
       choice = chosen
       delete answers.tab
-      stores[0].set(CHOICE, chosen)
       update()
+      did()
+      stores[0].set(CHOICE, chosen)
     })
 
   deviceId.get = () => did() || 'none'
@@ -188,9 +194,9 @@ export const consent: Part = (
   listen(window, 'storage', (event) => {
     const { key, newValue } = event as StorageEvent
     if (key !== CHOICE) return
-    // What a source said in another tab is removed at once.
-    if (readChoice() === stateOf(newValue)) choice = readChoice()
-    else answers.tab = stateOf(newValue)
+    const said = stateOf(newValue?.trim())
+    if (said === stateOf(newValue)) choice = said
+    else answers.tab = said
     update()
   })
   listen(window, 'pageshow', (event) => {

@@ -1,5 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  request as forwardRequest,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -20,7 +25,10 @@ export type PageParts = {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A shop on its own host name: pages made by the test, and the demo shop under /shop/. */
+/**
+ * A shop on its own host name: pages made by the test, the demo shop under /shop/, and the gateway under /t/. It answers on
+ * every subdomain of localhost.
+ */
 export type Shop = {
   /** Its origin, http://localhost and a port: not the host of the gateway, 127.0.0.1. */
   readonly url: string
@@ -45,13 +53,30 @@ export async function startShop(base: string, trackingKey: string): Promise<Shop
   await new Promise((resolve) => server.once('listening', resolve))
   const url = `http://localhost:${(server.address() as AddressInfo).port}`
 
-  function answer({ url: target, method }: IncomingMessage, response: ServerResponse): void {
-    const path = new URL(target ?? '/', url).pathname
+  function answer(request: IncomingMessage, response: ServerResponse): void {
+    const { url: target = '/', method } = request
+    const path = new URL(target, url).pathname
     const file = files.get(path) ?? demoFile(path)
-    if (file) response.writeHead(200, file.headers).end(file.text)
+    if (path.startsWith('/t/')) forward(request, response)
+    else if (file) response.writeHead(200, file.headers).end(file.text)
     // The target of a posted form; then anything else, such as a favicon.
     else if (method === 'POST') response.writeHead(303, { location: '/thanks' }).end()
     else response.writeHead(204).end()
+  }
+
+  /** The gateway on the shop's own host, as a shop serves it in first-party mode. */
+  function forward(request: IncomingMessage, response: ServerResponse): void {
+    const { method, headers } = request
+    const inner = forwardRequest(
+      base + request.url,
+      { method, headers, agent: false },
+      (answered) => {
+        response.writeHead(answered.statusCode ?? 502, answered.headers)
+        answered.pipe(response)
+      },
+    )
+    inner.on('error', () => response.destroy())
+    request.pipe(inner)
   }
 
   /** A file of the demo shop. Its script tag is replaced by the tag of the test's key, through the proxy. */

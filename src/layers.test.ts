@@ -63,7 +63,7 @@ const OF_SCRIPT: Readonly<Record<string, readonly string[]>> = {
 const LINES: readonly (readonly string[])[] = [
   ['main'],
   ['helpers', 'earlyCalls', 'parts', 'debug'],
-  ['track', 'duplicates'],
+  ['track', 'duplicates', 'deviceCookie'],
   ['payload', 'deviceId', 'schemas'],
   ['flush'],
   ['outbox', 'transport'],

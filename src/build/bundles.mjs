@@ -13,7 +13,7 @@ import { runInNewContext } from 'node:vm'
 import { build } from 'esbuild'
 import { minify } from 'terser'
 import { root } from './install.mjs'
-import { PART_SETS, scriptFile } from './partSets.mjs'
+import { DEVICE_COOKIE, PART_SETS, scriptFile } from './partSets.mjs'
 
 const dist = join(root, 'dist')
 
@@ -58,17 +58,19 @@ const COMPILE_HINT = '//# allFunctionsCalledOnLoad\n'
  * Bundles the script with a set of parts: one expression, a function of the configuration. The gateway appends the
  * call.
  *
- * @param set Names of parts, in the order in which they start.
+ * @param set Names of parts, in the order in which they start. DEVICE_COOKIE may be the first.
  * @param plugins esbuild plugins, to measure the size of a module. Default: none.
  * @returns The code, and the modules in it, as paths from the root.
  */
 export async function bundleTracker(version, set, plugins = []) {
+  const parts = set.filter((name) => name !== DEVICE_COOKIE)
   const entry = [
-    ...set.map((part) => `import { ${part} } from './parts/${part}.ts'`),
+    ...parts.map((part) => `import { ${part} } from './parts/${part}.ts'`),
     `import { main } from './main.ts'`,
-    `main(__config__, { ${set} })`,
+    `main(__config__, { ${parts} })`,
   ].join('\n')
-  const { code, inputs } = await bundleBrowser(entry, 'src/tracker', version, plugins)
+  const define = { __deviceCookie__: `${set.includes(DEVICE_COOKIE)}` }
+  const { code, inputs } = await bundleBrowser(entry, 'src/tracker', version, plugins, define)
   const expression = await minifyExpression(`function(__config__){"use strict";${code}}`)
   return { code: COMPILE_HINT + expression, inputs }
 }
@@ -87,7 +89,7 @@ async function bundlePresence(version) {
 }
 
 /** Bundles without exports, so that the text can be put into a function as it is. */
-async function bundleBrowser(contents, folder, version, plugins = []) {
+async function bundleBrowser(contents, folder, version, plugins = [], define = {}) {
   const { outputFiles, metafile } = await build({
     stdin: { contents, resolveDir: join(root, folder), sourcefile: `${folder}/(entry)` },
     absWorkingDir: root,
@@ -103,7 +105,7 @@ async function bundleBrowser(contents, folder, version, plugins = []) {
     tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } },
     legalComments: 'none',
     logLevel: 'error',
-    define: { __version__: JSON.stringify(version) },
+    define: { __version__: JSON.stringify(version), ...define },
     plugins,
   })
   const inputs = Object.keys(metafile.inputs).filter((path) => !path.endsWith('(entry)'))

@@ -11,7 +11,7 @@ import {
   refuseForeign,
 } from './bundles.mjs'
 import { PAGE_INPUTS } from './pages.mjs'
-import { PART_SETS, PARTS, scriptFile } from './partSets.mjs'
+import { DEFAULT_SET, DEVICE_COOKIE, PART_SETS, PARTS, scriptFile } from './partSets.mjs'
 import { findFaults } from './sizes.mjs'
 
 /** A script with two of the parts. */
@@ -57,8 +57,8 @@ test('the build makes exactly the scripts that the gateway serves', () => {
       for (const dataLayer of onOff)
         for (const ga4 of onOff)
           for (const schemaOrg of onOff)
-            for (const consent of ['granted', 'required'])
-              asked.add(scriptName({ pageViews, attributes, dataLayer, ga4, schemaOrg, consent }))
+            for (const more of [{}, { consent: 'required' }, { firstParty: true }])
+              asked.add(scriptName({ pageViews, attributes, dataLayer, ga4, schemaOrg, ...more }))
 
   expect([...asked].map((name) => `track/${name}.js`).sort()).toEqual(
     PART_SETS.map(scriptFile).sort(),
@@ -81,6 +81,26 @@ test.each([
 ])('a key with %o has the consent part: %s', (config, has) => {
   const name = scriptName({ pageViews: 'off', attributes: false, dataLayer: false, ...config })
   expect(name).toBe(has ? 'consent-pageViews-attributes-dataLayer' : 'core')
+})
+
+test.each([
+  [{ cookieDomain: 'auto' }, true],
+  [{ firstParty: true }, true],
+  [{ firstParty: false, consent: 'required' }, false],
+])('a key with %o keeps the device id in a cookie: %s', (config, has) => {
+  const name = scriptName({ pageViews: 'off', attributes: false, dataLayer: false, ...config })
+  const set = name.split('-')
+
+  expect(set.slice(has ? 1 : 0)).toEqual(['consent', ...DEFAULT_SET])
+  expect(set.includes(DEVICE_COOKIE)).toBe(has)
+})
+
+test('only the scripts that keep the device id in a cookie contain the code for it', async () => {
+  const codeOf = async (set) => (await bundleTracker('1.2.3', set)).code
+  const consent = ['consent', ...DEFAULT_SET]
+
+  expect(await codeOf(consent)).not.toContain('cookieDomain')
+  expect(await codeOf([DEVICE_COOKIE, ...consent])).toContain('cookieDomain')
 })
 
 const imports = [

@@ -1,4 +1,5 @@
 export const PARTS: readonly string[]
 export const DEFAULT_SET: readonly string[]
+export const DEVICE_COOKIE: string
 export const PART_SETS: readonly (readonly string[])[]
 export function scriptFile(set: readonly string[]): string

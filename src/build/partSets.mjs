@@ -8,16 +8,27 @@ export const PARTS = ['consent', 'pageViews', 'attributes', 'ga4', 'schemaOrg', 
 export const DEFAULT_SET = ['pageViews', 'attributes', 'dataLayer']
 
 /**
- * Every set of parts that is built. ga4 needs dataLayer. consent comes only with the default set, so that there are not
- * twice as many: a part does nothing if its setting is off.
+ * A script with this name in its set keeps the device id in a cookie (src/tracker/deviceCookie.ts). This is no part: it is
+ * there before the first of them starts.
  */
-export const PART_SETS = Array.from({ length: 2 ** PARTS.length }, (_, bits) =>
+export const DEVICE_COOKIE = 'deviceCookie'
+
+const PLAIN_SETS = Array.from({ length: 2 ** PARTS.length }, (_, bits) =>
   PARTS.filter((_part, index) => bits & (1 << index)),
 ).filter(
   (set) =>
     (!set.includes('ga4') || set.includes('dataLayer')) &&
     (!set.includes('consent') || DEFAULT_SET.every((part) => set.includes(part))),
 )
+
+/**
+ * Every set of parts that is built. ga4 needs dataLayer. consent comes only with the default set, and DEVICE_COOKIE only
+ * with consent, so that there are not four times as many: what is in a script does nothing if its setting is off.
+ */
+export const PART_SETS = [
+  ...PLAIN_SETS,
+  ...PLAIN_SETS.filter((set) => set.includes('consent')).map((set) => [DEVICE_COOKIE, ...set]),
+]
 
 /** The file of the script with these parts: `track/core.js`, `track/pageViews-attributes-dataLayer.js`. */
 export const scriptFile = (set) => `track/${set.join('-') || 'core'}.js`

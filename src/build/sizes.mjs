@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { brotliCompressSync, gzipSync, constants as zlib } from 'node:zlib'
 import { bundleTracker, exportsOf } from './bundles.mjs'
 import { root } from './install.mjs'
-import { PART_SETS, PARTS, scriptFile } from './partSets.mjs'
+import { DEVICE_COOKIE, PART_SETS, PARTS, scriptFile } from './partSets.mjs'
 
 /** Size of a text, bytes, compressed with brotli at quality 11, as the gateway serves the script. */
 export function brotliSize(text) {
@@ -33,7 +33,7 @@ export function checkSizes(budgets) {
   printTable(...tableOfSets(brotliOf))
   printTable(
     ['a part of the script, brotli', 'adds'],
-    PARTS.map((part) => [part, marginOf(part, brotliOf)]),
+    [...PARTS.map((part) => [part, marginOf(part, brotliOf)]), cookieRow(brotliOf)],
   )
   return findFaults(sizes, budgets)
 }
@@ -74,6 +74,12 @@ function marginOf(part, brotliOf) {
   return (
     brotliOf(PARTS.filter((other) => other === part || others.includes(other))) - brotliOf(others)
   )
+}
+
+/** The bytes that DEVICE_COOKIE adds to the smallest set in which it is built. */
+function cookieRow(brotliOf) {
+  const [cookie, ...others] = PART_SETS.find(([first]) => first === DEVICE_COOKIE)
+  return [cookie, brotliOf([cookie, ...others]) - brotliOf(others)]
 }
 
 function measure(file, text) {

@@ -18,7 +18,7 @@ export async function bundle(parts: readonly string[]): Promise<string> {
     bundle: true,
     write: false,
     format: 'esm',
-    define: { __version__: '"1.2.3"' },
+    define: { __version__: '"1.2.3"', __deviceCookie__: 'false' },
     logLevel: 'error',
   })
   return `(function (__config__) { 'use strict'\n${outputFiles[0]?.text}\n})`

@@ -17,7 +17,8 @@ export type DeviceCookie = (config: Config, ...usual: Keeping) => Keeping | unde
 
 /**
  * Keeps the device id also in a cookie: with `cookieDomain` in one of the registrable domain, and with `firstParty` in
- * one that the gateway sets. The cookie counts for more than localStorage, so that all subdomains get the same id.
+ * one that the gateway sets. A cookie of the domain counts for more than localStorage, so that all subdomains get the same
+ * id.
  *
  * @param page Returns something without a cookie while cookies must not be used.
  */
@@ -26,6 +27,8 @@ export const deviceCookie: DeviceCookie = ({ cookieDomain, firstParty }, store, 
   if (!isShared && !firstParty) return
   /** The id of this page as text of the cookie; empty after it was deleted, undefined before it was needed. */
   let current: string | undefined
+  /** The id that an answer has brought to this page. Once is enough, and later answers could bring an old id back. */
+  let served: string | undefined
   /** The domain of the cookie. Empty if it is one of the host. */
   let domain = ''
 
@@ -83,8 +86,9 @@ export const deviceCookie: DeviceCookie = ({ cookieDomain, firstParty }, store, 
       get(name) {
         const stored = store.get(name)
         if (name !== DID_NAME) return stored
-        const text = values()?.find(isDid) ?? stored
-        if (isDid(text)) {
+        const known = [stored, ...(values() ?? [])]
+        const text = (isShared ? known.reverse() : known).find(isDid)
+        if (text) {
           if (text !== stored) store.set(name, text)
           keep(text, true)
         }
@@ -108,13 +112,22 @@ export const deviceCookie: DeviceCookie = ({ cookieDomain, firstParty }, store, 
     async (url, init) => {
       const known = values()
       // Another subdomain may have another id by now, which must stay. Before consent there is no id.
-      if (!firstParty || !current || !known || known.some((value) => value !== current))
+      const asked = current
+      if (
+        !firstParty ||
+        !asked ||
+        asked === served ||
+        !known ||
+        known.some((value) => value !== asked)
+      )
         return post(url, init)
       try {
-        return await post(domain ? `${url}&domain=${domain}` : url, {
+        const answer = await post(domain ? `${url}&domain=${domain}` : url, {
           ...init,
           credentials: 'same-origin',
         })
+        if (answer.ok) served = asked
+        return answer
       } finally {
         correct()
       }

@@ -86,6 +86,7 @@ void function mustNotCompile(track: TrackApi) {
 test('the helpers that main.ts publishes are those in global.d.ts', async () => {
   const config: Config = { key: 'DEMOSHOP', base: 'http://127.0.0.1:1', pageViews: 'off' }
   vi.stubGlobal('__version__', '1.2.3')
+  vi.stubGlobal('__deviceCookie__', false)
   const { fetch } = globalThis
   vi.stubGlobal('fetch', () => Promise.reject(new TypeError('offline')))
   main(config, {})

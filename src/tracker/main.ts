@@ -2,6 +2,7 @@ import type { DropReason } from '../contract/delivery.ts'
 import { GLOBAL } from '../contract/settings.ts'
 import { type Config, readConfig } from './config.ts'
 import { createDebug, DEBUG } from './debug.ts'
+import { deviceCookie } from './deviceCookie.ts'
 import { createDeviceId } from './deviceId.ts'
 import { createIsDuplicate, type Reports } from './duplicates.ts'
 import { takeEarlyCalls } from './earlyCalls.ts'
@@ -36,6 +37,8 @@ declare global {
 /** A global variable of the page, or the helpers. */
 type Global = TrackApi & { readonly q?: unknown }
 declare const window: Window & { [name: string]: Global }
+/** Whether the build makes a script with deviceCookie.ts. A constant, so that the others contain nothing of it. */
+declare const __deviceCookie__: boolean
 /** As the code of the page resolves this name. */
 declare const track: unknown
 
@@ -61,7 +64,14 @@ function start(config: Config, parts: Parts): Join {
   const session = createStore(() => isOpen && sessionStorage)
   const configs = new Map<string, Config>()
   const notices = createNotices()
-  const deviceId = createDeviceId(store, () => (isOpen && document) as Document, config.adoptDid)
+  const page = () => (isOpen && document) as Document
+  // The first script of a page decides.
+  const keeping = __deviceCookie__ ? deviceCookie(config, store, page, fetch) : undefined
+  const deviceId = createDeviceId(
+    keeping ? keeping[0] : store,
+    keeping ? keeping[1] : page,
+    config.adoptDid,
+  )
   const reports: Reports = new Map()
   const outbox = createOutbox(store)
   /** From now on no event is accepted, nothing is stored, and what earlier pages have stored is not sent. */
@@ -71,7 +81,13 @@ function start(config: Config, parts: Parts): Join {
   }
 
   const withTabLock = createTabLock(() => navigator.locks as Locks, store)
-  const flush = createFlush(outbox, createSend(fetch), configs, notices, withTabLock)
+  const flush = createFlush(
+    outbox,
+    createSend(keeping ? keeping[2] : fetch),
+    configs,
+    notices,
+    withTabLock,
+  )
 
   const isDuplicate = createIsDuplicate(reports)
   const add = createTrack(configs, deviceId, outbox, flush, notices, isDuplicate)

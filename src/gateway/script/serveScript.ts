@@ -61,11 +61,14 @@ export function readScriptFiles(folder: string): ScriptFiles {
 export function scriptName(config: KeySettings): string {
   const { pageViews, attributes = true, dataLayer = true, ga4, schemaOrg } = config
   const { consent = 'granted', consentSources = [], gpc, dnt, exclude = [] } = config
+  const { cookieDomain, firstParty } = config
+  const needsCookie = cookieDomain || firstParty
+  // deviceCookie is built only together with consent, and consent only together with the default parts.
   const needsConsent =
-    consent !== 'granted' || consentSources.length || gpc || dnt || exclude.length
+    needsCookie || consent !== 'granted' || consentSources.length || gpc || dnt || exclude.length
   const wanted = {
+    deviceCookie: needsCookie,
     consent: needsConsent,
-    // The consent part is built only together with these.
     pageViews: pageViews !== 'off' || needsConsent,
     attributes: attributes || needsConsent,
     ga4,

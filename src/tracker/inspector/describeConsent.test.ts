@@ -105,6 +105,9 @@ describe('faults', () => {
     ['a key without consent', {}, undefined],
     ['a tag that needs none', {}, 'granted'],
     ['a tag of a key that can ask', { consentTools: [row('signal')] }, 'required'],
+    ['a tag of a key with excluded paths', { exclude: ['/account'] }, 'required'],
+    ['a tag of a key with a cookie', { cookieDomain: 'auto' }, 'required'],
+    ['a tag of a key in first-party mode', { firstParty: true }, 'required'],
   ])('none: %s', (_, served, asked) => {
     expect(findConsentFaults(served, asked)).toEqual([])
   })

@@ -61,16 +61,18 @@ export function describeConsent({ state, choice, answers, mode }: Known): string
   ].join('\n')
 }
 
+/** Whether the script of a key has the consent part, which other settings need too. */
+const canAsk = ({ consentTools, exclude, cookieDomain, firstParty }: Served): boolean =>
+  Boolean(consentTools || exclude?.length || cookieDomain || firstParty)
+
 /**
  * The mistakes in the settings of consent that the script can not report.
  *
  * @param asked `data-consent` of the tag.
  */
-export function findConsentFaults(
-  { consentTools, consentSources = [] }: Served,
-  asked: string | undefined,
-): string[] {
-  if (!consentTools)
+export function findConsentFaults(served: Served, asked: string | undefined): string[] {
+  const { consentTools = [], consentSources = [] } = served
+  if (!canAsk(served))
     return asked && asked !== 'granted'
       ? [
           `track: nothing is recorded: the tag asks for consent (data-consent="${asked}"), and the script of this key can not ask\n  why: A script can ask for consent only if its key has a setting of consent.\n  fix: npx shoptrail customer set ID --config '{"consent":"${asked}"}', or '{"gpc":true}' if only some tags ask.`,

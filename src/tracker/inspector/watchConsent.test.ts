@@ -102,6 +102,11 @@ test('the setting of the tag counts', async () => {
   expect(printed[0]).toContain('sent without a device id')
 })
 
+test('a tag asks for consent on a script that has the part for another setting', async () => {
+  const { first } = await watch({ exclude: ['/account'] }, 'data-consent="required"')
+  expect(first()).toEqual(['track: nobody has answered the question for consent'])
+})
+
 test('a tool that is not on the page is reported after some seconds', async () => {
   const config: Served = { consentSources: ['acme'], consentTools: [acme] }
   const { first } = await watch(config)

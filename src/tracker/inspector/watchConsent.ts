@@ -36,8 +36,10 @@ export async function watchConsent(
   const own = tagOf(page)?.dataset ?? {}
   const served: Served | undefined = await readSettings(page, get)
   if (!served) return
-  for (const text of findConsentFaults(served, own.consent)) print(text)
-  if (!served.consentTools) return
+  const faults = findConsentFaults(served, own.consent)
+  for (const text of faults) print(text)
+  const mode = own.consent ?? served.consent ?? 'granted'
+  if (!served.consentTools && (faults.length > 0 || mode === 'granted')) return
 
   const answers = new Map<string, Answered>()
   const readers: Parameters<typeof watchSources>[1] = new Map()
@@ -78,7 +80,7 @@ export async function watchConsent(
           state: helpers.consentState,
           choice: choice === 'granted' || choice === 'denied' ? choice : undefined,
           answers,
-          mode: own.consent ?? served.consent ?? 'granted',
+          mode,
         }),
       )
     }, SETTLE_MS)

@@ -13,7 +13,7 @@ import { runInNewContext } from 'node:vm'
 import { build } from 'esbuild'
 import { minify } from 'terser'
 import { root } from './install.mjs'
-import { DEVICE_COOKIE, PART_SETS, scriptFile } from './partSets.mjs'
+import { DEVICE_COOKIE, entryOf, PART_SETS, scriptFile } from './partSets.mjs'
 
 const dist = join(root, 'dist')
 
@@ -63,12 +63,7 @@ const COMPILE_HINT = '//# allFunctionsCalledOnLoad\n'
  * @returns The code, and the modules in it, as paths from the root.
  */
 export async function bundleTracker(version, set, plugins = []) {
-  const parts = set.filter((name) => name !== DEVICE_COOKIE)
-  const entry = [
-    ...parts.map((part) => `import { ${part} } from './parts/${part}.ts'`),
-    `import { main } from './main.ts'`,
-    `main(__config__, { ${parts} })`,
-  ].join('\n')
+  const entry = entryOf(set)
   const define = { __deviceCookie__: `${set.includes(DEVICE_COOKIE)}` }
   const { code, inputs } = await bundleBrowser(entry, 'src/tracker', version, plugins, define)
   const expression = await minifyExpression(`function(__config__){"use strict";${code}}`)

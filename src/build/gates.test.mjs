@@ -11,7 +11,7 @@ import {
   refuseForeign,
 } from './bundles.mjs'
 import { PAGE_INPUTS } from './pages.mjs'
-import { DEFAULT_SET, DEVICE_COOKIE, PART_SETS, PARTS, scriptFile } from './partSets.mjs'
+import { DEFAULT_SET, DEVICE_COOKIE, PART_SETS, PARTS, SOURCES, scriptFile } from './partSets.mjs'
 import { findFaults } from './sizes.mjs'
 
 /** A script with two of the parts. */
@@ -46,7 +46,7 @@ test('PARTS has every part in the folder', () => {
   const files = readdirSync(new URL('../tracker/parts', import.meta.url))
   const parts = files.filter((file) => /^\w+\.ts$/.test(file)).map((file) => basename(file, '.ts'))
 
-  expect(parts.sort()).toEqual([...PARTS].sort())
+  expect(parts.sort()).toEqual(PARTS.filter((part) => part !== SOURCES).sort())
 })
 
 test('the build makes exactly the scripts that the gateway serves', () => {
@@ -57,8 +57,19 @@ test('the build makes exactly the scripts that the gateway serves', () => {
       for (const dataLayer of onOff)
         for (const ga4 of onOff)
           for (const schemaOrg of onOff)
-            for (const more of [{}, { consent: 'required' }, { firstParty: true }])
-              asked.add(scriptName({ pageViews, attributes, dataLayer, ga4, schemaOrg, ...more }))
+            for (const firstParty of onOff)
+              for (const more of [{}, { consent: 'required' }, { consentSources: ['tcf'] }])
+                asked.add(
+                  scriptName({
+                    pageViews,
+                    attributes,
+                    dataLayer,
+                    ga4,
+                    schemaOrg,
+                    firstParty,
+                    ...more,
+                  }),
+                )
 
   expect([...asked].map((name) => `track/${name}.js`).sort()).toEqual(
     PART_SETS.map(scriptFile).sort(),
@@ -80,7 +91,9 @@ test.each([
   [{ consentReplay: false, consentEvents: 5 }, false],
 ])('a key with %o has the consent part: %s', (config, has) => {
   const name = scriptName({ pageViews: 'off', attributes: false, dataLayer: false, ...config })
-  expect(name).toBe(has ? 'consent-pageViews-attributes-dataLayer' : 'core')
+  const hasSources = config.consentSources?.length || config.exclude?.length
+  const sources = hasSources ? '-consentSources' : ''
+  expect(name).toBe(has ? `consent${sources}-pageViews-attributes-dataLayer` : 'core')
 })
 
 test.each([

@@ -1,4 +1,6 @@
 import type { AdoptSource, KeySettings } from '../contract/settings.ts'
+import type { isExcluded } from './lib/isExcluded.ts'
+import type { watchSources } from './lib/watchSources.ts'
 
 /** An attribute of the script's tag is text: `false` becomes a boolean, and names to mask are separated by commas. */
 type OrText<T> = T | (T extends boolean | number | readonly string[] ? string : never)
@@ -11,6 +13,10 @@ export type Config = {
   readonly adoptDid?: AdoptSource | false | string
   /** The tracking key. */
   readonly key: string
+  /** Set by a script that has the part consentSources. */
+  readonly watchSources?: typeof watchSources
+  /** Set by a script that has the part exclude. */
+  readonly isExcluded?: typeof isExcluded
   /** The gateway's address, without a slash at its end. The gateway serves it only if PUBLIC_URL is set. */
   base: string
   /** The gateway's PUBLIC_URL, if it is set. Used if `base` answers with a redirect. */

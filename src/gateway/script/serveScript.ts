@@ -69,6 +69,8 @@ export function scriptName(config: KeySettings): string {
   const wanted = {
     deviceCookie: needsCookie,
     consent: needsConsent,
+    // It contains `exclude` too.
+    consentSources: consentSources.length || exclude.length,
     pageViews: pageViews !== 'off' || needsConsent,
     attributes: attributes || needsConsent,
     ga4,

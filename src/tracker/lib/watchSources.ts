@@ -1,0 +1,53 @@
+import { DATA_LAYER_NAME } from '../../contract/settings.ts'
+import type { Config } from '../config.ts'
+import { watchConsent } from './consentSources.ts'
+import { guard } from './guard.ts'
+import { createStore } from './storage.ts'
+
+/** Name in localStorage of what the visitor has chosen. Other tabs get an event of each change. */
+const CHOICE = 'track.c'
+
+type State = 'granted' | 'denied' | undefined
+type Readers = Parameters<typeof watchConsent>[1]
+
+/**
+ * Watches the sources of a key. What was pushed into the dataLayer earlier is read at once, since it may forbid to store.
+ *
+ * @param answer Called with what a source says. Returns the new state of the page, if it has changed by that: it is passed
+ * to the other tabs.
+ * @param choose The function behind `track.consent`.
+ * @returns Reads all sources again.
+ */
+export function watchSources(
+  config: Config,
+  readers: Readers,
+  answer: (source: string, said: State) => State,
+  choose: (state: 'granted' | 'denied') => void,
+): () => void {
+  const store = createStore(() => localStorage)
+  const own: Readers = new Map()
+  const read = watchConsent(
+    config,
+    own,
+    (source, said) => {
+      const state = answer(source, said)
+      if (!state) return
+      // Nothing stays that was not there.
+      const choice = store.get(CHOICE)
+      store.set(CHOICE, state)
+      if (choice) store.set(CHOICE, choice)
+      else store.remove(CHOICE)
+    },
+    choose,
+  )
+  const layer = (window as unknown as { readonly [name: string]: Iterable<object> })[
+    config.dataLayerName ?? DATA_LAYER_NAME
+  ]
+  for (const [reader, known] of own) {
+    readers.set(reader, known)
+    guard(() => {
+      for (const push of layer as Iterable<object>) guard(() => reader(push, undefined))
+    })
+  }
+  return read
+}

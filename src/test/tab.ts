@@ -1,5 +1,6 @@
 import { build } from 'esbuild'
 import { Window } from 'happy-dom'
+import { entryOf } from '../build/partSets.mjs'
 import type { Config } from '../tracker/config.ts'
 import type { TrackApi, TrackNotice } from '../tracker/global.d.ts'
 import { createMemoryStorage } from './storage.ts'
@@ -8,13 +9,8 @@ const TRACKER = new URL('../tracker', import.meta.url).pathname
 
 /** Bundles the script with some parts. The text is a function of the configuration. */
 export async function bundle(parts: readonly string[]): Promise<string> {
-  const contents = [
-    ...parts.map((part) => `import { ${part} } from './parts/${part}.ts'`),
-    `import { main } from './main.ts'`,
-    `main(__config__, { ${parts.join()} })`,
-  ].join('\n')
   const { outputFiles } = await build({
-    stdin: { contents, resolveDir: TRACKER },
+    stdin: { contents: entryOf(parts), resolveDir: TRACKER },
     bundle: true,
     write: false,
     format: 'esm',

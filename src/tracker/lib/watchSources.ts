@@ -1,5 +1,4 @@
 import { DATA_LAYER_NAME } from '../../contract/settings.ts'
-import type { Config } from '../config.ts'
 import { watchConsent } from './consentSources.ts'
 import { guard } from './guard.ts'
 import { createStore } from './storage.ts'
@@ -8,6 +7,7 @@ import { createStore } from './storage.ts'
 const CHOICE = 'track.c'
 
 type State = 'granted' | 'denied' | undefined
+type Settings = Parameters<typeof watchConsent>[0] & { readonly dataLayerName?: string }
 type Readers = Parameters<typeof watchConsent>[1]
 
 /**
@@ -19,10 +19,10 @@ type Readers = Parameters<typeof watchConsent>[1]
  * @returns Reads all sources again.
  */
 export function watchSources(
-  config: Config,
+  config: Settings,
   readers: Readers,
-  answer: (source: string, said: State) => State,
-  choose: (state: 'granted' | 'denied') => void,
+  answer: (source: string, said: State) => State | false,
+  choose: (state: unknown) => void,
 ): () => void {
   const store = createStore(() => localStorage)
   const own: Readers = new Map()

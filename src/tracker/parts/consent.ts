@@ -1,6 +1,7 @@
 import type { DropReason } from '../../contract/delivery.ts'
 import { CONSENT_EVENTS } from '../../contract/settings.ts'
 import type { Config } from '../config.ts'
+import type { TrackApi } from '../global.d.ts'
 import { listen } from '../lib/listen.ts'
 import { createStore } from '../lib/storage.ts'
 import { whenShown } from '../lib/whenShown.ts'
@@ -8,19 +9,17 @@ import type { Kind } from '../notices.ts'
 import type { Entry, Outbox } from '../outbox.ts'
 import type { Part } from '../parts.ts'
 
-type State = 'granted' | 'denied' | undefined
+const STATES = ['denied', 'granted'] as const
+type State = (typeof STATES)[number] | undefined
 
 /** Name in localStorage of what the visitor has chosen on this shop. */
 const CHOICE = 'track.c'
-/** The other names that a denial removes from both storages, besides the outbox and the device id. */
-const STORED = ['turn', 'ignore', 'ga4', 'debug']
+/** Names that a denial removes from both storages, besides the outbox and the device id. */
+const STORED = ['track.turn', 'track.ignore', 'track.ga4', 'track.debug']
 /** The field `did` of a body. It is the first of every payload. */
 const DID = /"did":"(\\.|[^\\"])*",/
 /** In place of a device id while there must be none. Neither stored nor sent. */
 const NONE = 'none'
-
-const stateOf = (value: unknown) =>
-  /^(granted|denied)$/.test(value as string) ? (value as State) : undefined
 
 /**
  * The visitor's consent, for all keys of the page (docs/decisions.md, "Consent"). Until it is given, storage and cookies
@@ -37,7 +36,7 @@ export const consent: Part = (
   readers,
   _reports,
   _newId,
-  _session,
+  session,
   outbox,
   deviceId,
   helpers,
@@ -48,15 +47,17 @@ export const consent: Part = (
   const { add } = outbox
   const { get } = deviceId
   const { reset } = helpers
-  /** For each key, what reads its sources again. */
-  const known = new Map<Config, (() => void) | undefined>()
+  /** Reads the sources of a key again. */
+  const reads = new Map<Config, (() => void) | undefined>()
   /**
    * What each source says: `choice` the visitor on this shop, now or earlier; `tab` a source in another tab; `signal`
-   * Global Privacy Control or Do Not Track.
+   * the browser. Values other than `granted` and `denied` are no answer.
    */
-  const answers: { [source: string]: State } = {}
+  const answers: { [source: string]: unknown } = {}
+  const page = helpers as { -readonly [K in keyof TrackApi]: TrackApi[K] }
+  /** Whether Global Privacy Control or Do Not Track is on, and honoured by a key. */
+  let signal: unknown
   let state: State
-  let isCookieless: boolean
   /** Whether the first decision was made. */
   let isRunning: boolean | undefined
   let held: Entry[] = []
@@ -67,22 +68,20 @@ export const consent: Part = (
     state === 'granted' && all(({ isExcluded, exclude }) => !isExcluded?.(exclude, location.href))
       ? get()
       : ''
-  const readChoice = () => {
-    answers.choice = stateOf(local.get(CHOICE))
-  }
   const notify = (kind: Kind, { name, key }: Entry, reason: DropReason) =>
     notices.emit(kind, { id: name.slice(0, 36), key, reason })
 
   const addOrHold: Outbox['add'] = (entry) => {
     const { key, body } = entry
+    if (state === 'denied') return 'no_consent'
     const { isExcluded, exclude, consentReplay, consentEvents } = configs.get(key) as Config
     if (isExcluded?.(exclude, JSON.parse(body).url)) return 'ignored'
-    if (state === 'granted')
+    if (state)
       return add({ ...entry, body: body.replace(`"did":"${NONE}"`, () => `"did":"${get()}"`) })
-    if (state || consentReplay === false) return 'no_consent'
-    if (isCookieless) return add({ ...entry, body: body.replace(DID, '') })
-    if (held.filter((other) => other.key === key).length >= +(consentEvents ?? CONSENT_EVENTS))
-      return 'outbox_full'
+    if (consentReplay === false) return 'no_consent'
+    if (isAll(/granted|cookieless/)) return add({ ...entry, body: body.replace(DID, '') })
+    // An event has an entry for each key.
+    if (held.length >= +(consentEvents ?? CONSENT_EVENTS) * configs.size) return 'outbox_full'
     held.push(entry)
     // Later, so that the notice comes after that of the accepted event.
     Promise.resolve().then(() => notify('held', entry, 'no_consent'))
@@ -91,18 +90,13 @@ export const consent: Part = (
 
   /** @param isForced Opens or closes also if the state has not changed. Returns the new state, if it has changed. */
   const update = (isForced?: unknown) => {
-    const says = (wanted: State) =>
-      Object.keys(answers).some(
-        (source) =>
-          answers[source] === wanted && !(source === 'signal' && answers.choice === 'granted'),
-      )
+    // Only a choice on this shop overrules the browser's signal.
+    answers.signal = signal && answers.choice !== 'granted' && 'denied'
     const before = state
-    state = says('denied')
-      ? 'denied'
-      : says('granted') || isAll(/^granted$/)
-        ? 'granted'
-        : undefined
-    isCookieless = isAll(/^(granted|cookieless)$/)
+    // A denial of any source wins.
+    state =
+      STATES.find((one) => Object.values(answers).includes(one)) ??
+      (isAll(/granted/) ? 'granted' : undefined)
     const isNew = state !== before
     if (!isNew && !isForced) return
     outbox.add = addOrHold
@@ -120,50 +114,46 @@ export const consent: Part = (
       }
     if (state === 'denied') {
       deviceId.reset(0)
+      for (const name of STORED) {
+        local.remove(name)
+        session.remove(name)
+      }
       setOpen(false)
-      for (const name of STORED)
-        for (const store of [local, createStore(() => sessionStorage)]) store.remove(`track.${name}`)
     }
-    Object.assign(helpers, { consentState: state })
+    page.consentState = state
     if (isNew) notices.emit('consent' as Kind, state as never)
-    return isNew ? state : undefined
+    return isNew && state
   }
 
   const choose = (given: unknown) =>
     whenShown(() => {
-      if (!stateOf(given)) return
+      if (!STATES.includes(given as never)) return
       local.set(CHOICE, given as string)
-      answers.choice = stateOf(given)
-      answers.tab = undefined
+      answers.choice = given
+      answers.tab = 0
       update()
     })
 
   outbox.add = addOrHold
   deviceId.get = () => did() || NONE
-  Object.defineProperty(helpers, 'did', { get: did })
-  Object.assign(helpers, {
-    consent: choose,
-    consentState: state,
-    reset() {
-      held = []
-      reset()
-      // It could not be stored.
-      if (state !== 'granted') deviceId.reset(0)
-    },
-  })
+  Object.defineProperty(page, 'did', { get: did })
+  page.consent = choose
+  page.consentState = state
+  page.reset = () => {
+    held = []
+    reset()
+    // It could not be stored.
+    if (state !== 'granted') deviceId.reset(0)
+  }
 
-  listen(window, 'storage', (event) => {
-    const { key, newValue } = event as StorageEvent
-    if (key !== CHOICE) return
-    readChoice()
-    // What a source said is removed at once.
-    if (newValue && newValue !== answers.choice) answers.tab = stateOf(newValue)
-    update()
-  })
-  listen(window, 'pageshow', (event) => {
-    if (!(event as PageTransitionEvent).persisted) return
-    readChoice()
-    for (const read of known.values()) read?.()
+  // A page in the back/forward cache gets no storage events.
+  listen(window, 'storage pageshow', (event) => {
+    const { key, newValue, persisted } = event as StorageEvent & PageTransitionEvent
+    if (key !== CHOICE && !persisted) return
+    answers.choice = local.get(CHOICE)
+    for (const read of reads.values()) read?.()
+    // What a source says in another tab is removed at once.
+    if (newValue && newValue !== answers.choice) answers.tab = newValue
     update()
   })
   listen(
@@ -176,25 +166,25 @@ export const consent: Part = (
   )
 
   return (config) => {
-    if (known.has(config)) return
-    known.set(config, undefined)
+    if (reads.has(config)) return
+    reads.set(config, undefined)
     const { watchSources, gpc = watchSources || config.consent, dnt } = config
     const { globalPrivacyControl, doNotTrack } = navigator as Navigator & {
       globalPrivacyControl?: unknown
     }
     whenShown(() => {
-      readChoice()
-      if ((gpc && globalPrivacyControl) || (dnt && doNotTrack === '1')) answers.signal = 'denied'
-      known.set(
+      answers.choice = local.get(CHOICE)
+      signal ||= (gpc && globalPrivacyControl) || (dnt && doNotTrack === '1')
+      reads.set(
         config,
         watchSources?.(
           config,
           readers,
           (source, said) => {
+            // It knows later than the other tab.
+            if (answers[source] !== said) answers.tab = 0
             answers[source] = said
-            if (!isRunning) return
-            answers.tab = undefined
-            return update()
+            return isRunning && update()
           },
           choose,
         ),

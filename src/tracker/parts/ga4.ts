@@ -4,7 +4,7 @@ import type { Config } from '../config.ts'
 import type { Report, Reporter } from '../duplicates.ts'
 import { listen } from '../lib/listen.ts'
 import { now } from '../lib/now.ts'
-import type { Notice } from '../notices.ts'
+import type { Kind, Notice } from '../notices.ts'
 import type { Part, Reader } from '../parts.ts'
 
 /** The most items that are read from one push. */
@@ -202,14 +202,19 @@ export const ga4: Part = (track, configs, notices, readers, reports, _newId, ses
   }
   readers.set(read, new WeakMap())
 
-  try {
-    // One click may be reported by GA4 on its page and by the shop's plugin on the next.
-    for (const [subject, carried] of JSON.parse(session.get(CARRIED) ?? '[]'))
-      if (carried.every(({ by }: Report) => by.includes)) reports.set(subject, carried)
-  } catch {
-    // Not written by this script.
+  const takeCarried = () => {
+    try {
+      // One click may be reported by GA4 on its page and by the shop's plugin on the next.
+      for (const [subject, carried] of JSON.parse(session.get(CARRIED) ?? '[]'))
+        if (carried.every(({ by }: Report) => by.includes)) reports.set(subject, carried)
+    } catch {
+      // Not written by this script.
+    }
+    session.remove(CARRIED)
   }
-  session.remove(CARRIED)
+  takeCarried()
+  // Storage may be closed until then.
+  notices.on('consent' as Kind, takeCarried)
   listen(window, 'pagehide', () => {
     const carried = [...reports].flatMap(([subject, all]) => {
       const recent = all.filter(({ at }) => now() - at < CARRIED_MS)

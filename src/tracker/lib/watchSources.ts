@@ -5,6 +5,8 @@ import { createStore } from './storage.ts'
 
 /** Name in localStorage of what the visitor has chosen. Other tabs get an event of each change. */
 const CHOICE = 'track.c'
+/** Behind what a source said: other tabs follow it, but it is not a choice, so it is removed at once. */
+const TOLD = ' '
 
 type State = 'granted' | 'denied' | undefined
 type Settings = Parameters<typeof watchConsent>[0] & { readonly dataLayerName?: string }
@@ -34,7 +36,7 @@ export function watchSources(
       if (!state) return
       // Nothing stays that was not there.
       const choice = store.get(CHOICE)
-      store.set(CHOICE, state)
+      store.set(CHOICE, state + TOLD)
       if (choice) store.set(CHOICE, choice)
       else store.remove(CHOICE)
     },

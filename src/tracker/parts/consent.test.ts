@@ -12,7 +12,7 @@ let plain: string
 beforeAll(async () => {
   plain = await bundle(DEFAULT_SET)
   script = await bundle(['consent', ...DEFAULT_SET])
-  withSources = await bundle(['consent', 'consentSources', 'exclude', ...DEFAULT_SET])
+  withSources = await bundle(['consent', 'consentSources', ...DEFAULT_SET])
   withGa4 = await bundle(['consent', 'pageViews', 'attributes', 'ga4', 'dataLayer'])
 })
 

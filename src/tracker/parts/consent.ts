@@ -121,6 +121,8 @@ export const consent: Part = (
       setOpen(false)
     }
     page.consentState = state
+    // It is stored before other tabs learn of the consent, so that they make no other.
+    did()
     if (isNew) notices.emit('consent' as Kind, state as never)
     return isNew && state
   }
@@ -128,10 +130,10 @@ export const consent: Part = (
   const choose = (given: unknown) =>
     whenShown(() => {
       if (!STATES.includes(given as never)) return
-      local.set(CHOICE, given as string)
       answers.choice = given
       answers.tab = 0
       update()
+      local.set(CHOICE, given as string)
     })
 
   outbox.add = addOrHold
@@ -152,8 +154,8 @@ export const consent: Part = (
     if (key !== CHOICE && !persisted) return
     answers.choice = local.get(CHOICE)
     for (const read of reads.values()) read?.()
-    // What a source says in another tab is removed at once.
-    if (newValue && newValue !== answers.choice) answers.tab = newValue
+    // With a space, what a source says in another tab.
+    if (/ /.test(newValue as string)) answers.tab = newValue?.trim()
     update()
   })
   listen(

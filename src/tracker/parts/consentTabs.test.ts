@@ -3,7 +3,7 @@ import { bundle, createBrowser } from '../../test/tab.ts'
 
 let script: string
 beforeAll(async () => {
-  script = await bundle(['consent', 'dataLayer'])
+  script = await bundle(['consent', 'consentSources', 'dataLayer'])
 })
 
 const config = { consent: 'required', consentTypes: ['analytics_storage'] } as const

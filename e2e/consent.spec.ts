@@ -300,6 +300,74 @@ test.describe('required, without page views', () => {
     expect(wire.events).toHaveLength(requests)
   })
 
+  test('a request that is open at the denial is not repeated, and a later grant makes a new device id', async ({
+    page,
+    shop,
+    wire,
+    stored,
+    expectStored,
+  }) => {
+    wire.delayMs = 0
+    const clock = await stopClock(page)
+    await page.goto(shop.page('/a'))
+    await choose(page, 'granted')
+    await search(page, 'one')
+    const [one] = await expectStored(['one'])
+    wire.next('hang')
+    await search(page, 'open')
+    await expect.poll(() => wire.events.length).toBe(2)
+    await choose(page, 'denied')
+    wire.heal()
+    await clock.pass(600_000, 10_000)
+    expect(wire.events).toHaveLength(2)
+    expect(await storedIn(page)).toEqual({ 'track.c': 'denied' })
+    await choose(page, 'granted')
+    await search(page, 'two')
+    await expect.poll(async () => (await stored()).length).toBe(2)
+    const [, two] = await expectStored(['one', 'two'])
+    expect(two?.did).toMatch(UUID)
+    expect(two?.did).not.toBe(one?.did)
+  })
+
+  test('debug mode, and the switch for people who work at the shop, store nothing before consent', async ({
+    context,
+    page,
+    shop,
+    wire,
+  }) => {
+    const recorder = await record(context)
+    shop.page('/a', { body: LISTEN })
+    for (const query of ['?track_debug=1', '?track_debug=1&track_ignore=1']) {
+      const printed = page.waitForEvent('console', (line) => line.text().startsWith('track: '))
+      await page.goto(`${shop.url}/a${query}`)
+      await page.evaluate(() => track.search({ search_term: '' }))
+      // The inspector prints what it finds.
+      await printed
+    }
+    expectNothingRead(recorder)
+    expect(await storedIn(page)).toEqual({})
+    expect(wire.events).toEqual([])
+  })
+
+  test('a tag may ask for consent of a key that does not: its script stays closed', async ({
+    context,
+    page,
+    shop,
+    customer,
+    wire,
+  }) => {
+    const recorder = await record(context)
+    const plain = customer.another()
+    const head = shop.tag('data-consent="required"', plain.trackingKey)
+    await page.goto(shop.page('/a', { head }))
+    const call = () => page.evaluate(() => track.search({ search_term: 'mug' }))
+    expect(await call()).toEqual({ ok: false, error: 'no_consent' })
+    await choose(page, 'granted')
+    expect(await call()).toEqual({ ok: false, error: 'no_consent' })
+    expect(recorder.touched).toEqual([])
+    expect(wire.events).toEqual([])
+  })
+
   test('a choice in one tab reaches the other tabs @both', async ({
     context,
     page,

@@ -1,4 +1,5 @@
 import type { Page } from '@playwright/test'
+import { CONSENT_TOOLS, type ConsentTool } from '../src/contract/consentTools.ts'
 import { LISTEN, noticesOf, storedIn } from './consentPage.ts'
 import { expect, expectNothingKept, keptIn, search, stopClock, test } from './fixtures.ts'
 
@@ -144,6 +145,28 @@ test.describe('TCF', () => {
   })
 })
 
+/** A tool whose state is an object of its own, with a property for its grant and one that says that it was answered. */
+const tool = CONSENT_TOOLS.find(({ state }) => state?.length === 1) as ConsentTool
+
+/** Code that sets the tool's state, and fires its last event. */
+function setTool(isGranted: boolean, isAnswered = true): string {
+  const state: { [name: string]: unknown } = {}
+  for (const [index, value] of [isGranted, isAnswered].entries()) {
+    const names = (tool.rules[index]?.[1] as string[]).map((name) =>
+      name.replace('{category}', tool.category),
+    )
+    const last = names.pop() as string
+    let on = state
+    for (const name of names) {
+      on[name] = {}
+      on = on[name] as typeof state
+    }
+    on[last] = value
+  }
+  const event = tool.events.split(' ').at(-1)
+  return `${tool.state}=${JSON.stringify(state)};dispatchEvent(new Event('${event}'))`
+}
+
 test.describe('a consent tool', () => {
   test.use({ config: { consent: 'required', consentSources: ['auto'] } })
 
@@ -155,20 +178,14 @@ test.describe('a consent tool', () => {
   }) => {
     await page.goto(shop.page('/a'))
     await search(page, 'held')
-    await page.evaluate(`
-      Cookiebot = { hasResponse: false, consent: { statistics: false } }
-      dispatchEvent(new Event('CookiebotOnConsentReady'))`)
+    await page.evaluate(setTool(false, false))
     expect(await stateOf(page)).toBeUndefined()
     expect(await storedIn(page)).toEqual({})
-    await page.evaluate(`
-      Object.assign(Cookiebot, { hasResponse: true, consent: { statistics: true } })
-      dispatchEvent(new Event('CookiebotOnAccept'))`)
+    await page.evaluate(setTool(true))
     await expectStored(['held'])
     await expectNothingKept(page)
     const requests = wire.events.length
-    await page.evaluate(`
-      Cookiebot.consent = { statistics: false }
-      dispatchEvent(new Event('CookiebotOnDecline'))`)
+    await page.evaluate(setTool(false))
     await search(page, 'refused')
     expect(await stateOf(page)).toBe('denied')
     expect(await storedIn(page)).toEqual({})
@@ -177,20 +194,18 @@ test.describe('a consent tool', () => {
 })
 
 test.describe('two sources', () => {
-  test.use({ config: { consent: 'required', consentSources: ['consentMode', 'cookiebot'] } })
+  test.use({ config: { consent: 'required', consentSources: ['consentMode', tool.name] } })
 
   test('any denial wins, whichever comes first', async ({ page, shop, wire, expectStored }) => {
     const head = `<script>
       window.dataLayer=[];function gtag(){dataLayer.push(arguments)}
       gtag('consent','update',{analytics_storage:'granted'})
-      Cookiebot={hasResponse:true,consent:{statistics:false}}</script>${shop.tag()}`
+      ${setTool(false)}</script>${shop.tag()}`
     await page.goto(shop.page('/a', { head }))
     await search(page, 'refused')
     expect(await stateOf(page)).toBe('denied')
     expect(wire.events).toEqual([])
-    await page.evaluate(`
-      Cookiebot.consent = { statistics: true }
-      dispatchEvent(new Event('CookiebotOnAccept'))`)
+    await page.evaluate(setTool(true))
     await search(page, 'allowed')
     await expectStored(['allowed'])
     await page.evaluate("gtag('consent','update',{analytics_storage:'denied'})")

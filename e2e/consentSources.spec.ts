@@ -1,5 +1,5 @@
 import type { Page } from '@playwright/test'
-import { CONSENT_TOOLS, type ConsentTool } from '../src/contract/consentTools.ts'
+import { CONSENT_TOOLS, type ConsentTool, type Rule } from '../src/contract/consentTools.ts'
 import { LISTEN, noticesOf, storedIn } from './consentPage.ts'
 import { expect, expectNothingKept, keptIn, search, stopClock, test } from './fixtures.ts'
 
@@ -152,9 +152,8 @@ const tool = CONSENT_TOOLS.find(({ state }) => state?.length === 1) as ConsentTo
 function setTool(isGranted: boolean, isAnswered = true): string {
   const state: { [name: string]: unknown } = {}
   for (const [index, value] of [isGranted, isAnswered].entries()) {
-    const names = (tool.rules[index]?.[1] as string[]).map((name) =>
-      name.replace('{category}', tool.category),
-    )
+    const [, path] = tool.rules[index] as Rule
+    const names = (path as string[]).map((name) => name.replace('{category}', tool.category))
     const last = names.pop() as string
     let on = state
     for (const name of names) {

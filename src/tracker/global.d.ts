@@ -150,8 +150,8 @@ export interface TrackApi {
   debug(isOn: boolean): void
   /**
    * The visitor's choice on this shop. `denied` deletes the device id and every event that is not delivered, in all tabs
-   * of the origin, and ends tracking; `granted` starts it. With the consent part of the script the choice is remembered
-   * in localStorage; without it, `denied` lasts as long as the page and `granted` does nothing. Other values are ignored.
+   * of the origin, and ends tracking; `granted` starts it. The choice is remembered in localStorage. Other values are
+   * ignored. For a key without settings of consent, it does nothing.
    */
   consent(choice: TrackConsent): void
   /** Whether the script may track. Undefined: nobody has answered yet, and the key's setting `consent` asks for an answer. */

@@ -32,7 +32,8 @@ export function watchSources(
     config,
     own,
     (source, said) => {
-      const state = answer(source, said)
+      // The consent part reads the browser's signal itself. The row is for debug mode.
+      const state = source !== 'signal' && answer(source, said)
       if (!state) return
       // Nothing stays that was not there.
       const choice = store.get(CHOICE)

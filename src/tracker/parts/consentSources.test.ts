@@ -5,7 +5,7 @@ import { bundle, createBrowser } from '../../test/tab.ts'
 
 let script: string
 beforeAll(async () => {
-  script = await bundle(['consent', 'pageViews', 'attributes', 'dataLayer'])
+  script = await bundle(['consent', 'consentSources', 'pageViews', 'attributes', 'dataLayer'])
 })
 
 type Page = { [name: string]: unknown }

@@ -28,15 +28,7 @@ test.each([
 })
 
 /** Settings that a tag can not set. */
-const OF_KEY = [
-  'events',
-  'consentSources',
-  'consentCategory',
-  'tcfPurposes',
-  'tcfVendor',
-  'gpc',
-  'dnt',
-]
+const OF_KEY = ['events', 'consentSources', 'consentCategory', 'tcfPurposes', 'tcfVendor']
 
 test.each(OF_KEY)('%s on a tag is reported, since a tag can not set it', (name) => {
   addTag('')

@@ -4,7 +4,7 @@ import { SETTING_NAMES } from './settingNames.ts'
 /** Of this many letters one may be wrong. Other attributes belong to something else, such as a consent manager. */
 const LETTERS_PER_FAULT = 4
 /** Settings that can be set only for the key: the gateway reads them, or they are objects. */
-const OF_KEY = /^(events|consentSources|consentCategory|tcfPurposes|tcfVendor|gpc|dnt)$/
+const OF_KEY = /^(events|consentSources|consentCategory|tcfPurposes|tcfVendor)$/
 
 /**
  * The attributes of the script's tags that seem to be misspelled settings, or that a tag can not set. The script ignores

@@ -48,8 +48,12 @@ export async function watchConsent(
     readers,
     (name, said) => {
       const row = served.consentTools?.find((other) => other.name === name)
-      // The script reads each source without a look whether it is there.
-      if (said || !row || (name !== SIGNAL && (row.push || isOnPage(row, page))))
+      // The script reads each source without a look whether it is there. Nobody waits for the browser's signals.
+      if (
+        said ||
+        name === 'consentMode' ||
+        (row && name !== SIGNAL && (row.push || isOnPage(row, page)))
+      )
         answers.set(name, said)
       else answers.delete(name)
     },

@@ -314,6 +314,17 @@ test('a device that is forgotten is no longer counted, and its later events are 
   shop.end()
 })
 
+test('an event counts for a visit that was removed days before it, also after a removal between the two', () => {
+  const shop = open()
+  shop.append([{ day: 0, utm: AUTUMN }])
+  shop.sweep('demo', MONDAY + DAY_MS)
+  shop.append([{ day: 4, event: 'later' }])
+  shop.sweep('demo', MONDAY + 2 * DAY_MS)
+  shop.sweep('demo', MONDAY + 3 * DAY_MS)
+  expect(shop.read(AUTUMN).events).toEqual({ view_page: 1, later: 1 })
+  shop.end()
+})
+
 const anyEvent = fc.record({
   customer: fc.constantFrom('demo', 'demo', 'another'),
   day: fc.oneof(

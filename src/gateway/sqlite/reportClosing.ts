@@ -121,12 +121,15 @@ export function createReportClosing(database: Database, parts: Parts): ReportClo
       const { part, carried } = parts.makePart(utm, block, since, until)
       const [first, last] = [block * BLOCK_DEVICES, (block + 1) * BLOCK_DEVICES - 1]
       dropCarried.run(utm, until, first, last)
+      let carries = false
       for (const { device, reached, visitAt } of carried) {
         const lasts = visitAt !== null && visitAt + LASTS_MS >= until
-        if (lasts || visitsAgain.get(utm, device, until) === 1)
-          carry.run(device, utm, until, reached, lasts ? visitAt : null)
+        if (!lasts && visitsAgain.get(utm, device, until) !== 1) continue
+        carry.run(device, utm, until, reached, lasts ? visitAt : null)
+        carries = true
       }
-      if (part.names.length === 0) dropUnused.run({ utm, block, first, last })
+      // A device whose visit is carried has touches that count, but none that is a visit.
+      if (!carries && part.names.length === 0) dropUnused.run({ utm, block, first, last })
       return parts.toTexts(part)
     },
     forgetBefore(customer, since, max, after = Buffer.alloc(0)) {

@@ -86,6 +86,7 @@ const quoted = (source: string) =>
 /** Words in quotes that are not codes. */
 const OTHERS = [
   'dropped',
+  'held',
   'invalid',
   'no_consent',
   'viewProduct',

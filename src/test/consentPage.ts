@@ -57,7 +57,6 @@ export function useConsentPages() {
 export function openConsent(settings: KeySettings & { readonly onTag?: object }) {
   const { onTag, ...config } = settings
   const answers: { [source: string]: Answered } = {}
-  const chosen: unknown[] = []
   const listen = vi.spyOn(window, 'addEventListener')
   const watched = watchTrack({ dataLayerName: layerName, dataLayer: false })
   const read = watchConsent(
@@ -66,12 +65,11 @@ export function openConsent(settings: KeySettings & { readonly onTag?: object })
     (source, state) => {
       answers[source] = state
     },
-    (state) => chosen.push(state),
   )
   watched.startDataLayer()
   listening.push(...listen.mock.calls)
   listen.mockRestore()
-  return { answers, chosen, read }
+  return { answers, read }
 }
 
 export const dispatch = (target: EventTarget, type: string, detail?: unknown): void => {

@@ -1,3 +1,4 @@
+import type { ConsentReader } from '../contract/consentTools.ts'
 import type { AdoptSource, KeySettings } from '../contract/settings.ts'
 import type { isExcluded } from './lib/isExcluded.ts'
 import type { watchSources } from './lib/watchSources.ts'
@@ -13,6 +14,8 @@ export type Config = {
   readonly adoptDid?: AdoptSource | false | string
   /** The tracking key. */
   readonly key: string
+  /** How to read the sources of consent. Absent if the key does not ask for consent. */
+  readonly consentTools?: readonly ConsentReader[]
   /** Set by a script that has the part consentSources. */
   readonly watchSources?: typeof watchSources
   /** Set by a script that has the part exclude. */

@@ -20,21 +20,20 @@ test.each<[KeySettings, boolean]>([
 })
 
 test.each<[KeySettings, string[]]>([
-  [{ consent: 'required' }, ['signal']],
-  [{ consent: 'required', gpc: false }, []],
-  [{ consent: 'required', gpc: false, dnt: true }, ['signal']],
-  [{ consentSources: ['consentMode'] }, ['signal']],
-  [{ consentSources: ['tcf', FIRST.name], gpc: false }, ['tcf', FIRST.name]],
-  [{ consentSources: ['auto'] }, ['signal', ...CONSENT_TOOLS.map(({ name }) => name)]],
-  [{ consentSources: [FIRST.name, 'auto'] }, ['signal', ...CONSENT_TOOLS.map(({ name }) => name)]],
-  [{ consentSources: ['gone'] }, ['signal']],
+  [{ consent: 'required' }, []],
+  [{ gpc: true }, []],
+  [{ consentSources: ['consentMode'] }, []],
+  [{ consentSources: ['tcf', FIRST.name] }, ['tcf', FIRST.name]],
+  [{ consentSources: ['auto'] }, CONSENT_TOOLS.map(({ name }) => name)],
+  [{ consentSources: [FIRST.name, 'auto'] }, CONSENT_TOOLS.map(({ name }) => name)],
+  [{ consentSources: ['gone'] }, []],
 ])('%j: only the rows that the key needs', (settings, names) => {
   expect(consentConfig(settings).consentTools?.map(({ name }) => name)).toEqual(names)
 })
 
 test('only what the script needs of a row, with the category', () => {
   for (const tool of CONSENT_TOOLS) {
-    const [, served] =
+    const [served] =
       consentConfig({ consentSources: [tool.name], consentCategory: '$&' }).consentTools ?? []
     const { title, page, category, categories, methods, ...rest } = tool
     expect(served).toEqual(
@@ -52,7 +51,7 @@ test.each(
     Object.entries(methods).map(([category, method]) => [name, category, method] as const),
   ),
 )('%s, category %s: %s', (name, consentCategory, method) => {
-  const [, served] = consentConfig({ consentSources: [name], consentCategory }).consentTools ?? []
+  const [served] = consentConfig({ consentSources: [name], consentCategory }).consentTools ?? []
   expect(served?.rules[0]).toEqual(['granted', [[method]]])
 })
 

@@ -23,33 +23,13 @@ export function consentConfig(settings: KeySettings): ConsentConfig {
   return {
     consentTypes: wants('consentMode') ? consentTypes : undefined,
     consentTools: [
-      signal(settings),
       ...(wants('tcf') ? [tcf(settings)] : []),
       ...CONSENT_TOOLS.filter(({ name }) => wants(name) || wants('auto')).map((tool) =>
         readerOf(tool, consentCategory),
       ),
-    ].filter(({ rules }) => rules.length),
+    ],
   }
 }
-
-/**
- * Global Privacy Control (https://w3c.github.io/gpc/) and Do Not Track
- * (https://www.w3.org/TR/tracking-dnt/#js-dom). Older browsers had the latter on window.
- */
-const signal = ({ gpc = true, dnt = false }: KeySettings): ConsentReader => ({
-  name: 'signal',
-  events: '',
-  state: [],
-  rules: [
-    ...(gpc ? [['denied', ['navigator', 'globalPrivacyControl']] as const] : []),
-    ...(dnt
-      ? [
-          ['denied', ['navigator', 'doNotTrack', ['startsWith', '1']]] as const,
-          ['denied', ['doNotTrack', ['startsWith', '1']]] as const,
-        ]
-      : []),
-  ],
-})
 
 /**
  * IAB's Transparency and Consent Framework 2.2 and 2.3: only consent counts, no legitimate interest. While the banner is

@@ -10,6 +10,7 @@ import {
   SIGNAL,
 } from './describeConsent.ts'
 import { readSettings, tagOf } from './readSettings.ts'
+import { signalReader } from './signalReader.ts'
 
 /** A source that was not found after this time is reported, seconds. Consent tools load late. */
 export const MISSING_SECONDS = 10
@@ -41,10 +42,12 @@ export async function watchConsent(
   const mode = own.consent ?? served.consent ?? 'granted'
   if (!served.consentTools && (faults.length > 0 || mode === 'granted')) return
 
+  const isOn = (name: 'gpc' | 'dnt') => (own[name] ? own[name] !== 'false' : served[name])
+  const signals = { gpc: isOn('gpc'), dnt: isOn('dnt') }
   const answers = new Map<string, Answered>()
   const readers: Parameters<typeof watchSources>[1] = new Map()
   const readAgain = watchSources(
-    { ...served, ...own },
+    { ...served, ...own, consentTools: [signalReader(signals), ...(served.consentTools ?? [])] },
     readers,
     (name, said) => {
       const row = served.consentTools?.find((other) => other.name === name)
@@ -57,7 +60,6 @@ export async function watchConsent(
         answers.set(name, said)
       else answers.delete(name)
     },
-    () => {},
   )
   // By the object, since tag managers shorten the array.
   const seen = new WeakSet<object>()

@@ -419,84 +419,8 @@ describe('the Transparency and Consent Framework', () => {
   })
 })
 
-describe('signals of the browser', () => {
-  const set = (target: object, name: string, value: unknown) => {
-    Object.defineProperty(target, name, { value, configurable: true })
-    return () => Reflect.deleteProperty(target, name)
-  }
-  const REQUIRED = { consent: 'required' } as const
-
-  test.each<readonly [target: string, name: string, value: unknown, KeySettings, Answered]>([
-    ['navigator', 'globalPrivacyControl', true, REQUIRED, 'denied'],
-    ['navigator', 'globalPrivacyControl', true, { consentSources: ['tcf'] }, 'denied'],
-    ['navigator', 'globalPrivacyControl', true, { gpc: true }, 'denied'],
-    ['navigator', 'globalPrivacyControl', true, { ...REQUIRED, gpc: false }, undefined],
-    ['navigator', 'globalPrivacyControl', true, { ...REQUIRED, gpc: false, dnt: true }, undefined],
-    ['navigator', 'globalPrivacyControl', true, {}, undefined],
-    ['navigator', 'globalPrivacyControl', false, REQUIRED, undefined],
-    ['navigator', 'doNotTrack', '1', REQUIRED, undefined],
-    ['navigator', 'doNotTrack', '1', { dnt: true }, 'denied'],
-    ['window', 'doNotTrack', '1', { dnt: true }, 'denied'],
-    ['navigator', 'doNotTrack', '0', { dnt: true }, undefined],
-    ['navigator', 'doNotTrack', 'unspecified', { dnt: true }, undefined],
-    ['navigator', 'doNotTrack', null, { dnt: true }, undefined],
-  ])('%s.%s %j, %j: %s', (target, name, value, settings, expected) => {
-    const remove = set(target === 'window' ? window : navigator, name, value)
-    const { answers, read } = openConsent(settings)
-    expect(answers.signal).toBe(expected)
-    remove()
-    read()
-    expect(answers.signal).toBeUndefined()
-  })
-})
-
-describe('buttons of the shop', () => {
-  const open = () => openConsent({ consent: 'required' })
-
-  test.each([
-    ['the button', '<button data-track-consent="granted">', 'button'],
-    ['something in it', '<a data-track-consent="granted"><b>Yes</b></a>', 'b'],
-    [
-      'the nearest one',
-      '<p data-track-consent="denied"><i data-track-consent="granted"></i></p>',
-      'i',
-    ],
-  ])('a click on %s', (_, html, selector) => {
-    const { chosen } = open()
-    document.body.innerHTML = html
-    document.querySelector('*')?.dispatchEvent(new Event('click'))
-    ;(document.querySelector(selector) as HTMLElement).click()
-    expect(chosen).toEqual(['granted'])
-  })
-
-  test('in an open shadow root, on its host, and where the page stops the click', () => {
-    const { chosen } = open()
-    document.body.innerHTML = '<div></div><my-button data-track-consent="denied"></my-button>'
-    const [inside, host] = [...document.body.children] as [HTMLElement, HTMLElement]
-    inside.attachShadow({ mode: 'open' }).innerHTML = '<button data-track-consent="granted">'
-    host.attachShadow({ mode: 'open' }).innerHTML = '<button></button>'
-    document.body.addEventListener('click', (event) => event.stopImmediatePropagation(), {
-      once: true,
-      capture: true,
-    })
-    inside.shadowRoot?.querySelector('button')?.click()
-    host.shadowRoot?.querySelector('button')?.click()
-    expect(chosen).toEqual(['granted', 'denied'])
-  })
-
-  test.each(['<button>', '<button data-track="granted">', '<button data-track-consent>'])(
-    'no choice: %s',
-    (html) => {
-      const { chosen } = open()
-      document.body.innerHTML = html
-      document.querySelector('button')?.click()
-      expect(chosen).toEqual([])
-    },
-  )
-})
-
 describe('rubbish of the page', () => {
-  const settings: KeySettings = { consentSources: ['auto', 'tcf', 'consentMode'], dnt: true }
+  const settings: KeySettings = { consentSources: ['auto', 'tcf', 'consentMode'] }
   /** The globals that the rows read. */
   const GLOBALS = [
     '__tcfapi',

@@ -31,14 +31,12 @@ const LAST_MS = 1_000_000
  *
  * @param readers Readers of the dataLayer.
  * @param answer Called with the name of a source and what it says now, which may be what it said before. Must not throw.
- * @param choose Called with the value of `data-track-consent`, when the visitor clicks such an element.
  * @returns Reads all sources again.
  */
 export function watchConsent(
   { consentTools = [], consentTypes, consentRegion }: Settings,
   readers: Readers,
   answer: Answer,
-  choose: (state: unknown) => void,
 ): () => void {
   const reads = consentTools.map((tool) => watchTool(tool, readers, answer))
   const read = () => {
@@ -47,14 +45,8 @@ export function watchConsent(
   if (consentTypes)
     readers.set(createModeReader(consentTypes, consentRegion, answer), new WeakMap())
 
-  const onClick = (event: Event) => {
-    // A tool reacts to the click later. The visitor may have answered it.
-    setTimeout(read)
-    for (const { dataset } of event.composedPath() as Foreign[])
-      if (dataset?.trackConsent) return choose(dataset.trackConsent)
-  }
-  listen(window, 'click', onClick, true)
-
+  // A tool reacts to the click later. The visitor may have answered it.
+  listen(window, 'click', () => setTimeout(read), true)
   // Some interfaces appear later without an event.
   for (let wait = FIRST_MS; wait < LAST_MS; wait *= 2) setTimeout(read, wait)
   read()

@@ -17,39 +17,32 @@ type Readers = Parameters<typeof watchConsent>[1]
  *
  * @param answer Called with what a source says. Returns the new state of the page, if it has changed by that: it is passed
  * to the other tabs.
- * @param choose The function behind `track.consent`.
  * @returns Reads all sources again.
  */
 export function watchSources(
   config: Settings,
   readers: Readers,
   answer: (source: string, said: State) => State | false,
-  choose: (state: unknown) => void,
 ): () => void {
   const store = createStore(() => localStorage)
   const own: Readers = new Map()
-  const read = watchConsent(
-    config,
-    own,
-    (source, said) => {
-      // The consent part reads the browser's signal itself. The row is for debug mode.
-      const state = source !== 'signal' && answer(source, said)
-      if (!state) return
-      // Nothing stays that was not there.
-      const choice = store.get(CHOICE)
-      store.set(CHOICE, state + TOLD)
-      if (choice) store.set(CHOICE, choice)
-      else store.remove(CHOICE)
-    },
-    choose,
-  )
+  const read = watchConsent(config, own, (source, said) => {
+    const state = answer(source, said)
+    if (!state) return
+    // Nothing stays that was not there.
+    const choice = store.get(CHOICE)
+    store.set(CHOICE, state + TOLD)
+    if (choice) store.set(CHOICE, choice)
+    else store.remove(CHOICE)
+  })
   const layer = (window as unknown as { readonly [name: string]: Iterable<object> })[
     config.dataLayerName ?? DATA_LAYER_NAME
   ]
   for (const [reader, known] of own) {
     readers.set(reader, known)
     guard(() => {
-      for (const push of layer as Iterable<object>) guard(() => reader(push, undefined))
+      for (const push of layer as Iterable<object>)
+        guard(() => known.set(push, reader(push, undefined)))
     })
   }
   return read

@@ -170,7 +170,7 @@ export const consent: Part = (
   return (config) => {
     if (reads.has(config)) return
     reads.set(config, undefined)
-    const { watchSources, gpc = watchSources || config.consent, dnt } = config
+    const { watchSources, gpc = config.consentTools || config.consent, dnt } = config
     const { globalPrivacyControl, doNotTrack } = navigator as Navigator & {
       globalPrivacyControl?: unknown
     }
@@ -179,17 +179,12 @@ export const consent: Part = (
       signal ||= (gpc && globalPrivacyControl) || (dnt && doNotTrack === '1')
       reads.set(
         config,
-        watchSources?.(
-          config,
-          readers,
-          (source, said) => {
-            // It knows later than the other tab.
-            if (answers[source] !== said) answers.tab = 0
-            answers[source] = said
-            return isRunning && update()
-          },
-          choose,
-        ),
+        watchSources?.(config, readers, (source, said) => {
+          // It knows later than the other tab.
+          if (answers[source] !== said) answers.tab = 0
+          answers[source] = said
+          return isRunning && update()
+        }),
       )
       update(true)
       isRunning = true

@@ -57,6 +57,40 @@ test('of two sources that disagree, the one that denies wins', async () => {
   expect(track.consentState).toBe('denied')
 })
 
+test.each([
+  [
+    'a page that denies',
+    [
+      ['update', 'granted'],
+      ['update', 'denied'],
+    ],
+    ['denied'],
+  ],
+  [
+    'a page that grants',
+    [
+      ['default', 'denied'],
+      ['update', 'granted'],
+    ],
+    ['granted'],
+  ],
+])('what was said before the script is one answer: %s', async (_, commands, expected) => {
+  const { states, settle, track } = open(
+    {},
+    {
+      before(page) {
+        page.dataLayer = commands.map(([action, state]) => [
+          'consent',
+          action,
+          { analytics_storage: state },
+        ])
+      },
+    },
+  )
+  await settle()
+  expect([...new Set([...states, track.consentState])]).toEqual(expected)
+})
+
 test('a denial that was said before the script: nothing is sent, and nothing stays', async () => {
   const { sent, settle, browser, track } = open(
     { consent: 'granted' },
@@ -86,6 +120,51 @@ test("a yes on the shop's own button overrules Global Privacy Control, and no ot
   page.document.querySelector('button')?.click()
   expect(track.consentState).toBe('granted')
   tcf(false)
+  expect(track.consentState).toBe('denied')
+})
+
+test.each<readonly [name: string, value: unknown, KeySettings, state: string | undefined]>([
+  ['globalPrivacyControl', true, {}, 'denied'],
+  ['globalPrivacyControl', true, { gpc: false }, undefined],
+  ['globalPrivacyControl', true, { gpc: false, dnt: true }, undefined],
+  ['globalPrivacyControl', false, {}, undefined],
+  ['globalPrivacyControl', true, { consent: 'granted', consentSources: [], gpc: true }, 'denied'],
+  ['doNotTrack', '1', {}, undefined],
+  ['doNotTrack', '1', { dnt: true }, 'denied'],
+  ['doNotTrack', '0', { dnt: true }, undefined],
+  ['doNotTrack', 'unspecified', { dnt: true }, undefined],
+  ['doNotTrack', null, { dnt: true }, undefined],
+])('navigator.%s is %j, %j: %s', (name, value, settings, expected) => {
+  const { track } = open(settings, {
+    before: (page) => Object.defineProperty(page.navigator, name, { value }),
+  })
+  expect(track.consentState).toBe(expected)
+})
+
+test('an excluded path is no setting of consent: Global Privacy Control does not count', () => {
+  const settings = { exclude: ['/account'] }
+  const { track } = createBrowser().open(
+    script,
+    { ...settings, ...consentConfig(settings) } as never,
+    {
+      before: (page) =>
+        Object.defineProperty(page.navigator, 'globalPrivacyControl', { value: true }),
+    },
+  )
+  expect(track.consentState).toBe('granted')
+})
+
+test('a click in an open shadow root, on its host, and where the page stops the click', () => {
+  const { track, page } = open()
+  const { body } = page.document
+  body.innerHTML = '<div></div><my-button data-track-consent="denied"></my-button>'
+  const [inside, host] = [...body.children] as [typeof body, typeof body]
+  inside.attachShadow({ mode: 'open' }).innerHTML = '<button data-track-consent="granted">'
+  host.attachShadow({ mode: 'open' }).innerHTML = '<button></button>'
+  body.addEventListener('click', (event) => event.stopImmediatePropagation(), { capture: true })
+  inside.shadowRoot?.querySelector('button')?.click()
+  expect(track.consentState).toBe('granted')
+  host.shadowRoot?.querySelector('button')?.click()
   expect(track.consentState).toBe('denied')
 })
 

@@ -183,7 +183,7 @@ function createSettings() {
     consent: {
       schema: oneOf(['granted', 'required', 'cookieless']),
       default: 'granted',
-      doc: 'what happens before the visitor\'s consent: `"granted"` everything, `"required"` nothing is stored or sent, `"cookieless"` events are sent without a device id and nothing is stored',
+      doc: 'what happens before the visitor\'s consent: `"granted"` everything, `"required"` nothing is stored or sent, `"cookieless"` events are sent without a device id and nothing is stored. With `consentSources` the default is `"required"`',
     },
     consentSources: {
       schema: array(name, 'a list of names'),

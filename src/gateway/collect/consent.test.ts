@@ -60,3 +60,11 @@ test.each<Row>([
     })
   else expect(judged).toEqual({ ok: true, isCookieless: outcome === 'cookieless' })
 })
+
+test('a key with sources of consent requires it, unless its settings say something else', () => {
+  const judge = (config: KeySettings) => judgeConsent({ config }, PAGE, undefined, undefined)
+  expect(judge({ consentSources: ['tcf'] })).toMatchObject({ ok: false, message: NO_DID })
+  expect(judge({ consentSources: [] })).toEqual({ ok: true, isCookieless: false })
+  const config: KeySettings = { consentSources: ['tcf'], consent: 'granted' }
+  expect(judge(config)).toEqual({ ok: true, isCookieless: false })
+})

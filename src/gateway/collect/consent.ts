@@ -1,3 +1,4 @@
+import { consentOf } from '../customers/consentOf.ts'
 import type { Customer } from '../customers/customers.ts'
 import type { Refusal } from '../http/answers.ts'
 
@@ -18,12 +19,13 @@ export function judgeConsent(
   did: unknown,
   said: unknown,
 ): Consent {
+  const consent = consentOf(config)
   const isDenied = said === 'denied'
   const isMissing = did === undefined || did === null
-  if (config.consent === 'cookieless' && !isServer)
+  if (consent === 'cookieless' && !isServer)
     return { ok: true, isCookieless: isDenied || isMissing }
   if (isDenied) return refuse('The event says that the visitor has not consented (consent=denied)')
-  if (config.consent === 'required' && !isServer && isMissing)
+  if (consent === 'required' && !isServer && isMissing)
     return refuse(
       'The event has no did, so the visitor has not consented, and this key requires it',
     )

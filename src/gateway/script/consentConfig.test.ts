@@ -77,3 +77,13 @@ test('no two sources have the same name', () => {
   const names = ['consentMode', 'tcf', 'auto', ...CONSENT_TOOLS.map(({ name }) => name)]
   expect(new Set(names).size).toBe(names.length)
 })
+
+test.each<[KeySettings, KeySettings['consent']]>([
+  [{ consentSources: ['tcf'] }, 'required'],
+  [{ consentSources: ['tcf'], consent: 'granted' }, 'granted'],
+  [{ consentSources: ['tcf'], consent: 'cookieless' }, 'cookieless'],
+  [{ consentSources: [] }, undefined],
+  [{ dnt: true }, undefined],
+])('before the sources of %j have answered: %s', (settings, consent) => {
+  expect(consentConfig(settings).consent).toBe(consent)
+})

@@ -1,8 +1,10 @@
 import { CONSENT_TOOLS, type ConsentReader, type ConsentTool } from '../../contract/consentTools.ts'
 import type { KeySettings } from '../../contract/settings.ts'
+import { consentOf } from '../customers/consentOf.ts'
 
 /** What the script gets instead of the settings that name its consent sources. */
 export type ConsentConfig = {
+  readonly consent?: KeySettings['consent']
   readonly consentTools?: readonly ConsentReader[]
   /** Absent if the key does not follow Google Consent Mode. */
   readonly consentTypes: readonly string[] | undefined
@@ -21,6 +23,7 @@ export function consentConfig(settings: KeySettings): ConsentConfig {
   const { consentSources = [], consentTypes = CONSENT_TYPES, consentCategory } = settings
   const wants = (source: string) => consentSources.includes(source)
   return {
+    ...(consentSources.length > 0 && { consent: consentOf(settings) }),
     consentTypes: wants('consentMode') ? consentTypes : undefined,
     consentTools: [
       ...(wants('tcf') ? [tcf(settings)] : []),

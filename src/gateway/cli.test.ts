@@ -290,6 +290,11 @@ test.each<[string[], string]>([
     'There is no option --orgin. Did you mean --origin?',
   ],
   [['customer', 'list', '--name', 'x'], 'customer list takes no --name.'],
+  [
+    ['person', 'erase', '--customer', 'a', '--email', 'a@b.example', '--email=c@d.example'],
+    'Expected --email only once.',
+  ],
+  [['customer', 'set', 'demo', '--addresses', 'none', '--addresses', 'whole'], 'only once'],
   [['customer', 'add', '--key', 'rest'], 'customer add takes no --key.'],
   ...['0', '-1', '1.5', '10 MB', '100000000000001', ''].map((quota): [string[], string] => [
     ['customer', 'set', 'demo', `--daily-events=${quota}`],

@@ -120,10 +120,12 @@ function run(args: readonly string[], env: Readonly<Record<string, string | unde
   } catch (error) {
     return fail(EX_USAGE, [explainOption(error as Error)])
   }
-  const { values, positionals } = given
+  const { values, positionals, tokens } = given
   if (values.version) return answer([version])
   if (values.help || positionals.length === 0)
     return answer(HELP.split('\n'), values.help ? 0 : EX_USAGE)
+  const repeated = findRepeated(tokens)
+  if (repeated) return fail(EX_USAGE, [`Expected --${repeated} only once.`])
   const [command, ...rest] = positionals as [string, ...string[]]
   const fault = findFault(command, rest, Object.keys(values))
   if (fault) return fail(EX_USAGE, [fault])
@@ -167,10 +169,22 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' },
 } as const
+const REPEATABLE: ReadonlySet<string> = new Set(['origin', 'ignore'])
 const OPTION_NAMES = Object.keys(OPTIONS).map((name) => `--${name}`)
 
 const parse = (args: readonly string[]) =>
-  parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS })
+  parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS, tokens: true })
+
+/** An option whose first value would be ignored, such as that of one of two persons to erase. */
+function findRepeated(tokens: ReturnType<typeof parse>['tokens']): string | undefined {
+  const seen = new Set<string>()
+  for (const token of tokens) {
+    if (token.kind !== 'option' || token.value === undefined || REPEATABLE.has(token.name)) continue
+    if (seen.has(token.name)) return token.name
+    seen.add(token.name)
+  }
+  return undefined
+}
 
 function explainOption({ message }: Error): string {
   const unknown = /^Unknown option '--?([\w-]+)/.exec(message)?.[1]

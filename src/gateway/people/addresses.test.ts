@@ -28,6 +28,9 @@ test.each([
   ['in a query', 'https://shop.test/?email=anna@example.org&x=1'],
   ['encoded', 'https://shop.test/?email=anna%40example.org'],
   ['encoded, next to a broken escape', 'https://shop.test/?a=%&email=anna%40example.org'],
+  ['encoded, with its neighbours, next to a broken escape', '100% %20anna%40example%2Eorg%20'],
+  ['between quotes', "'anna@example.org'"],
+  ['between quotes in a sentence', "write to 'anna@example.org'"],
   ['in a path', 'https://shop.test/u/anna@example.org/orders'],
   ['as a user', 'https://anna@example.org/'],
 ])('a text contains the address: %s', (_, text) => {
@@ -38,6 +41,7 @@ test.each([
   ['a longer local part', 'joanna@example.org'],
   ['a dot before', 'jo.anna@example.org'],
   ['an apostrophe before', "o'anna@example.org"],
+  ['an apostrophe behind a letter of two code units', "\u{10400}'anna@example.org"],
   ['a tag', 'anna+shop@example.org'],
   ['a longer domain', 'anna@example.org.test'],
   ['a shorter domain', 'anna@example'],

@@ -51,9 +51,9 @@ function textsIn(name: string, value: unknown): Text[] {
 const DOMAIN = /@([\p{L}\p{M}\p{N}][\p{L}\p{M}\p{N}.-]*)/gu
 /**
  * A local part that goes on to the left. Characters such as `=` and `/` may be in one too, but before an address in a
- * URL they separate.
+ * URL they separate. An apostrophe at the beginning is a quotation mark.
  */
-const GOES_ON = /[\p{L}\p{M}\p{N}._%+'-]$/u
+const GOES_ON = /[\p{L}\p{M}\p{N}._%+-]'?$/u
 
 /** Whether a text contains an address as a whole: `anna@…` is not in `joanna@…`, nor `…@shop.test` in `…@shop.test.example`. */
 function hasAddress(text: string, searched: string): boolean {
@@ -61,7 +61,7 @@ function hasAddress(text: string, searched: string): boolean {
   const plain = decode(text).normalize('NFC').toLowerCase()
   const local = searched.slice(0, searched.lastIndexOf('@'))
   for (const found of plain.matchAll(DOMAIN)) {
-    const before = plain.slice(Math.max(0, found.index - local.length - 2), found.index)
+    const before = plain.slice(Math.max(0, found.index - local.length - 3), found.index)
     if (!before.endsWith(local) || GOES_ON.test(before.slice(0, before.length - local.length)))
       continue
     const domain = (found[1] as string).replace(/[.-]+$/, '')
@@ -73,11 +73,12 @@ function hasAddress(text: string, searched: string): boolean {
 /** No address has a longer domain. Converting a long one to ASCII takes quadratic time. */
 const MAX_DOMAIN = 253
 
-/** A text with its percent-encoding decoded, as URLs have it. */
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text.replaceAll('%40', '@')
-  }
-}
+/** A text with its percent-encoding decoded, as URLs have it. What can not be decoded stays. */
+const decode = (text: string): string =>
+  text.replace(/(?:%[\da-f]{2})+/gi, (escapes) => {
+    try {
+      return decodeURIComponent(escapes)
+    } catch {
+      return escapes.replaceAll('%40', '@')
+    }
+  })

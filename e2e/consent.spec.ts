@@ -364,6 +364,7 @@ test.describe('required, without page views', () => {
     expect(await call()).toEqual({ ok: false, error: 'no_consent' })
     await choose(page, 'granted')
     expect(await call()).toEqual({ ok: false, error: 'no_consent' })
+    expect(await page.evaluate(() => track.consentState)).toBeUndefined()
     expect(recorder.touched).toEqual([])
     expect(wire.events).toEqual([])
   })

@@ -243,9 +243,9 @@ const privacy = scriptedPage({
         </p>
         <h2>Try it</h2>
         <p>Give the demo’s key the setting, and load this page again without the browser’s cache (Shift and Reload): it keeps the script for five minutes.</p>
-        <pre><code>npx shoptrail customer set demo --config '{"consent":"required"}'</code></pre>
+        <pre><code>npx shoptrail customer set demo <span>--config</span> '{"consent":"required"}'</code></pre>
         <p>Then the shop asks at the bottom of its pages, and the live view stays empty until you agree. To go back:</p>
-        <pre><code>npx shoptrail customer set demo --config '{"consent":null}'</code></pre>
+        <pre><code>npx shoptrail customer set demo <span>--config</span> '{"consent":null}'</code></pre>
       </div>
     </main>
   `,

@@ -130,7 +130,7 @@ const BY_REASON: { readonly [reason: string]: readonly [why: string, fix: string
   ],
   refused: ['The gateway has refused it for good.', 'Its answer above says why.'],
   ignored: [
-    "This browser's visits are not counted: ?track_ignore=1 was in the address of one of this shop's pages. Or the page is one of the key's setting exclude.",
+    "This browser's visits are not counted: ?track_ignore=1 was in the address of one of this shop's pages. Or the key's setting exclude names this page.",
     'Open a page with ?track_ignore=0, or change exclude.',
   ],
   held: [
@@ -175,6 +175,13 @@ function suggest(code: string | undefined, { operation = '' }: Explained): strin
   const names = { helper: HELPERS, push: PUSHES }[code ?? '']
   const near = names && nearest(operation, names, MAX_DISTANCE)
   return near && `Did you mean ${near}?`
+}
+
+/** The event's name if it is not the usual one of its operation: a page view is a viewHomepage named view_page. */
+export function ownEventName({ operation = '', payload }: Explained): string {
+  const { event } = Object(payload) as { readonly event?: unknown }
+  const usual = EVENT_NAMES[operation as keyof typeof EVENT_NAMES]
+  return usual && typeof event === 'string' && event !== usual ? ` "${event}"` : ''
 }
 
 /** A payload without the fields of visitor and page. */
@@ -231,7 +238,7 @@ export function explain(notice: Explained): string {
           ? 'was sent, but not all of it'
           : 'was not sent'
   const name =
-    operation ||
+    (operation && `${operation}${ownEventName(notice)}`) ||
     (reason === 'held' ? 'events' : reason === 'refused' ? 'an earlier event' : 'event')
   const isOnItsWay = /^(refused|too_old|outbox_full)$/.test(reason ?? '')
   return [

@@ -143,6 +143,19 @@ test('that events wait for consent is printed once for each operation and elemen
   ])
 })
 
+test('a page view, which is a viewHomepage of another name, is described by both names', async () => {
+  const { notices, printed } = await printOf()
+  for (const event of ['view_page', 'view_homepage'])
+    notices.emit('accepted', { id: event, operation: 'viewHomepage', payload: { event } })
+  for (const id of ['view_page', 'view_homepage', 'view_page'])
+    notices.emit('held', { id, reason: 'no_consent' })
+  await nextTask()
+  expect(printed.map((text) => text.split('\n')[0])).toEqual([
+    'track: viewHomepage "view_page" waits (consent)',
+    'track: viewHomepage waits (consent)',
+  ])
+})
+
 test('an event that a refusal drops is described by its operation', async () => {
   const { notices, printed } = await printOf()
   notices.emit('accepted', { id: 'one', operation: 'search', payload: {} })

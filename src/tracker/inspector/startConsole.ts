@@ -1,5 +1,13 @@
 import type { TrackApi, TrackNotice } from '../global.d.ts'
-import { codeOf, type Explained, explain, HELD_FOR_CONSENT, isElement, toText } from './explain.ts'
+import {
+  codeOf,
+  type Explained,
+  explain,
+  HELD_FOR_CONSENT,
+  isElement,
+  ownEventName,
+  toText,
+} from './explain.ts'
 import { findMissing } from './findMissing.ts'
 
 /** The most messages of a page: every card of a product list may have the same mistake. */
@@ -40,7 +48,7 @@ export function startConsole(
     const { operation, reason, error, status, message, where } = notice
     const code = codeOf(notice)
     const fields = error?.issues.map(({ path }) => path)
-    const name = `${[operation, code ?? reason, status, code && message, fields, nameOf(where)]}`
+    const name = `${[operation, ownEventName(notice), code ?? reason, status, code && message, fields, nameOf(where)]}`
     if (printed.has(name) || lines > MAX_LINES) return
     printed.add(name)
     if (++lines > MAX_LINES) out.warn('track: and more. No more lines are printed on this page.')
@@ -67,8 +75,8 @@ export function startConsole(
   watch?.(warn)
   const stopHeld = on('held', ({ id = '', key, status, reason }) => {
     if (!reason) return warn({ key, status, reason: 'held' })
-    const { operation, where } = accepted.get(id) ?? {}
-    warn({ operation, where, key, code: HELD_FOR_CONSENT, reason: 'held' })
+    const { operation, payload, where } = accepted.get(id) ?? {}
+    warn({ operation, payload, where, key, code: HELD_FOR_CONSENT, reason: 'held' })
   })
   out.info(
     'track: debug mode. From now on this console lists what is seen on the page and not sent. What came before this line is not listed.',

@@ -294,16 +294,21 @@ test('an erasure that was interrupted is marked, and one that is repeated finish
     says(`${mark}-b`, `${mark}@example.org`),
   )
   const asked = { email: `${mark}@example.org` }
+  let removed = 0
   using(asked, (interrupted) => {
     const steps = interrupted.erase()
-    steps.next()
-    steps.next()
+    // How many events a step removes depends on the speed of the machine.
+    while (removed === 0) {
+      steps.next()
+      removed = readProofs(files.eventsFile, 'shop')[0]?.events ?? 0
+    }
   })
-  expect(keptOf(asked)).toMatchObject({ events: 602, devices: 2 })
+  const left = 1_002 - removed
+  expect(keptOf(asked)).toMatchObject({ events: left, devices: 2 })
   expect(readProofs(files.eventsFile, 'shop')).toMatchObject([
-    { proof: 1, ended: null, events: 400 },
+    { proof: 1, ended: null, events: removed },
   ])
-  expect(erase(asked)).toMatchObject({ proof: 2, ended: NOW, events: 602, devices: 2 })
+  expect(erase(asked)).toMatchObject({ proof: 2, ended: NOW, events: left, devices: 2 })
   expect(filesWith(mark)).toEqual([])
   expect(readProofs(files.eventsFile, 'shop').map(({ ended }) => ended)).toEqual([NOW, null])
 })

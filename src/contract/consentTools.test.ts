@@ -73,7 +73,7 @@ const TOOLS: { readonly [name: string]: () => Tool } = {
         dispatch(window, choice === 'allowed' ? 'CookiebotOnAccept' : 'CookiebotOnDecline')
       },
     ),
-  // `OnetrustActiveGroups` is the text ",C0001,…,"; IsAlertBoxClosed() tells whether the banner was answered.
+  // `OnetrustActiveGroups` is the text ",C0001,…,"; IsAlertBoxClosed() is true after an answer.
   onetrust: () =>
     createTool(
       (read) => {

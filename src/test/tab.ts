@@ -33,7 +33,7 @@ type Storages = {
   readonly session: Storage
 }
 
-/** A browser with one origin, whose tabs share localStorage and cookies, and tell each other what changes in it. */
+/** A browser with one origin. Its tabs share localStorage and cookies, and get an event of each change in localStorage. */
 export function createBrowser() {
   const local = createMemoryStorage()
   const cookies = new Map<string, string>()

@@ -11,7 +11,7 @@ type Row = readonly [
   mode: KeySettings['consent'],
   isServer: boolean,
   did: unknown,
-  said: unknown,
+  reported: unknown,
   outcome: 'as usual' | 'cookieless' | RegExp,
 ]
 
@@ -49,8 +49,8 @@ test.each<Row>([
   ['required', PAGE, 'd', 'Denied', 'as usual'],
   ['required', PAGE, 'd', ['denied'], 'as usual'],
   ['required', PAGE, 'd', '', 'as usual'],
-])('consent %j, server %j, did %j, said %j', (consent, isServer, did, said, outcome) => {
-  const judged = judgeConsent({ config: consent ? { consent } : {} }, isServer, did, said)
+])('consent %j, server %j, did %j, reported %j', (consent, isServer, did, reported, outcome) => {
+  const judged = judgeConsent({ config: consent ? { consent } : {} }, isServer, did, reported)
   if (outcome instanceof RegExp)
     expect(judged).toEqual({
       ok: false,

@@ -11,16 +11,16 @@ export type Consent = { readonly ok: true; readonly isCookieless: boolean } | Re
  *
  * A server speaks for its visitor, so its events need a `did` as ever.
  *
- * @param said `consent` of the query or of the envelope. Only `denied` counts.
+ * @param reported `consent` of the query or of the envelope. Only `denied` counts.
  */
 export function judgeConsent(
   { config }: Pick<Customer, 'config'>,
   isServer: boolean,
   did: unknown,
-  said: unknown,
+  reported: unknown,
 ): Consent {
   const consent = consentOf(config)
-  const isDenied = said === 'denied'
+  const isDenied = reported === 'denied'
   const isMissing = did === undefined || did === null
   if (consent === 'cookieless' && !isServer)
     return { ok: true, isCookieless: isDenied || isMissing }

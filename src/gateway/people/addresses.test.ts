@@ -8,15 +8,15 @@ test.each([
   ['setEmail', { email_address: 'Anna@EXAMPLE.org', firstname: 'Anna' }],
   ['sendCustom', { did: 'd', email: ANNA, event: 'quiz' }],
   ['sendCustomApi', { email: ANNA, event: 'newsletter_click' }],
-])('an event of %s says the address', (_, payload) => {
-  expect(mention(payload)).toEqual({ said: ANNA, isCarried: true })
+])('an event of %s gives the address', (_, payload) => {
+  expect(mention(payload)).toEqual({ given: ANNA, isCarried: true })
 })
 
-test('the address of somebody else is said, and not carried', () => {
-  const other = { said: 'bert@example.org', isCarried: false }
+test('the address of somebody else is given, and not carried', () => {
+  const other = { given: 'bert@example.org', isCarried: false }
   expect(mention({ email_address: 'bert@example.org' })).toEqual(other)
   expect(findMention(JSON.stringify({ email_address: ANNA }))).toEqual({
-    said: ANNA,
+    given: ANNA,
     isCarried: false,
   })
 })
@@ -34,7 +34,7 @@ test.each([
   ['in a path', 'https://shop.test/u/anna@example.org/orders'],
   ['as a user', 'https://anna@example.org/'],
 ])('a text contains the address: %s', (_, text) => {
-  expect(mention({ url: text })).toEqual({ said: undefined, isCarried: true })
+  expect(mention({ url: text })).toEqual({ given: undefined, isCarried: true })
 })
 
 test.each([
@@ -53,7 +53,7 @@ test.each([
 
 test('an address of an event is compared as a whole', () => {
   expect(mention({ email: "o'anna@example.org" })).toEqual({
-    said: "o'anna@example.org",
+    given: "o'anna@example.org",
     isCarried: false,
   })
   expect(mention({ email: 'x=anna@example.org' }).isCarried).toBe(false)
@@ -73,7 +73,7 @@ test('the address is found in every field, the device id and the name too', () =
 
 test('a payload that is not JSON has no addresses', () => {
   expect(findMention('{"email_address":"anna@exam', ANNA)).toEqual({
-    said: undefined,
+    given: undefined,
     isCarried: false,
   })
 })

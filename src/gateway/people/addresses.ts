@@ -1,12 +1,12 @@
 import { addressOf } from './person.ts'
 
-/** The fields in which an event says whose it is: that of setEmail, and that of sendCustom and sendCustomApi. */
+/** The fields with the address of an event's visitor: that of setEmail, and that of sendCustom and sendCustomApi. */
 const FIELDS = ['email_address', 'email']
 
 /** The addresses in an event. */
 export type Mention = {
   /** The address that the event gives as its visitor's, as `addressOf` compares it. Undefined if it gives none. */
-  readonly said: string | undefined
+  readonly given: string | undefined
   /** Whether the event has the searched address anywhere: as its visitor's, or in another text such as the URL. */
   readonly isCarried: boolean
 }
@@ -15,18 +15,18 @@ export type Mention = {
  * Finds addresses in an event.
  *
  * @param payload JSON, as the log has it.
- * @param searched An address, as `addressOf` returns it. Default: finds only what the event says.
+ * @param searched An address, as `addressOf` returns it. Default: finds only the address that the event gives.
  */
 export function findMention(payload: string, searched?: string): Mention {
   const texts = textsOf(payload)
   const field = texts.find(([name]) => FIELDS.includes(name))?.[1]
-  const said = field === undefined ? undefined : addressOf(field)
+  const given = field === undefined ? undefined : addressOf(field)
   const isCarried =
     searched !== undefined &&
-    (said === searched ||
+    (given === searched ||
       // An address field was compared as a whole: `o'brien@…` is not `brien@…`.
       texts.some(([name, text]) => !FIELDS.includes(name) && hasAddress(text, searched)))
-  return { said, isCarried }
+  return { given, isCarried }
 }
 
 type Text = readonly [name: string, text: string]

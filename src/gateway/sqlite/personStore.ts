@@ -159,8 +159,8 @@ export function openPersonStore(
   function* searchAddress(address: string): Steps<void> {
     const found: Carrier[] = []
     const steps = scan(select<Found>('seq, did, payload', HAS_AT), ({ seq, did, payload }) => {
-      const { said, isCarried } = findMention(payload, address)
-      if (isCarried) found.push({ seq, did: said === address ? did : null })
+      const { given, isCarried } = findMention(payload, address)
+      if (isCarried) found.push({ seq, did: given === address ? did : null })
       return false
     })
     for (const pause of steps) {
@@ -186,7 +186,7 @@ export function openPersonStore(
   function* describe(): Steps<Kept> {
     const operations = new Map<string, number>()
     /** The first address that each device gave, and the devices that gave a second one. */
-    const saidBy = new Map<string, string>()
+    const givenBy = new Map<string, string>()
     const shared = new Set<string>()
     let events = 0
     let first = Number.POSITIVE_INFINITY
@@ -200,10 +200,10 @@ export function openPersonStore(
       operations.set(operation, (operations.get(operation) ?? 0) + 1)
       first = Math.min(first, at)
       last = Math.max(last, at)
-      const { said } = findMention(payload)
-      if (did === null || said === undefined) return false
-      if ((saidBy.get(did) ?? said) !== said) shared.add(did)
-      saidBy.set(did, said)
+      const { given } = findMention(payload)
+      if (did === null || given === undefined) return false
+      if ((givenBy.get(did) ?? given) !== given) shared.add(did)
+      givenBy.set(did, given)
       return false
     })
     return {

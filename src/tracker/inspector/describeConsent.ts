@@ -37,11 +37,13 @@ export const isOnPage = (row: ConsentReader, page: object): boolean =>
 
 /** The consent, where it comes from, what follows for events, and how to change it for a test. */
 export function describeConsent({ state, choice, answers, mode }: Known): string {
-  const saying = [...answers].flatMap(([name, said]) => (said === state ? [titleOf(name)] : []))
+  const sources = [...answers].flatMap(([name, answer]) =>
+    answer === state ? [titleOf(name)] : [],
+  )
   if (!state)
     return [
       'track: nobody has answered the question for consent',
-      saying.length > 0 && `  waits for: ${saying.join(', ')}`,
+      sources.length > 0 && `  waits for: ${sources.join(', ')}`,
       mode === 'cookieless'
         ? '  so: Events are sent without a device id, and nothing is stored.'
         : '  so: Events wait in the memory of this page. Nothing is stored or sent.',
@@ -50,7 +52,7 @@ export function describeConsent({ state, choice, answers, mode }: Known): string
       .filter(Boolean)
       .join('\n')
   const chosen = choice === state ? ['the answer of this visitor on this shop (track.c)'] : []
-  const from = [...chosen, ...saying].join(', ')
+  const from = [...chosen, ...sources].join(', ')
   if (state === 'granted')
     return `track: consent is granted\n  by: ${from || (mode === 'granted' ? "the key's setting consent, and nobody has refused" : 'another tab of this shop')}`
   return [

@@ -30,11 +30,11 @@ const acme = {
 /** Watches a page whose key has these settings. `set` is a change of the consent, as the script reports it. */
 async function watch(config: Served | undefined, attributes = '', choice: string | null = null) {
   document.head.innerHTML = `<script type="text/plain" src="https://gateway.example/t/j/ABC123" ${attributes}></script>`
-  let tell: (() => void) | undefined
+  let report: (() => void) | undefined
   const helpers: { -readonly [K in 'consentState' | 'on']: TrackApi[K] } = {
     consentState: undefined,
     on: (_kind: string, listener: unknown) => {
-      tell = listener as () => void
+      report = listener as () => void
       return () => {}
     },
   }
@@ -56,7 +56,7 @@ async function watch(config: Served | undefined, attributes = '', choice: string
     first: () => printed.map((text) => text.split('\n')[0]),
     async set(state: TrackApi['consentState']) {
       helpers.consentState = state
-      tell?.()
+      report?.()
       await vi.advanceTimersByTimeAsync(200)
     },
   }

@@ -49,15 +49,15 @@ export async function watchConsent(
   const readAgain = watchSources(
     { ...served, ...own, consentTools: [signalReader(signals), ...(served.consentTools ?? [])] },
     readers,
-    (name, said) => {
+    (name, answer) => {
       const row = served.consentTools?.find((other) => other.name === name)
       // The script reads each source without a look whether it is there. Nobody waits for the browser's signals.
       if (
-        said ||
+        answer ||
         name === 'consentMode' ||
         (row && name !== SIGNAL && (row.push || isOnPage(row, page)))
       )
-        answers.set(name, said)
+        answers.set(name, answer)
       else answers.delete(name)
     },
   )
@@ -76,7 +76,7 @@ export async function watchConsent(
   }
   setInterval(look, LOOK_MS)
 
-  const tell = () => {
+  const report = () => {
     readAgain()
     look()
     setTimeout(() => {
@@ -91,8 +91,8 @@ export async function watchConsent(
       )
     }, SETTLE_MS)
   }
-  helpers.on('consent', tell)
-  tell()
+  helpers.on('consent', report)
+  report()
   setTimeout(() => {
     look()
     for (const text of findMissingSources(served, answers, MISSING_SECONDS)) print(text)

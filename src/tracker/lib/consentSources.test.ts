@@ -329,7 +329,7 @@ describe('the Transparency and Consent Framework', () => {
     }
   }
 
-  const said: readonly (readonly [string, object, Answered, KeySettings?])[] = [
+  const cases: readonly (readonly [string, object, Answered, KeySettings?])[] = [
     ['the law does not apply', { gdprApplies: false, tcfPolicyVersion: 5 }, 'granted'],
     ['a stored answer, all purposes', data('tcloaded', [1, 7, 8]), 'granted'],
     ['a stored answer, not all purposes', data('tcloaded', [1, 7]), 'denied'],
@@ -348,20 +348,19 @@ describe('the Transparency and Consent Framework', () => {
       undefined,
     ],
   ]
-  test.each(said.map(([what, data, expected, more = {}]) => [what, data, expected, more] as const))(
-    '%s',
-    (_what, data, expected, more) => {
-      const cmp = createCmp()
-      const { answers } = openConsent({ ...settings, ...more })
-      expect(answers.tcf).toBeUndefined()
-      // The stub answers only when the real interface has loaded.
-      vi.advanceTimersByTime(10_000)
-      cmp.load()
-      expect(answers.tcf).toBeUndefined()
-      cmp.say(data)
-      expect(answers.tcf).toBe(expected)
-    },
-  )
+  test.each(
+    cases.map(([what, data, expected, more = {}]) => [what, data, expected, more] as const),
+  )('%s', (_what, data, expected, more) => {
+    const cmp = createCmp()
+    const { answers } = openConsent({ ...settings, ...more })
+    expect(answers.tcf).toBeUndefined()
+    // The stub answers only when the real interface has loaded.
+    vi.advanceTimersByTime(10_000)
+    cmp.load()
+    expect(answers.tcf).toBeUndefined()
+    cmp.say(data)
+    expect(answers.tcf).toBe(expected)
+  })
 
   test('asked, granted, and revoked later', () => {
     const cmp = createCmp()

@@ -5,8 +5,8 @@ import { createStore } from './storage.ts'
 
 /** Name in localStorage of what the visitor has chosen. Other tabs get an event of each change. */
 const CHOICE = 'track.c'
-/** Behind what a source said: other tabs follow it, but it is not a choice, so it is removed at once. */
-const TOLD = ' '
+/** Marks the answer of a source: other tabs follow it, but it is not a choice, so it is removed at once. */
+const OF_SOURCE = ' '
 
 type State = 'granted' | 'denied' | undefined
 type Settings = Parameters<typeof watchConsent>[0] & { readonly dataLayerName?: string }
@@ -22,16 +22,16 @@ type Readers = Parameters<typeof watchConsent>[1]
 export function watchSources(
   config: Settings,
   readers: Readers,
-  answer: (source: string, said: State) => State | false,
+  answer: (source: string, given: State) => State | false,
 ): () => void {
   const store = createStore(() => localStorage)
   const own: Readers = new Map()
-  const read = watchConsent(config, own, (source, said) => {
-    const state = answer(source, said)
+  const read = watchConsent(config, own, (source, given) => {
+    const state = answer(source, given)
     if (!state) return
     // Nothing stays that was not there.
     const choice = store.get(CHOICE)
-    store.set(CHOICE, state + TOLD)
+    store.set(CHOICE, state + OF_SOURCE)
     if (choice) store.set(CHOICE, choice)
     else store.remove(CHOICE)
   })

@@ -179,10 +179,10 @@ export const consent: Part = (
       signal ||= (gpc && globalPrivacyControl) || (dnt && doNotTrack === '1')
       reads.set(
         config,
-        watchSources?.(config, readers, (source, said) => {
+        watchSources?.(config, readers, (source, given) => {
           // It knows later than the other tab.
-          if (answers[source] !== said) answers.tab = 0
-          answers[source] = said
+          if (answers[source] !== given) answers.tab = 0
+          answers[source] = given
           return isRunning && update()
         }),
       )

@@ -91,7 +91,7 @@ test.each([
   expect([...new Set([...states, track.consentState])]).toEqual(expected)
 })
 
-test('a denial that was said before the script: nothing is sent, and nothing stays', async () => {
+test('a denial before the script has loaded: nothing is sent, and nothing stays', async () => {
   const { sent, settle, browser, track } = open(
     { consent: 'granted' },
     {

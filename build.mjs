@@ -36,6 +36,7 @@ async function build(stamp, withFeatures) {
   const { version, budgetBrotliBytes } = JSON.parse(
     readFileSync(join(root, 'package.json'), 'utf8'),
   )
+  console.log('Building. This takes a minute.')
   await buildBundles(version)
   await buildPages()
   const faults = checkSizes(budgetBrotliBytes)

@@ -76,6 +76,9 @@ test('a person is found, downloaded, and erased after the address was typed agai
   await expect(page.locator('#page')).not.toContainText(/cleo/i)
   await search(page, 'Cleo@example.com')
   await expect(page.getByTestId('nothing')).toContainText('Nothing is kept of Cleo@example.com')
+  // A forgotten @ is searched as a device id.
+  await search(page, 'cleo')
+  await expect(page.getByTestId('nothing')).toContainText('Nothing is kept of the device id cleo')
   await search(page, 'device-bert')
   await expect(page.getByTestId('counts')).toHaveText('3 events of 1 device')
 

@@ -192,7 +192,8 @@ function Page() {
         <div role="status">
           {search && !search.kept && (
             <p class="card nothing" data-test="nothing">
-              Nothing is kept of <b>{search.text}</b>.
+              Nothing is kept of {'did' in search.person ? 'the device id ' : ''}
+              <b>{search.text}</b>.
             </p>
           )}
         </div>

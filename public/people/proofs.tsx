@@ -18,7 +18,7 @@ export function Proofs({ proofs }: { readonly proofs: readonly Proof[] }) {
             <thead>
               <tr>
                 <th scope="col">Proof</th>
-                <th scope="col">Moment (UTC)</th>
+                <th scope="col">Time (UTC)</th>
                 <th scope="col">Events</th>
                 <th scope="col">Devices</th>
                 <th scope="col">In reports</th>

@@ -129,7 +129,7 @@ function start(config: Config, parts: Parts): Join {
     configs.set(config.key, config)
     if (parts.consent) startParts({ consent: parts.consent }, config)
     // The tag asks for consent, and its script does not have the part for it.
-    else if ((config.consent || 'granted') !== 'granted') {
+    else if ((config.consent ?? 'granted') !== 'granted') {
       close('no_consent')
       ;(helpers as { consentState?: string }).consentState = undefined as never
     }

@@ -264,7 +264,7 @@ describe('Google Consent Mode', () => {
   test('types and the region on the tag', () => {
     const { answers } = openConsent({
       ...settings,
-      onTag: { consentTypes: 'analytics_storage,ad_storage', consentRegion: 'DE' },
+      onTag: { consentTypes: 'analytics_storage, ad_storage', consentRegion: 'DE' },
     })
     gtag('consent', 'default', { ...granted, ad_storage: 'granted', region: ['DE'] })
     gtag('consent', 'default', { ad_storage: 'denied' })

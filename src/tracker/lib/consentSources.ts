@@ -105,7 +105,7 @@ function createModeReader(
   own: string | undefined,
   answer: Answer,
 ) {
-  const types = `${consentTypes}`.split(',')
+  const types = `${consentTypes}`.split(/ *, */)
   /** The values of the commands, by rank. Those with a rank that is no index do not count. */
   const ranks: Values[] = []
   /** Defaults whose time to wait for an update is not over. */

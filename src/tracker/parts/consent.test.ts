@@ -25,6 +25,9 @@ const stored = ({ local }: ReturnType<typeof createBrowser>) => Object.keys(loca
 test.each([
   ['required', REQUIRED],
   ['an unknown rule', { consent: 'yes' as never }],
+  ['a text with a known rule in it', { consent: 'ungranted' as never }],
+  ['no text', { consent: '' as never }],
+  ['false', { consent: false as never }],
 ])(
   '%s: before a grant nothing is stored, sent or read, except the remembered choice',
   async (_, config) => {
@@ -371,6 +374,32 @@ test('cookieless: a denial ends it', async () => {
   expect(sent).toEqual([])
 })
 
+test('cookieless, without consentReplay: events are sent, as none of them waits', async () => {
+  const cookieless = { consent: 'cookieless', consentReplay: false } as const
+  const { track, settle, payloads } = createBrowser().open(script, cookieless)
+  expect(await track.search(mug)).toMatchObject({ ok: true })
+  await settle()
+  expect(payloads()).toMatchObject([mug])
+})
+
+test('two keys, one of them cookieless: the events of the other wait, since its gateway wants a device id', async () => {
+  const { track, settle, sent, run, page } = createBrowser().open(script, {
+    key: 'COOKIELS',
+    consent: 'cookieless',
+  })
+  const other = page.document.createElement('script')
+  other.setAttribute('src', 'https://gw.example/t/j/GRANTEDD')
+  run(plain, { key: 'GRANTEDD' }, other)
+  const keys = () => sent.map(({ url }) => new URL(url).searchParams.get('k'))
+  await track.search(mug)
+  await settle()
+  expect(keys()).toEqual(['COOKIELS'])
+  track.consent('granted')
+  await settle()
+  expect(keys()).toEqual(['COOKIELS', 'GRANTEDD'])
+  expect(sent[1]?.payloads).toMatchObject([{ ...mug, did: track.did }])
+})
+
 test('two keys: the strictest rule counts for both', async () => {
   const browser = createBrowser()
   const { track, settle, sent, run, payloads } = browser.open(script, { consent: 'cookieless' })
@@ -439,6 +468,36 @@ test.each([undefined, null, 'yes', true, {}, Symbol('x'), 'GRANTED'])(
   },
 )
 
+test('the nearest of nested buttons counts', async () => {
+  const { track, page, states, settle } = createBrowser().open(script, REQUIRED)
+  page.document.body.innerHTML =
+    '<p data-track-consent="denied"><button data-track-consent="granted"></button></p>'
+  page.document.querySelector('button')?.click()
+  await settle()
+  expect([...states, track.consentState]).toEqual(['granted', 'granted'])
+})
+
+test('a choice that can not be stored holds as long as the page: in the back/forward cache, for a further key', async () => {
+  const { track, page, states, settle, run } = createBrowser().open(
+    script,
+    { gpc: true } as const,
+    {
+      before: (page) => void Object.defineProperty(page, 'localStorage', { value: null }),
+    },
+  )
+  track.consent('denied')
+  const back = new page.Event('pageshow')
+  page.dispatchEvent(Object.assign(back, { persisted: true }))
+  run(script, { key: 'SECONDKY', gpc: true })
+  await settle()
+  expect([...states, track.consentState]).toEqual(['granted', 'denied', 'denied'])
+})
+
+test.each(['x', '-1', '0'])('data-consent-events="%s" holds nothing', async (consentEvents) => {
+  const { track } = createBrowser().open(script, REQUIRED, { tag: { consentEvents } })
+  expect(await track.search(mug)).toEqual({ ok: false, error: 'outbox_full' })
+})
+
 test('a page whose storage is blocked', async () => {
   const browser = createBrowser()
   const { track, settle, payloads } = browser.open(script, REQUIRED, {
@@ -489,14 +548,17 @@ test('a script without the part, on a page without consent, is open', async () =
   expect(await track.search(mug)).toMatchObject({ ok: true })
 })
 
-test('a tag that asks for consent of a script without the part is closed for good', async () => {
-  const browser = createBrowser()
-  const { track, sent, settle, notices } = browser.open(plain, {}, { tag: { consent: 'required' } })
-  expect(await track.search(mug)).toEqual(refused)
-  track.consent('granted')
-  expect(await track.search(mug)).toEqual(refused)
-  await settle()
-  expect(sent).toEqual([])
-  expect(browser.accesses).toEqual([])
-  expect(notices).toMatchObject([{ reason: 'no_consent' }, { reason: 'no_consent' }])
-})
+test.each(['required', 'false'])(
+  'a tag that asks for consent (%s) of a script without the part is closed for good',
+  async (consent) => {
+    const browser = createBrowser()
+    const { track, sent, settle, notices } = browser.open(plain, {}, { tag: { consent } })
+    expect(await track.search(mug)).toEqual(refused)
+    track.consent('granted')
+    expect(await track.search(mug)).toEqual(refused)
+    await settle()
+    expect(sent).toEqual([])
+    expect(browser.accesses).toEqual([])
+    expect(notices).toMatchObject([{ reason: 'no_consent' }, { reason: 'no_consent' }])
+  },
+)

@@ -2,6 +2,7 @@ import type { DropReason } from '../../contract/delivery.ts'
 import { CONSENT_EVENTS } from '../../contract/settings.ts'
 import type { Config } from '../config.ts'
 import type { TrackApi } from '../global.d.ts'
+import { guard } from '../lib/guard.ts'
 import { listen } from '../lib/listen.ts'
 import { createStore } from '../lib/storage.ts'
 import { whenShown } from '../lib/whenShown.ts'
@@ -51,19 +52,27 @@ export const consent: Part = (
   const reads = new Map<Config, (() => void) | undefined>()
   /**
    * What each source says: `choice` the visitor on this shop, now or earlier; `tab` a source in another tab; `signal`
-   * the browser. Values other than `granted` and `denied` are no answer.
+   * the browser; a source's name with a key what it says to that key. Values other than `granted` and `denied` are no
+   * answer.
    */
   const answers: { [source: string]: unknown } = {}
   const page = helpers as { -readonly [K in keyof TrackApi]: TrackApi[K] }
-  /** Whether Global Privacy Control or Do Not Track is on, and honoured by a key. */
-  let signal: unknown
   let state: State
   /** Whether the first decision was made. */
   let isRunning: boolean | undefined
   let held: Entry[] = []
 
   const all = (test: (config: Config) => unknown) => [...configs.values()].every(test)
-  const isAll = (modes: RegExp) => all(({ consent }) => modes.test(consent || 'granted'))
+  /** Whether each key has this rule or none. An unknown one is as strict as `required`. */
+  const isAll = (mode?: unknown) =>
+    all(({ consent = 'granted' }) => consent === mode || consent === 'granted')
+  /** A denial if Global Privacy Control or Do Not Track is on, and honoured by a key. */
+  const readSignal = () =>
+    !all(
+      ({ consentTools, consent, gpc = consentTools || consent, dnt }) =>
+        !(gpc && (navigator as { globalPrivacyControl?: unknown }).globalPrivacyControl) &&
+        !(dnt && +(navigator.doNotTrack as string)),
+    ) && 'denied'
   const did = () =>
     state === 'granted' && all(({ isExcluded, exclude }) => !isExcluded?.(exclude, location.href))
       ? get()
@@ -74,14 +83,18 @@ export const consent: Part = (
   const addOrHold: Outbox['add'] = (entry) => {
     const { key, body } = entry
     if (state === 'denied') return 'no_consent'
-    const { isExcluded, exclude, consentReplay, consentEvents } = configs.get(key) as Config
+    const { isExcluded, exclude, consentEvents, consent, consentReplay } = configs.get(
+      key,
+    ) as Config
     if (isExcluded?.(exclude, JSON.parse(body).url)) return 'ignored'
     if (state)
       return add({ ...entry, body: body.replace(`"did":"${NONE}"`, () => `"did":"${get()}"`) })
+    // The gateway takes events without a device id only for such a key.
+    if (consent === 'cookieless' && isAll(consent))
+      return add({ ...entry, body: body.replace(DID, '') })
     if (consentReplay === false) return 'no_consent'
-    if (isAll(/granted|cookieless/)) return add({ ...entry, body: body.replace(DID, '') })
     // An event has an entry for each key.
-    if (held.length >= +(consentEvents ?? CONSENT_EVENTS) * configs.size) return 'outbox_full'
+    if (!(held.length < +(consentEvents ?? CONSENT_EVENTS) * configs.size)) return 'outbox_full'
     held.push(entry)
     // Later, so that the notice comes after that of the accepted event.
     Promise.resolve().then(() => notify('held', entry, 'no_consent'))
@@ -91,12 +104,12 @@ export const consent: Part = (
   /** @param isForced Opens or closes also if the state has not changed. Returns the new state, if it has changed. */
   const update = (isForced?: unknown) => {
     // Only a choice on this shop overrules the browser's signal.
-    answers.signal = signal && answers.choice !== 'granted' && 'denied'
+    answers.signal = answers.choice !== 'granted' && guard(readSignal)
     const before = state
     // A denial of any source wins.
     state =
       STATES.find((one) => Object.values(answers).includes(one)) ??
-      (isAll(/granted/) ? 'granted' : undefined)
+      (isAll() ? 'granted' : undefined)
     const isNew = state !== before
     if (!isNew && !isForced) return
     outbox.add = addOrHold
@@ -152,17 +165,19 @@ export const consent: Part = (
   listen(window, 'storage pageshow', (event) => {
     const { key, newValue, persisted } = event as StorageEvent & PageTransitionEvent
     if (key !== CHOICE && !persisted) return
-    answers.choice = local.get(CHOICE)
+    answers.choice = local.get(CHOICE) ?? answers.choice
     for (const read of reads.values()) read?.()
     // With a space, what a source says in another tab.
-    if (/ /.test(newValue as string)) answers.tab = newValue?.trim()
+    if (/ /.test(newValue as string)) answers.tab = (newValue as string).trim()
     update()
   })
   listen(
     window,
     'click',
     (event) => {
-      for (const { dataset } of event.composedPath() as HTMLElement[]) choose(dataset?.trackConsent)
+      choose(
+        (event.composedPath() as HTMLElement[]).map((on) => on.dataset?.trackConsent).find(Boolean),
+      )
     },
     true,
   )
@@ -170,16 +185,13 @@ export const consent: Part = (
   return (config) => {
     if (reads.has(config)) return
     reads.set(config, undefined)
-    const { watchSources, gpc = config.consentTools || config.consent, dnt } = config
-    const { globalPrivacyControl, doNotTrack } = navigator as Navigator & {
-      globalPrivacyControl?: unknown
-    }
     whenShown(() => {
-      answers.choice = local.get(CHOICE)
-      signal ||= (gpc && globalPrivacyControl) || (dnt && doNotTrack === '1')
+      answers.choice = local.get(CHOICE) ?? answers.choice
       reads.set(
         config,
-        watchSources?.(config, readers, (source, given) => {
+        config.watchSources?.(config, readers, (source, given) => {
+          // Keys may ask one source for different things.
+          source += config.key
           // It knows later than the other tab.
           if (answers[source] !== given) answers.tab = 0
           answers[source] = given

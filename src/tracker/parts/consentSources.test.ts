@@ -141,6 +141,39 @@ test.each<readonly [name: string, value: unknown, KeySettings, state: string | u
   expect(track.consentState).toBe(expected)
 })
 
+test('a signal that can not be read is none, and is read again with each answer', async () => {
+  let signal = (): boolean => {
+    throw new Error('of the page')
+  }
+  const { track, settle, sent, mode } = open(
+    { consent: 'granted', consentSources: ['consentMode'] },
+    {
+      before: (page) =>
+        Object.defineProperty(page.navigator, 'globalPrivacyControl', { get: () => signal() }),
+    },
+  )
+  await track.search({ search_term: 'mug' })
+  await settle()
+  expect([track.consentState, sent.length]).toEqual(['granted', 1])
+  signal = () => true
+  mode('granted')
+  expect(track.consentState).toBe('denied')
+})
+
+test('two keys that ask one source for different things: the strictest counts', async () => {
+  const { page, run, settle, states } = open({ consentSources: ['consentMode'] })
+  const second: KeySettings = {
+    consent: 'required',
+    consentSources: ['consentMode'],
+    consentTypes: ['ad_storage'],
+  }
+  run(script, { ...second, ...consentConfig(second), key: 'SECONDKY' } as never)
+  const layer = page.dataLayer as unknown as unknown[]
+  layer.push(['consent', 'update', { analytics_storage: 'denied', ad_storage: 'granted' }])
+  await settle()
+  expect(states).toEqual(['denied'])
+})
+
 test('an excluded path is no setting of consent: Global Privacy Control does not count', () => {
   const settings = { exclude: ['/account'] }
   const { track } = createBrowser().open(

@@ -52,6 +52,8 @@ export const maskArrived = (url: string, names: ReadonlySet<string>): string =>
 
 /** A URL with more parameters than that loses its fragment, then its query, like one that is too long. */
 function limitParameters(url: string): string {
+  // Too short for so many, so they need not be counted: the shortest encoded parameter has two characters.
+  if (url.length * ENCODED_COST <= 2 * MAX_URL_PARAMETERS) return url
   // The last two are for parameters of the path.
   for (const mark of '#?;&') {
     if (maskingCostOf(url) <= MAX_URL_PARAMETERS) break

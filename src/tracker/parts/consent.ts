@@ -144,7 +144,6 @@ export const consent: Part = (
     whenShown(() => {
       if (!STATES.includes(given as never)) return
       answers.choice = given
-      answers.tab = 0
       update()
       local.set(CHOICE, given as string)
     })

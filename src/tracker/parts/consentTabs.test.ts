@@ -56,3 +56,12 @@ test('a choice that was made before a source withdraws consent is still there af
   expect([one.track.consentState, two.track.consentState]).toEqual(['denied', 'denied'])
   expect(browser.local.getItem('track.c')).toBe('granted')
 })
+
+test('a yes on the shop overrules no source, also not one in another tab', async () => {
+  const browser = createBrowser()
+  const [one, two] = [open(browser, 'granted'), open(browser, 'granted')]
+  one.say('denied')
+  await one.settle()
+  two.track.consent('granted')
+  expect([one.track.consentState, two.track.consentState]).toEqual(['denied', 'denied'])
+})

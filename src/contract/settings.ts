@@ -224,7 +224,7 @@ function createSettings() {
     gpc: {
       schema: onOrOff,
       default: true,
-      doc: 'Global Privacy Control counts as a refusal, for a key that has any setting of consent; if it is set to `true`, for every key',
+      doc: 'Global Privacy Control counts as a refusal, for a key that asks for consent; if it is set to `true`, for every key',
     },
     dnt: { schema: onOrOff, default: false, doc: 'Do Not Track counts as a refusal' },
     exclude: {

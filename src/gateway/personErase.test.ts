@@ -11,11 +11,19 @@ import { type GatewayProcess, layOutGateway, send, startProcess } from '../test/
 let folder: string
 let dataDir: string
 let gateway: GatewayProcess
+/** A test sends from one address as fast as the machine can. */
+const UNLIMITED = Object.fromEntries(
+  ['ADDRESS', 'CUSTOMER'].flatMap((whose) =>
+    ['EVENTS', 'BYTES'].flatMap((unit) =>
+      ['PER_SECOND', 'BURST'].map((what) => [`${whose}_${unit}_${what}`, '1000000000']),
+    ),
+  ),
+)
 
 beforeAll(async () => {
   folder = layOutGateway()
   dataDir = join(folder, 'data')
-  gateway = await startProcess(folder)
+  gateway = await startProcess(folder, UNLIMITED)
 })
 afterAll(async () => {
   await gateway.end('SIGTERM')

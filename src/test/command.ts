@@ -30,7 +30,8 @@ export function runProcess(folder: string, args: readonly string[], env: Env): C
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     [join(folder, 'dist/shoptrail.js'), ...args],
-    { env, encoding: 'utf8' },
+    // By default Node cuts the output after 1 MiB.
+    { env, encoding: 'utf8', maxBuffer: Number.POSITIVE_INFINITY },
   )
   return { status, stdout, stderr }
 }

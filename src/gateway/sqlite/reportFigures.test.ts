@@ -219,9 +219,14 @@ const anyEvent = fc.record({
   utm: fc.constantFrom(undefined, undefined, undefined, SPRING, SPRING, AUTUMN, PARTIAL),
 })
 
-/** Other ids in the same order, as another log has. */
-const renew = (id: string): string =>
-  `${Number.parseInt(id, 16) + 1}`.padStart(8, '0') + id.slice(8)
+/**
+ * Other ids in the same order, as another log has. A log is recognized by its last id, so none may be that of an event
+ * of an earlier log.
+ *
+ * @param logs How many logs there were before.
+ */
+const renew = (id: string, logs: number): string =>
+  `${Number(id.slice(0, 8)) + 10 ** logs}`.padStart(8, '0') + id.slice(8)
 
 const anyStep = fc.constantFrom('nothing', 'follow', 'reopen', 'deleteReports', 'replaceLog')
 
@@ -236,6 +241,7 @@ test('a report counts all events in their order, however they arrived and were r
       (given, slice, turns) => {
         const reports = openReports([], { slice, turns })
         let stored: LogEvent[] = []
+        let logs = 0
         for (const [events, step] of given) {
           const more = events.map(({ utm, ...event }) =>
             makeEvent({ ...event, ...(utm && { utm }) }),
@@ -243,7 +249,8 @@ test('a report counts all events in their order, however they arrived and were r
           reports.append(more)
           stored.push(...more)
           if (step === 'replaceLog') {
-            stored = stored.reverse().map((event) => ({ ...event, id: renew(event.id) }))
+            const by = logs++
+            stored = stored.reverse().map((event) => ({ ...event, id: renew(event.id, by) }))
             reports.replaceLog(stored)
           } else if (step !== 'nothing') reports[step]()
           for (const customer of ['demo', 'another'])

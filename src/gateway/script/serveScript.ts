@@ -13,7 +13,7 @@ import { answer, OPEN_HEADERS, type Refusal, refuse } from '../http/answers.ts'
 import { createRateLimit, type Rate } from '../http/rateLimit.ts'
 import { version } from '../lib/version.ts'
 import { toAdoptSource } from './adoptSource.ts'
-import { consentConfig } from './consentConfig.ts'
+import { asksConsent, consentConfig } from './consentConfig.ts'
 
 /** The scripts that the build has written. */
 export type ScriptFiles = {
@@ -60,12 +60,10 @@ export function readScriptFiles(folder: string): ScriptFiles {
  */
 export function scriptName(config: KeySettings): string {
   const { pageViews, attributes = true, dataLayer = true, ga4, schemaOrg } = config
-  const { consent = 'granted', consentSources = [], gpc, dnt, exclude = [] } = config
-  const { cookieDomain, firstParty } = config
+  const { consentSources = [], exclude = [], cookieDomain, firstParty } = config
   const needsCookie = cookieDomain || firstParty
   // deviceCookie is built only together with consent, and consent only together with the default parts.
-  const needsConsent =
-    needsCookie || consent !== 'granted' || consentSources.length || gpc || dnt || exclude.length
+  const needsConsent = needsCookie || asksConsent(config) || exclude.length
   const wanted = {
     deviceCookie: needsCookie,
     consent: needsConsent,

@@ -14,7 +14,8 @@ import {
 import { closeDatabase, openDatabase } from './database.ts'
 import { createErasures } from './erasures.ts'
 import { createRemoval, MAX_REMOVED } from './removal.ts'
-import { openReportStore, type ReadEvent, type ReportStore } from './reportStore.ts'
+import type { ReadEvent } from './reportForgetting.ts'
+import { openReportStore, type ReportStore } from './reportStore.ts'
 import { EVENTS_SCHEMA, uuidOf } from './store.ts'
 
 /** The files in which a person's data is. */

@@ -3,7 +3,8 @@ import Database from 'better-sqlite3'
 import type { ReportFigures } from '../campaigns/report.ts'
 import type { Utm } from '../campaigns/utm.ts'
 import { clearWal } from './database.ts'
-import { createReportClosing, type Touched } from './reportClosing.ts'
+import { createReportClosing } from './reportClosing.ts'
+import { createReportForgetting, type ReadEvent } from './reportForgetting.ts'
 import { MAX_ROWS, openLog, type ReportLog } from './reportLog.ts'
 import { createNumbers, DAILY_NAMES, hashOfUtm } from './reportNumbers.ts'
 import { createParts, MAX_DEVICE_TOUCHES } from './reportParts.ts'
@@ -78,9 +79,6 @@ export type ReportStore = {
   clearWal(): boolean
   close(): void
 }
-
-/** An event of the log. */
-export type ReadEvent = Touched & { readonly did: string | null }
 
 /** The blocks of devices that have visited a customer's campaigns. */
 export type ClosingPlan = {
@@ -321,65 +319,7 @@ function createConnection(
     },
   )
 
-  const forgottenOf = database
-    .prepare<[string], number>('SELECT forgotten FROM customers WHERE id = ?')
-    .pluck()
-  const setForgotten = database.prepare<[number, number]>(
-    'UPDATE customers SET forgotten = ? WHERE customer = ?',
-  )
-  /** Where forgetting continues. Another start begins again. */
-  let place: { readonly id: string; readonly since: number; readonly after: Buffer } | undefined
-
-  const forgetClosed = database.transaction((id: string, since: number, max: number): void => {
-    const begun = begin()
-    const customer = numbers.customer(id)
-    const after = place?.id === id && place.since === since ? place.after : undefined
-    const next = closing.forgetBefore(customer.customer, since, max, after)
-    place = next && { id, since, after: next }
-    if (!next) setForgotten.run(since, customer.customer)
-    tellOthers(begun)
-  })
-
-  /**
-   * Deletes some of what is known of devices, in one transaction, and the devices of which nothing is left.
-   *
-   * @param change Returns how much it has deleted.
-   */
-  function changeDevices(
-    id: string,
-    dids: Iterable<string>,
-    change: (device: number, did: string) => number,
-  ): number {
-    const begun = begin()
-    const customer = numbers.customer(id)
-    let count = 0
-    for (const did of dids) {
-      const device = numbers.findDevice(customer, did)
-      if (device === undefined) continue
-      count += change(device, did)
-      if (closing.isEmpty(device)) numbers.dropDevice(customer, did)
-    }
-    if (count > 0) tellOthers(begun)
-    return count
-  }
-
-  const forgetEvents = database.transaction((id: string, events: readonly ReadEvent[]): number => {
-    const byDevice = new Map<string, ReadEvent[]>()
-    for (const event of events) {
-      const { did } = event
-      if (did === null) continue
-      const others = byDevice.get(did)
-      if (others) others.push(event)
-      else byDevice.set(did, [event])
-    }
-    return changeDevices(id, byDevice.keys(), (device, did) =>
-      closing.forgetTouches(device, byDevice.get(did) ?? []),
-    )
-  })
-
-  const forgetDevices = database.transaction((id: string, dids: readonly string[]): void => {
-    changeDevices(id, dids, closing.forgetCarried)
-  })
+  const forgetting = createReportForgetting(database, { begin, tellOthers, numbers, closing })
 
   left = database.transaction(begin).immediate()
   return {
@@ -411,12 +351,10 @@ function createConnection(
     closeBlock: (plan, block, until) => closeBlock.immediate(plan, block, until),
     forgetClosed(max) {
       checkVersion()
-      const found = log.allClosed().find(([id, since]) => (forgottenOf.get(id) ?? since) < since)
-      if (found) forgetClosed.immediate(...found, max)
-      return found !== undefined
+      return forgetting.forgetClosed(log.allClosed(), max)
     },
-    forgetEvents: (customer, events) => forgetEvents.immediate(customer, events),
-    forgetDevices: (customer, dids) => forgetDevices.immediate(customer, dids),
+    forgetEvents: forgetting.forgetEvents,
+    forgetDevices: forgetting.forgetDevices,
     clearWal: () => clearWal(database),
     close: () => void database.close(),
   }

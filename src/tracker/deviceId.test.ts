@@ -67,6 +67,9 @@ test.each([
   `${KEPT}x`,
   ` ${KEPT}`,
   `{${KEPT}}`,
+  // The mark of an adopted id, without one.
+  '=',
+  '=  ',
 ])('an invalid stored id is replaced: %j', (junk) => {
   const storage = createMemoryStorage()
   storage.setItem('track.did', junk)

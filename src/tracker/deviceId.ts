@@ -14,7 +14,7 @@ const MARK = '='
 
 /** Whether a stored text is an id. */
 export const isDid = (text: unknown): text is string =>
-  UUID.test(text as string) || /^=/.test(text as string)
+  UUID.test(text as string) || /^=\S/.test(text as string)
 
 /** The device id: a random UUID for each browser and origin, or the id that another script gave the visitor. */
 export type DeviceId = {

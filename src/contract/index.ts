@@ -26,6 +26,7 @@ export {
 } from './events.ts'
 export { MAX_AGENT_CHARACTERS } from './fields.ts'
 export { findOperation } from './findOperation.ts'
+export type * from './problems.ts'
 export { UUID } from './uuid.ts'
 
 const eventSchemas = createEventSchemas(url, agent, text, object)

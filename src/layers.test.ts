@@ -11,7 +11,8 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 /** For each folder of the gateway, those that it may import from. The entry files may import from all of them. */
 const GATEWAY = {
   sqlite: ['campaigns', 'collect', 'customers', 'http', 'lib', 'people'],
-  operators: ['campaigns', 'collect', 'customers', 'http', 'lib', 'people'],
+  operators: ['campaigns', 'check', 'collect', 'customers', 'http', 'lib', 'people'],
+  check: ['customers', 'http', 'lib'],
   campaigns: ['collect', 'customers', 'http', 'lib'],
   script: ['collect', 'customers', 'http', 'lib'],
   people: ['lib'],
@@ -41,6 +42,8 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
       ['contract', ...below.map((folder) => `gateway/${folder}`)],
     ]),
   ),
+  // The stub that it prints.
+  'gateway/check': ['contract', 'tracker', ...GATEWAY.check.map((folder) => `gateway/${folder}`)],
   'public/operator': ['contract'],
   'public/live': ['contract', 'public/operator'],
   'public/campaigns': ['contract', 'public/operator'],
@@ -52,6 +55,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
 const OF_SCRIPT: Readonly<Record<string, readonly string[]>> = {
   'tracker/inspector': ['tracker/global.d.ts'],
   'tracker/presence': ['tracker/config.ts'],
+  'gateway/check': ['tracker/snippet.ts'],
   'public/shop': ['tracker/global.d.ts', 'tracker/snippet.ts'],
 }
 

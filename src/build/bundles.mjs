@@ -20,7 +20,7 @@ const dist = join(root, 'dist')
 /** Modules that each bundle may contain. Another library or a module of another part is a mistake. */
 export const BROWSER_INPUTS = /^src\/(tracker|contract)\/|(^|\/)node_modules\/valibot\//
 export const CLIENT_INPUTS = /^src\/(client|contract)\/|(^|\/)node_modules\/valibot\//
-export const GATEWAY_INPUTS = /^src\/(gateway|contract|client)\//
+export const GATEWAY_INPUTS = /^src\/(gateway|contract|client)\/|^src\/tracker\/snippet\.ts$/
 
 const TERSER = { ecma: 2020, compress: { ecma: 2020, passes: 5 } }
 

@@ -135,6 +135,7 @@ const imports = [
   [CLIENT_INPUTS, 'node_modules/undici/index.js', false],
   [GATEWAY_INPUTS, 'src/client/index.ts', true],
   [GATEWAY_INPUTS, 'src/gateway/sqlite/worker.ts', true],
+  [GATEWAY_INPUTS, 'src/tracker/snippet.ts', true],
   [GATEWAY_INPUTS, 'src/tracker/outbox.ts', false],
   [GATEWAY_INPUTS, 'e2e/fixtures.ts', false],
 ]

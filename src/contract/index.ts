@@ -27,6 +27,7 @@ export {
 export { MAX_AGENT_CHARACTERS } from './fields.ts'
 export { findOperation } from './findOperation.ts'
 export type * from './problems.ts'
+export type * from './setup.ts'
 export { UUID } from './uuid.ts'
 
 const eventSchemas = createEventSchemas(url, agent, text, object)

@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto'
+import { CONSENT_TOOLS } from '../../contract/consentTools.ts'
+import type { CheckReport, CspLine, SetupTexts } from '../../contract/setup.ts'
+import { consentOf } from '../customers/consentOf.ts'
+import type { Customer } from '../customers/customers.ts'
+import { allowsOrigin } from '../http/origins.ts'
+import { stubOf, stubSource, tagOf } from './snippetLines.ts'
+
+/**
+ * The lines to paste into the pages of a shop, and the commands that are still missing.
+ *
+ * @param gateway The gateway's public address, without a slash at its end.
+ * @param shop Address of a page of the shop.
+ * @param found Result of a check of the shop, which names its consent tool. Default: not checked.
+ * @throws TypeError if `shop` is not an absolute address.
+ */
+export function makeSetupTexts(
+  customer: Pick<Customer, 'customerId' | 'trackingKey' | 'config' | 'origins'>,
+  gateway: string,
+  shop: string,
+  found?: Pick<CheckReport, 'consent'>,
+): SetupTexts {
+  const { customerId, trackingKey, config, origins } = customer
+  const { origin } = new URL(shop)
+  const isAllowed = allowsOrigin(origins, origin)
+  const sources = config.consentSources ?? []
+  const [tool] = found?.consent ?? []
+  const suggested = tool?.source ?? 'auto'
+  const isSet = sources.includes(suggested) || (sources.includes('auto') && isOfAuto(suggested))
+  return {
+    tag: tagOf(gateway, trackingKey),
+    stub: stubOf(config.global),
+    keepingStub: stubOf(config.global, true),
+    csp: cspLines(gateway, config.global),
+    consent: {
+      rule: consentOf(config),
+      sources,
+      suggested,
+      title: tool?.title ?? null,
+      command: isSet ? null : consentCommand(customerId, suggested),
+    },
+    origin: {
+      origin,
+      isAllowed,
+      command: isAllowed ? null : allowCommand(customerId, origins, origin),
+    },
+  }
+}
+
+/** What a Content-Security-Policy has to allow for the script. */
+export function cspLines(gateway: string, name = 'track'): readonly CspLine[] {
+  const address = `${gateway}/t/`
+  const hashes = [false, true].map((keeps) => `'sha256-${sha256(stubSource(name, keeps))}'`)
+  return [
+    {
+      directive: 'script-src',
+      sources: address,
+      why: 'The script and the files that it loads: the reader of load and visible, and the inspector of debug mode.',
+    },
+    { directive: 'connect-src', sources: address, why: 'The requests with the events.' },
+    {
+      directive: 'script-src',
+      sources: hashes[0] as string,
+      why: "The stub, if you use it and the policy has neither a nonce nor 'unsafe-inline'.",
+    },
+    {
+      directive: 'script-src',
+      sources: hashes[1] as string,
+      why: 'The same for the stub that keeps its calls.',
+    },
+  ]
+}
+
+/** Whether `auto` reads a source, as it does every tool of the table. */
+const isOfAuto = (source: string): boolean => CONSENT_TOOLS.some(({ name }) => name === source)
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64')
+
+/** The command that makes a key ask for consent and take the answer from a source. */
+export const consentCommand = (customerId: string, source: string): string =>
+  `npx shoptrail customer set ${customerId} --config ${quote(JSON.stringify({ consent: 'required', consentSources: [source] }))}`
+
+/** The command that allows one more origin. It repeats the others, since it replaces all of them. */
+export const allowCommand = (
+  customerId: string,
+  origins: readonly string[],
+  origin: string,
+): string =>
+  `npx shoptrail customer set ${customerId} ${[...origins, origin].map((one) => `--origin ${quote(one)}`).join(' ')}`
+
+/** A text as one word of a POSIX shell. */
+const quote = (text: string): string =>
+  /^[\w.:/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`

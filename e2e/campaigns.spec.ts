@@ -197,6 +197,7 @@ test('event names are sorted by count, twelve are shown at first, and long names
         receivedAt: Date.now(),
         did: 'd-1',
         bot: false,
+        version: null,
         operation: 'sendCustom' as const,
         event,
         payload: JSON.stringify({

@@ -188,6 +188,7 @@ test('a large event is shown shortened, with a note', async ({ page, gateway }) 
       operation: 'search',
       event: 'search',
       bot: false,
+      version: null,
       payload: JSON.stringify(payload),
     },
   ])
@@ -217,6 +218,7 @@ test('an event without consent is marked, and one without an address is shown', 
         operation: 'search',
         event: 'search',
         bot: false,
+        version: null,
         payload: JSON.stringify({ did, event: 'search', ...payload }),
       },
     ])
@@ -252,6 +254,7 @@ test('arriving events do not disturb selection, focus, typing and scroll positio
         receivedAt: Date.now(),
         did: 'd-1',
         bot: false,
+        version: null,
         operation: 'search' as const,
         event: 'search',
         payload: JSON.stringify({ search_term: `mugs ${sent}`, url: 'https://shop.example/s' }),

@@ -25,6 +25,7 @@ const store = ({ log }: Gateway, customer: string, did: string, address: string,
         event: operation,
         did,
         bot: false,
+        version: null,
         payload: JSON.stringify(payload),
       }
     }),

@@ -169,6 +169,7 @@ function createVisitors(customer: string): (at: number) => LogEvent {
       event,
       did: session.did,
       bot: false,
+      version: null,
       payload,
     }
   }

@@ -38,6 +38,7 @@ const makeEvent = (customer: string, receivedAt: number): LogEvent => ({
   event: 'view_product',
   did: randomUUID(),
   bot: false,
+  version: null,
   payload: JSON.stringify({ url: `https://shop.example/p/12?ref=${'x'.repeat(500)}` }),
 })
 

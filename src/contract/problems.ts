@@ -34,7 +34,7 @@ export type Problem = {
   readonly source: 'page' | 'gateway'
   /** Undefined if it is not known. */
   readonly operation?: TrackingOperation | 'sendCustomApi'
-  /** Path of the faulty field, such as `variation.sku`. Absent if there is none. */
+  /** Path of the faulty field, such as `variation.sku`; the tracking key of `unknown_key`. Absent if there is none. */
   readonly path?: string
   /** Where: path of the page without query, an Origin, or the path of a call. `(other)` for what is counted together. */
   readonly page: string
@@ -48,7 +48,7 @@ export type Problem = {
   readonly message: string
   /** What to do, one sentence or two. */
   readonly fix: string
-  /** The payload that was refused last. Personal values are replaced by their kind, such as `text of 12 characters`. */
+  /** The payload that the gateway has refused last. Personal values are replaced by their kind, such as `text of 12 characters`. */
   readonly example?: unknown
 }
 
@@ -58,14 +58,14 @@ export type Coverage = {
   /** When it was first and last stored, ISO 8601 in UTC; null if never. */
   readonly first: string | null
   readonly last: string | null
-  /** Events of the last 60 minutes. */
+  /** Events of the last 60 minutes, to within a tenth of an hour at their beginning. */
   readonly hour: number
   /** The mean of the same 60 minutes of the last seven days; null as long as there is no full day to compare with. */
   readonly usual: number | null
-  /** Events of the last seven days. */
+  /** Events of the last seven days. Events of bots are in none of these numbers. */
   readonly week: number
   /**
-   * `never`: not one yet. `comes`: as usual. `fewer`: much fewer than usual. `stopped`: it used to come and does not any
+   * What docs/problems.md, "When an operation counts as stopped" describes. `never`: not one yet. `comes`: as usual. `fewer`: much fewer than usual. `stopped`: it used to come and does not any
    * more.
    */
   readonly state: 'never' | 'comes' | 'fewer' | 'stopped'
@@ -78,7 +78,9 @@ export type ProblemList = {
   /** First and last day (UTC) that the counts are of, YYYY-MM-DD. */
   readonly from: string
   readonly to: string
-  /** Most recent first. */
+  /** Since when the events of `coverage` are counted, ISO 8601 in UTC. Events before that are not in its numbers. */
+  readonly since: string
+  /** Most recent first, at most 200. */
   readonly data: readonly Problem[]
   /** All eleven operations, in the order of the contract. */
   readonly coverage: readonly Coverage[]

@@ -40,6 +40,7 @@ const event = (did: string, event: string, payload = {}, customer = 'shop'): Log
   event,
   did,
   bot: false,
+  version: null,
   payload: JSON.stringify({ did, event, ...payload }),
 })
 const says = (did: string, email_address: string, customer?: string) =>

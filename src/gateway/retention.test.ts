@@ -59,6 +59,7 @@ function makeEvent(n: number, at: number, customer = 'shop'): LogEvent {
     event: 'set_email',
     did: did as string,
     bot: false,
+    version: null,
     payload: JSON.stringify({
       did,
       email: `${email}@mail.test`,

@@ -116,6 +116,7 @@ export function createRest(dependencies: RestDependencies) {
         did: null,
         bot: false,
         payload: JSON.stringify(checked.payload),
+        version: null,
       },
     ])
     if (!stored.ok) return stored

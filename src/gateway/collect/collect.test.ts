@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -106,6 +107,23 @@ const postBatch = async (body: unknown, query = 'k=SHOPKEY1', into = collect) =>
   const response = await into.collectBatch(request, '203.0.113.9', { env })
   return { status: response.status, body: await response.json() }
 }
+test.each([
+  ['&v=1.4.0', '1.4.0'],
+  ['&v=1.4.0-rc.1%2Bb7', '1.4.0-rc.1+b7'],
+  [`&v=${'1'.repeat(32)}`, '1'.repeat(32)],
+  [`&v=${'1'.repeat(33)}`, null],
+  ['&v=', null],
+  ['&v=1.4%0a0', null],
+  ['&v=jane%40mail.example', null],
+  ['', null],
+])('the version of the script is stored with its events: %j is %j', async (query, version) => {
+  const single = await post(`k=SHOPKEY1${query}`)
+  expect([single.status, (await newest())?.version]).toEqual([200, version])
+  const batch = { events: [{ id: randomUUID(), payload: PAYLOAD }] }
+  expect((await postBatch(batch, `k=SHOPKEY1${query}`)).status).toBe(200)
+  expect((await newest())?.version).toBe(version)
+})
+
 const newest = async () => (await recordsOf({ log })).at(-1)
 const newestPayload = async () => JSON.parse((await newest())?.payload ?? '')
 

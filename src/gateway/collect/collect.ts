@@ -70,6 +70,8 @@ type Arrival = {
   readonly userAgent: string
   readonly sent: unknown
   readonly receivedAt: number
+  /** Of the script. */
+  readonly version: string | null
 }
 
 /** What is sent of one event. */
@@ -110,7 +112,7 @@ export function createCollect(dependencies: CollectDependencies) {
     if (!body.ok) return refusedOne(body, request)
     const late = admission.admit(source, 1, body.bytes, bytes)
     if (late) return refusedOne(late, request)
-    const arrival = arrive(source, sender, numberOf(query('sent')))
+    const arrival = arrive(source, sender, numberOf(query('sent')), query)
     const judged = judge(
       {
         id: query('id') ?? undefined,
@@ -181,7 +183,7 @@ export function createCollect(dependencies: CollectDependencies) {
       bytes,
     )
     if (late) return refused(late)
-    const arrival = arrive(source, sender, sent)
+    const arrival = arrive(source, sender, sent, query)
     const mayBeTooLarge = body.bytes > MAX_EVENT_BYTES
     const judged = events.map((envelope) => judgeEnvelope(envelope, arrival, mayBeTooLarge))
     const good = judged.flatMap((one) => (one.ok && one.event && !one.isIgnored ? [one.event] : []))
@@ -252,12 +254,18 @@ export function createCollect(dependencies: CollectDependencies) {
     peer,
   })
 
-  const arrive = ({ address, request }: Source, sender: Sender, sent: unknown): Arrival => ({
+  const arrive = (
+    { address, request }: Source,
+    sender: Sender,
+    sent: unknown,
+    query: Query,
+  ): Arrival => ({
     sender,
     address,
     userAgent: request.headers.get('user-agent') ?? '',
     sent,
     receivedAt: dependencies.now(),
+    version: versionOf(query('v')),
   })
 
   function judgeEnvelope(envelope: unknown, arrival: Arrival, mayBeTooLarge: boolean): Judged {
@@ -279,7 +287,7 @@ export function createCollect(dependencies: CollectDependencies) {
 
   /** Completes one payload, removes what must not be kept, checks it, and makes the event for the log. */
   function judge({ id, at, consent: said, payload }: SentEvent, arrival: Arrival): JudgedEvent {
-    const { sender, address, userAgent, sent, receivedAt } = arrival
+    const { sender, address, userAgent, sent, receivedAt, version } = arrival
     const { customer, isServer } = sender
     if (id !== undefined && !(typeof id === 'string' && UUID.test(id)))
       return invalidEvent('id', 'Expected a UUID')
@@ -309,6 +317,7 @@ export function createCollect(dependencies: CollectDependencies) {
       did: stored.did,
       bot: isBot(stored.http_user_agent),
       payload: JSON.stringify(stored),
+      version,
     }
     return {
       ok: true,
@@ -352,6 +361,10 @@ const invalidEvent = (path: string, message: string): Refusal =>
 
 /** How many events a batch counts as. */
 const costOf = (events: number, asks: number): number => events + Math.ceil(asks / ASKS_PER_EVENT)
+
+/** The version of a script, as the script itself says it. Anybody can send another one, or anything else. */
+const versionOf = (text: string | null): string | null =>
+  text !== null && /^[\w.+-]{1,32}$/.test(text) ? text : null
 
 const numberOf = (text: string | null): number => (text ? Number(text) : Number.NaN)
 

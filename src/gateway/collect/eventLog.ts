@@ -18,6 +18,8 @@ export type LogEvent = {
   readonly did: string | null
   /** Whether the user agent is a bot's. Events of bots are stored, with this mark. */
   readonly bot: boolean
+  /** Version of the script that has sent it, at most 32 characters. Null for a server's, and if it is not known. */
+  readonly version: string | null
   /** The validated payload, JSON. */
   readonly payload: string
 }

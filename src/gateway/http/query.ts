@@ -14,6 +14,7 @@ export function readQuery(url: string): Query {
     const at = text.indexOf(`&${name}=`)
     if (at < 0) return null
     const end = text.indexOf('&', at + 1)
-    return new URLSearchParams(text.slice(at + 1, end < 0 ? undefined : end)).get(name)
+    const value = text.slice(at + name.length + 2, end < 0 ? undefined : end)
+    return /[%+]/.test(value) ? new URLSearchParams(`v=${value}`).get('v') : value
   }
 }

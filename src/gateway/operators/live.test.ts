@@ -54,6 +54,7 @@ const append = (customer: string, event: string) =>
       event,
       did: 'd-1',
       bot: false,
+      version: null,
       payload: `{"event":"${event}"}`,
     } satisfies LogEvent,
   ])
@@ -255,6 +256,7 @@ test('a viewer gets the last 200 events of the customer in order, then each new 
     operation: 'viewHomepage',
     did: 'd-1',
     bot: false,
+    version: null,
     payload: { event: 'e5' },
   })
   await append(DEMO_CUSTOMER_ID, 'new 1')
@@ -352,6 +354,7 @@ test('a view shows events of a second gateway over the same data', async () => {
       event: 'from the second',
       did: 'd-1',
       bot: false,
+      version: null,
       payload: '{}',
     },
   ])

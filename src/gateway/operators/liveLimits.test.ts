@@ -152,6 +152,7 @@ test('a view that does not read is closed, and continues after its last event', 
         event,
         did: null,
         bot: false,
+        version: null,
         payload,
       })),
     )

@@ -37,6 +37,7 @@ function fill(dataDir: string): ReadonlyMap<string, string> {
           event: 'search',
           did: null,
           bot: false,
+          version: null,
           payload: JSON.stringify({ search_term: 'x'.repeat(size) }),
         })),
       ),

@@ -12,6 +12,7 @@ const record = (payload: string, given: Partial<LogRecord> = {}): LogRecord => (
   event: 'search',
   did: 'd-1',
   bot: false,
+  version: null,
   payload,
   ...given,
 })

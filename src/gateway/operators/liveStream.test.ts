@@ -56,6 +56,7 @@ const append = (log: EventLog, sizes: readonly number[], customer = 'shop', from
       event: `e${from + i}`,
       did: 'd-1',
       bot: false,
+      version: null,
       payload: JSON.stringify({ search_term: 'x'.repeat(size - 18) }),
     })),
   )

@@ -53,6 +53,7 @@ async function add(did: string, address: string, more = 1, customer = 'shop', si
       event: operation,
       did,
       bot: false,
+      version: null,
       payload: JSON.stringify({ did, ...payload }),
     }
   })

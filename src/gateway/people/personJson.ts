@@ -13,11 +13,13 @@ export type PersonEvent = {
   readonly bot: number
   /** JSON. */
   readonly payload: string
+  /** Of the script that has sent it. */
+  readonly version: string | null
 }
 
 /**
  * An export is one JSON document, `{customer, person, exported, devices, events}`, with an event a line: `{at,
- * receivedAt, id, operation, event, did, bot, payload}`. Times are ISO 8601 in UTC. The texts come from strangers, and
+ * receivedAt, id, operation, event, did, bot, version, payload}`. Times are ISO 8601 in UTC. The texts come from strangers, and
  * the command line prints them, so characters that a terminal executes are escaped.
  *
  * These are its pieces: the beginning, then `devicesJson` any number of times, BETWEEN_JSON, `eventJson` for each
@@ -40,7 +42,7 @@ export const BETWEEN_JSON = '],"events":['
 export function eventJson(row: PersonEvent, isFirst: boolean): string {
   const { id, at, receivedAt, operation, event, did, payload } = row
   const head = { at: iso(at), receivedAt: iso(receivedAt), id, operation, event, did }
-  const text = JSON.stringify({ ...head, bot: row.bot === 1 })
+  const text = JSON.stringify({ ...head, bot: row.bot === 1, version: row.version })
   return `${isFirst ? '' : ','}\n${printableJson(`${text.slice(0, -1)},"payload":${payload}}`)}`
 }
 

@@ -41,6 +41,50 @@ test('a database opens with synchronous FULL in WAL mode', () => {
   database.close()
 })
 
+/** events.db as it was before events had the version of the script, with one event. */
+function makeOldEvents(file: string): void {
+  const database = new Database(file)
+  database.exec(`
+    CREATE TABLE events (
+      seq INTEGER PRIMARY KEY AUTOINCREMENT, customer TEXT NOT NULL, id BLOB NOT NULL,
+      received_at INTEGER NOT NULL, at INTEGER NOT NULL, operation TEXT NOT NULL, event TEXT NOT NULL,
+      did TEXT, bot INTEGER NOT NULL, payload TEXT NOT NULL, UNIQUE (customer, id)
+    ) STRICT;
+    CREATE INDEX events_by_customer ON events (customer);
+  `)
+  database.close()
+  insertAsOld(file)
+}
+
+/** Stores an event with the statement of a gateway that does not know the version. */
+function insertAsOld(file: string): void {
+  const database = new Database(file)
+  database
+    .prepare(
+      `INSERT INTO events (customer, id, received_at, at, operation, event, did, bot, payload)
+       VALUES ('shop', randomblob(16), 1, 1, 'search', 'search', 'd-1', 0, '{}') ON CONFLICT (customer, id) DO NOTHING`,
+    )
+    .run()
+  database.close()
+}
+
+test('an older events.db gets the column of the version, and an older gateway can still write it', () => {
+  const file = nextFile('events.db')
+  makeOldEvents(file)
+  // Two gateways may start at once, and each opens the file several times.
+  const [first, second] = [openStore(file), openStore(file)]
+  const id = '0190f3a2-7c41-7d11-9a3e-5f2b8c6d4e10'
+  second.append(['shop', id, 2, 2, 'search', 'search', 'd-1', 0, '{}', '1.2.3'])
+  insertAsOld(file)
+  expect(first.read({ max: 9 }).map(({ version }) => version)).toEqual([null, '1.2.3', null])
+  first.removeEvents([1, 2, 3])
+  const database = new Database(file, { readonly: true })
+  expect(database.prepare('SELECT version FROM events').pluck().all()).toEqual([null, null, null])
+  database.close()
+  first.close()
+  second.close()
+})
+
 test('a database that can not use a write-ahead log is refused', () => {
   const before = process.cwd()
   process.chdir(folder)

@@ -2,10 +2,22 @@ import Database from 'better-sqlite3'
 import { makeFile, makePrivate } from './files.ts'
 import { makeIdentity } from './identity.ts'
 
+/** A column in SQL: `events`, `version`, `TEXT`. */
+export type AddedColumn = {
+  readonly table: string
+  readonly column: string
+  readonly type: string
+}
+
 /** The tables of a database, without the table of its identity. */
 export type Schema = {
   /** SQL that creates missing tables. */
   readonly tables: string
+  /**
+   * Columns that were added since the first version, and that a stored table may lack. They must allow NULL: an older
+   * gateway over the same file does not write them.
+   */
+  readonly added?: readonly AddedColumn[]
   /**
    * A SELECT that compiles only if the tables are those of the gateway. A database of another application is not
    * changed.
@@ -36,6 +48,7 @@ export function openDatabase(file: string, schema?: Schema): Database.Database {
     keepDurable(database, file)
     if (schema) {
       database.exec(schema.tables)
+      addColumns(database, schema.added ?? [])
       makeIdentity(database)
     }
     makePrivate(file)
@@ -100,6 +113,20 @@ export function refuseForeign(database: Database.Database, probe: string): void 
       { cause: error },
     )
   }
+}
+
+/** Adds the columns that are missing. Two gateways may start at the same time, so it looks again inside of the transaction. */
+function addColumns(database: Database.Database, added: readonly AddedColumn[]): void {
+  const find = database
+    .prepare<[string, string], number>('SELECT 1 FROM pragma_table_info(?) WHERE name = ?')
+    .pluck()
+  const missing = () => added.filter(({ table, column }) => find.get(table, column) === undefined)
+  if (missing().length === 0) return
+  const add = database.transaction(() => {
+    for (const { table, column, type } of missing())
+      database.exec(`ALTER TABLE ${table} ADD COLUMN ${column} ${type}`)
+  })
+  add.immediate()
 }
 
 function refuseDamaged(database: Database.Database): void {

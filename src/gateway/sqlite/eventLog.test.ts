@@ -34,6 +34,7 @@ const makeEvent = (given: Partial<LogEvent> = {}): LogEvent => ({
   event: 'search',
   did: 'd-1',
   bot: false,
+  version: null,
   payload: '{"search_term":"lămpi 漢 \\u0000"}',
   ...given,
 })
@@ -44,7 +45,7 @@ test.each(open)(
     const log = await open()
     const events = [
       makeEvent(),
-      makeEvent({ did: null, bot: true }),
+      makeEvent({ did: null, bot: true, version: '1.2.0-rc.1+b7' }),
       makeEvent({ did: 'nul \0 inside' }),
     ]
     expect(await log.append(events)).toEqual(['stored', 'stored', 'stored'])

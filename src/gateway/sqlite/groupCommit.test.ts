@@ -12,6 +12,7 @@ const makeEvent = (id: string, payload = '{}', customer = 'demo'): LogEvent => (
   event: 'search',
   did: 'd',
   bot: false,
+  version: null,
   payload,
 })
 

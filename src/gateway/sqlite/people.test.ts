@@ -56,6 +56,7 @@ function fill(count: number, bytes = 10): string {
         event: 'view_page',
         ...DEVICE,
         bot: false,
+        version: null,
         payload: JSON.stringify({ ...DEVICE, source: 'x'.repeat(bytes) }),
       })),
     ),

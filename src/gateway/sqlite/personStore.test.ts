@@ -41,6 +41,7 @@ function event({ payload = {}, ...given }: Given): LogEvent {
     event: 'view_page',
     did: 'device-a',
     bot: false,
+    version: null,
     ...given,
   }
   const { did, event: name } = whole
@@ -133,7 +134,7 @@ test('an event is exported whole, with its times in UTC', () => {
     remote_addr: '203.0.113.7',
     http_user_agent: 'Agent',
   }
-  store(event({ id, bot: true, payload }))
+  store(event({ id, bot: true, version: null, payload }))
   expect(exportOf({ did: 'device-a' })).toEqual({
     customer: 'shop',
     person: { did: 'device-a' },
@@ -148,6 +149,7 @@ test('an event is exported whole, with its times in UTC', () => {
         event: 'view_page',
         did: 'device-a',
         bot: true,
+        version: null,
         payload: { did: 'device-a', event: 'view_page', ...payload },
       },
     ],

@@ -74,7 +74,8 @@ const FOUND = `
 const OF_CUSTOMER =
   'FROM events INDEXED BY events_by_customer WHERE customer = ? AND seq BETWEEN ? AND ?'
 const OF_PERSON = '(did IN temp.devices OR seq IN (SELECT seq FROM temp.carriers))'
-const COLUMNS = 'seq, id, received_at AS receivedAt, at, operation, event, did, bot, payload'
+const COLUMNS =
+  'seq, id, received_at AS receivedAt, at, operation, event, did, bot, payload, version'
 const SAYS = 'seq IN (SELECT seq FROM temp.carriers WHERE says = 1)'
 /** Events that may contain an address. In a URL the @ may be encoded. */
 const HAS_AT = "(instr(payload, '@') > 0 OR instr(payload, '%40') > 0)"

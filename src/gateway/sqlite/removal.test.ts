@@ -40,6 +40,7 @@ const makeEvent = (mark: string, size: number, customer = 'demo') => ({
   event: 'set_email',
   did: `did-${mark}`,
   bot: false,
+  version: null,
   payload: JSON.stringify({
     email: `${mark}@mail.test`,
     url: `https://${mark}.test/`,

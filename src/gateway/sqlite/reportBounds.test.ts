@@ -48,6 +48,7 @@ function makeEvent({ did, utm, event, operation, customer, day = 0, at = 0 }: Gi
     operation: operation ?? 'viewHomepage',
     event: event ?? 'view_page',
     bot: false,
+    version: null,
     payload: JSON.stringify({ url: `https://shop.test/${query}` }),
   }
 }

@@ -59,6 +59,7 @@ function makeEvent({
     event: event ?? 'view_page',
     did,
     bot: false,
+    version: null,
     payload: JSON.stringify({ url: `https://shop.test/${query}` }),
   }
 }

@@ -49,6 +49,7 @@ const makeEvent = ({
   event: 'view_page',
   did: 'd-1',
   bot: false,
+  version: null,
   payload: JSON.stringify({ url }),
   ...given,
 })
@@ -358,8 +359,8 @@ test.each<[string, Given[], string[]]>([
   [
     'a bot',
     [
-      { ...VISIT(0), bot: true },
-      { ...EVENT(1), bot: true },
+      { ...VISIT(0), bot: true, version: null },
+      { ...EVENT(1), bot: true, version: null },
     ],
     ['visit 0', 'event 1'],
   ],

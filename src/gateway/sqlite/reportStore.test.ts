@@ -45,6 +45,7 @@ function addVisits(eventsFile: string, count: number, ...customers: string[]): v
       event: 'view_page',
       did: randomUUID(),
       bot: false,
+      version: null,
       payload: JSON.stringify({ url: ADDRESS, customer }),
     }))
     log.append(toCells(visits))

@@ -52,6 +52,7 @@ function open() {
         event,
         did: randomUUID(),
         bot: false,
+        version: null,
         payload: JSON.stringify({ url }),
       }))
       log.append(toCells(visits))

@@ -67,6 +67,7 @@ const TABLES = `
     did TEXT,
     bot INTEGER NOT NULL,
     payload TEXT NOT NULL,
+    version TEXT,
     UNIQUE (customer, id)
   ) STRICT;
   CREATE INDEX IF NOT EXISTS events_by_customer ON events (customer);
@@ -81,6 +82,7 @@ export const EVENTS_SCHEMA: Schema = {
     ERASURE_TABLE +
     SWEEP_TABLES +
     CLOSED_TABLES,
+  added: [{ table: 'events', column: 'version', type: 'TEXT' }],
   probe:
     'SELECT seq, customer, id, received_at, at, operation, event, did, bot, payload FROM events',
 }
@@ -94,14 +96,14 @@ type Row = Omit<LogRecord, 'id' | 'bot'> & { readonly id: Buffer; readonly bot: 
 export function openStore(file: string): Store {
   const database = openDatabase(file, EVENTS_SCHEMA)
   const insert = database.prepare(
-    `INSERT INTO events (customer, id, received_at, at, operation, event, did, bot, payload)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (customer, id) DO NOTHING`,
+    `INSERT INTO events (customer, id, received_at, at, operation, event, did, bot, payload, version)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (customer, id) DO NOTHING`,
   )
   const findEvent = database
     .prepare<[string, Buffer], number>('SELECT 1 FROM events WHERE customer = ? AND id = ?')
     .pluck()
   const columns =
-    'seq, customer, id, received_at AS receivedAt, at, operation, event, did, bot, payload'
+    'seq, customer, id, received_at AS receivedAt, at, operation, event, did, bot, payload, version'
   const all = database.prepare<[number, number], Row>(
     `SELECT ${columns} FROM events WHERE seq > ? AND ${KEPT} ORDER BY seq LIMIT ?`,
   )

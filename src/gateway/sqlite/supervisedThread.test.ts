@@ -49,6 +49,7 @@ const makeEvent = (payload = '{}'): LogEvent => ({
   event: 'search',
   did: 'd-1',
   bot: false,
+  version: null,
   payload,
 })
 

@@ -27,6 +27,7 @@ const makeEvent = (given: Partial<LogEvent> = {}): LogEvent => ({
   event: 'search',
   did: 'd',
   bot: false,
+  version: null,
   payload: '{"ă":1}',
   ...given,
 })

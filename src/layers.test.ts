@@ -53,7 +53,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
 
 /** The files of the script's own folder that other bundles may import: types, and the snippet that shops paste. */
 const OF_SCRIPT: Readonly<Record<string, readonly string[]>> = {
-  'tracker/inspector': ['tracker/global.d.ts'],
+  'tracker/inspector': ['tracker/debug.ts', 'tracker/global.d.ts', 'tracker/parts.ts'],
   'tracker/presence': ['tracker/config.ts'],
   'gateway/check': ['tracker/snippet.ts'],
   'public/shop': ['tracker/global.d.ts', 'tracker/snippet.ts'],

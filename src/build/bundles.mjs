@@ -39,8 +39,7 @@ const GATEWAY_BUNDLES = {
  */
 export async function buildBundles(version) {
   for (const set of PART_SETS) write(scriptFile(set), (await bundleTracker(version, set)).code)
-  write('inspector.js', await bundleInspector(version))
-  write('presence.js', await bundlePresence(version))
+  for (const folder in MODULES) write(`${folder}.js`, await bundleModule(folder, version))
   await bundleClient(version)
   await Promise.all(
     Object.entries(GATEWAY_BUNDLES).map(([file, entry]) => bundleGateway(file, entry, version)),
@@ -70,16 +69,18 @@ export async function bundleTracker(version, set, plugins = []) {
   return { code: COMPILE_HINT + expression, inputs }
 }
 
-/** The script of debug mode. The main script loads it. */
-async function bundleInspector(version) {
-  const { code } = await bundleBrowser(`import './main.ts'`, 'src/tracker/inspector', version)
-  return `${await minifyExpression(`function(){"use strict";${code}}`)}();`
+/** The modules that the script imports when a page needs them, by their folder. */
+const MODULES = {
+  // In debug mode.
+  inspector: `import { start } from './main.ts'
+    import { createPart } from './part.ts'
+    export const inspector = createPart(start)`,
+  // If a page has `load` or `visible` elements.
+  presence: `export { start } from './main.ts'`,
 }
 
-/** The module for `load` and `visible` elements, which exports `start`. The script imports it if a page has one. */
-async function bundlePresence(version) {
-  const entry = `export { start } from './main.ts'`
-  const { code } = await bundleBrowser(entry, 'src/tracker/presence', version)
+async function bundleModule(folder, version) {
+  const { code } = await bundleBrowser(MODULES[folder], `src/tracker/${folder}`, version)
   return (await minify(code, { ...TERSER, module: true })).code
 }
 

@@ -90,6 +90,8 @@ export function openPage({
   const settled: (Notice & { kind: string })[] = []
   for (const kind of ['delivered', 'dropped'] as const)
     notices.on(kind, (notice) => settled.push({ kind, ...notice }))
+  const sent: Notice[] = []
+  notices.on('sent', (notice) => sent.push(notice))
   const held: Notice[] = []
   notices.on('held', (notice) => held.push(notice))
   const flush = createFlush(
@@ -101,14 +103,14 @@ export function openPage({
   )
 
   /** Accepts an event as the page does: adds it to the outbox, and calls `flush.fresh`. */
-  const track = (bytes = 300, key = 'DEMOSHOP') => {
+  const track = (bytes = 300, key = 'DEMOSHOP', about: Entry['about'] = {}) => {
     const id = uuid7(Date.now())
     const name = key === 'DEMOSHOP' ? id : `${id}.${key}`
-    outbox.add({ name, at: Date.now(), key, body: `{"x":"${'x'.repeat(bytes - 8)}"}` })
+    outbox.add({ name, at: Date.now(), key, body: `{"x":"${'x'.repeat(bytes - 8)}"}`, about })
     flush.fresh()
     return name
   }
-  return { storage, outbox, flush, requests, questions, settled, held, track, addKey }
+  return { storage, outbox, flush, requests, questions, settled, sent, held, track, addKey }
 }
 
 /** Advances the fake time, and runs what is due. */

@@ -200,9 +200,9 @@ describe('the same reporter', () => {
   test('with another SKU during one DOM event is another action', () => {
     const isDuplicate = create()
     during(() => {
-      expect(isDuplicate(config, line)).toBe(false)
+      expect(isDuplicate(config, line, 'call')).toBe(false)
       const other = { ...line, variation: { ...line.variation, sku: 'BLUE' } }
-      expect(isDuplicate(config, other)).toBe(false)
+      expect(isDuplicate(config, other, 'call')).toBe(false)
     })
   })
 
@@ -211,7 +211,7 @@ describe('the same reporter', () => {
     (value) => {
       const isDuplicate = create()
       Object.defineProperty(window, 'event', { value, configurable: true })
-      expect([1, 2, 3].map(() => isDuplicate(config, line))).toEqual([false, false, false])
+      expect([1, 2, 3].map(() => isDuplicate(config, line, 'call'))).toEqual([false, false, false])
       Object.defineProperty(window, 'event', { value: undefined, configurable: true })
     },
   )
@@ -219,8 +219,8 @@ describe('the same reporter', () => {
   test('with another quantity during one DOM event is another action', () => {
     const isDuplicate = create()
     during(() => {
-      expect(isDuplicate(config, line)).toBe(false)
-      expect(isDuplicate(config, { ...line, quantity: 2 })).toBe(false)
+      expect(isDuplicate(config, line, 'call')).toBe(false)
+      expect(isDuplicate(config, { ...line, quantity: 2 }, 'call')).toBe(false)
     })
   })
 })

@@ -1,17 +1,9 @@
 import { DUPLICATE_WINDOW_MS } from '../contract/settings.ts'
 import type { Config } from './config.ts'
+import type { TrackReporter } from './global.d.ts'
 import { now } from './lib/now.ts'
 
-/** The source of a report: a call of the shop's code, or one of the script's readers. */
-export type Reporter =
-  | 'call'
-  | 'attribute'
-  | 'pageView'
-  | 'dataLayer'
-  | 'ga4'
-  | 'ga4.gtag'
-  | 'ga4.ua'
-  | 'schemaOrg'
+export type Reporter = TrackReporter
 
 /** The most subjects that are remembered. */
 const MAX_REPORTS = 500
@@ -38,7 +30,7 @@ const withoutSku = (text: string) => text.replace(/,"sku".*/, '')
 export type IsDuplicate = (
   config: Config,
   payload: { readonly [name: string]: unknown },
-  reporter?: Reporter,
+  reporter: Reporter,
 ) => boolean
 
 /**
@@ -58,7 +50,7 @@ export type IsDuplicate = (
  */
 export const createIsDuplicate =
   (reports: Reports): IsDuplicate =>
-  ({ key, duplicateWindowMs = DUPLICATE_WINDOW_MS }, payload, reporter = 'call') => {
+  ({ key, duplicateWindowMs = DUPLICATE_WINDOW_MS }, payload, reporter) => {
     // Without the fields of visitor and page, and without a prototype, because pages extend it with `toJSON`.
     const rest = { __proto__: null, ...payload, did: 0, url: 0, http_user_agent: 0, source: 0 }
     // `check` has put the fields in the order of the schema: quantity, variation.id and last the SKU.

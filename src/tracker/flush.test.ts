@@ -30,6 +30,30 @@ test('the events of a task are sent in one request before the next task, with ke
   expect(settled.filter(({ kind }) => kind === 'delivered')).toHaveLength(110)
 })
 
+test('an event has a notice when its request starts, and again when that is repeated', async () => {
+  const { track, requests, questions, sent, settled, held } = openPage({
+    holdsQuestions: true,
+  })
+  const about = { operation: 'search', from: 'call', where: 'form' } as const
+  const id = track(300, 'DEMOSHOP', about)
+  expect(sent).toEqual([])
+  await pass(0)
+  expect(requests).toHaveLength(1)
+  const notice = { id, key: 'DEMOSHOP', ...about }
+  expect(sent).toEqual([notice])
+  await requests[0]?.answer(503)
+  expect(held).toEqual([{ ...notice, status: 503 }])
+  // A question sends no event.
+  await pass(2000)
+  expect(questions).toHaveLength(1)
+  expect(sent).toHaveLength(1)
+  await questions[0]?.answer(207, { verdicts: [{ id, status: 404 }] })
+  expect(requests).toHaveLength(2)
+  expect(sent).toEqual([notice, notice])
+  await requests[1]?.answer()
+  expect(settled).toEqual([{ kind: 'delivered', ...notice }])
+})
+
 test('at most two requests are open; events of later tasks are sent together', async () => {
   const { track, requests, outbox } = openPage()
   const names: string[] = []

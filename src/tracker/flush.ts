@@ -108,8 +108,8 @@ export function createFlush(
     )
   }
 
-  const notify = (kind: Kind, { name, key }: Entry, why?: Notice) =>
-    notices.emit(kind, { id: idOf(name), key, ...why })
+  const notify = (kind: Kind, { name, key, about }: Entry, why?: Notice) =>
+    notices.emit(kind, { id: idOf(name), key, ...about, ...why })
 
   const settle = (kind: 'delivered' | 'dropped', entry: Entry, why?: Notice) => {
     settled[kind]++
@@ -155,7 +155,10 @@ export function createFlush(
     if (!reserved && isFresh && (leaving || requests.size)) return
 
     room -= reserved
-    for (const { name } of group) tried.set(name, Infinity)
+    for (const entry of group) {
+      tried.set(entry.name, Infinity)
+      if (!asks) notify('sent', entry)
+    }
     flush.busy++
     const request = send(config, group, !!reserved, asks).then(([status, afterMs, verdicts]) => {
       requests.delete(request)

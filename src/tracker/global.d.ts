@@ -70,6 +70,17 @@ export type TrackOutcome =
         | TrackDropReason
     }
 
+/** What has reported an event: a call of the shop's code, or one of the script's readers. */
+export type TrackReporter =
+  | 'call'
+  | 'attribute'
+  | 'pageView'
+  | 'dataLayer'
+  | 'ga4'
+  | 'ga4.gtag'
+  | 'ga4.ua'
+  | 'schemaOrg'
+
 /** For `track.on`: what happened to an event, or to something on the page that did not become an event. */
 export interface TrackNotice {
   /** The event's id. Absent if there is no event. */
@@ -78,6 +89,8 @@ export interface TrackNotice {
   readonly key?: string | undefined
   /** The helper's name. */
   readonly operation?: string | undefined
+  /** What has reported the event. Absent for an event of an earlier page. */
+  readonly from?: TrackReporter | undefined
   /** The payload as it is sent. If it was dropped, as it was given. */
   readonly payload?: unknown
   /** Why the event was dropped. For the kind `held`: `no_consent`, or none if a request failed. */
@@ -132,13 +145,14 @@ export interface TrackApi {
    */
   flush(): Promise<{ readonly delivered: number; readonly kept: number; readonly dropped: number }>
   /**
-   * Calls a listener for each event that is accepted, delivered, held or dropped. `held` means that a request failed and
-   * that the event will be sent again; the status 401, 403 or 404 points to a mistake in the configuration. Returns a
-   * function that removes the listener. `held` with the reason `no_consent` means that the event waits in memory for the
-   * visitor's consent.
+   * Calls a listener for each event that is accepted, sent, delivered, held or dropped. `sent` means that a request with
+   * the event has started; the answer is one of the other kinds. `held` means that a request failed and that the event
+   * will be sent again; the status 401, 403 or 404 points to a mistake in the configuration. `held` with the reason
+   * `no_consent` means that the event waits in memory for the visitor's consent. Returns a function that removes the
+   * listener.
    */
   on(
-    kind: 'accepted' | 'delivered' | 'held' | 'dropped',
+    kind: 'accepted' | 'sent' | 'delivered' | 'held' | 'dropped',
     listener: (notice: TrackNotice) => void,
   ): () => void
   /** Calls a listener with each new `consentState`. */

@@ -78,7 +78,7 @@ void function mustNotCompile(track: TrackApi) {
   // @ts-expect-error a custom event's address is called email
   track.sendCustom({ event: 'quiz', email_address: 'a@b.example' })
   // @ts-expect-error there is no such kind
-  track.on('sent', () => {})
+  track.on('kept', () => {})
   // @ts-expect-error only reset changes the device id
   track.did = 'x'
 }

@@ -91,7 +91,7 @@ function start(config: Config, parts: Parts): Join {
 
   const isDuplicate = createIsDuplicate(reports)
   const add = createTrack(configs, deviceId, outbox, flush, notices, isDuplicate)
-  const debug = createDebug(config.base, session)
+  const debug = createDebug(config.base, session, notices, (parts) => startParts(parts, config))
   const helpers = createHelpers(add, deviceId, outbox, flush, notices, debug)
   const startParts = createParts(
     add,

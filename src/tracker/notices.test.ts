@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { createNotices, type Notice } from './notices.ts'
+import { createNotices, type Notice, type Seen } from './notices.ts'
 
 const settled = () => new Promise((resolve) => setTimeout(resolve))
 
@@ -58,6 +58,30 @@ test('the same listener can be added twice, and is removed one by one', async ()
   emit('accepted', {})
   await settled()
   expect(listener).toHaveBeenCalledOnce()
+})
+
+test('while notices are recorded, each is recorded with its kind and time, before its listeners run', async () => {
+  const notices = createNotices()
+  const seen: Seen[] = []
+  const heard: number[] = []
+  notices.on('held', () => heard.push(seen.length))
+  notices.emit('held', { id: '0' })
+  await settled()
+  notices.seen = seen
+  const before = Date.now()
+  notices.emit('held', { id: '1' })
+  notices.emit('sent', { id: '2' })
+  await settled()
+  notices.seen = undefined
+  notices.emit('sent', { id: '3' })
+  await settled()
+  expect(seen.map(([kind, { id }]) => [kind, id])).toEqual([
+    ['held', '1'],
+    ['sent', '2'],
+  ])
+  for (const [, , at] of seen) expect(Math.abs(at - before)).toBeLessThan(60_000)
+  expect(heard[0]).toBe(0)
+  expect(heard[1]).toBeGreaterThan(0)
 })
 
 test('a listener that is added in the same task gets earlier notices', async () => {

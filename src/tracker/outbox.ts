@@ -1,6 +1,7 @@
 import type { DropReason } from '../contract/delivery.ts'
 import { UUID } from '../contract/uuid.ts'
 import type { Store } from './lib/storage.ts'
+import type { Notice } from './notices.ts'
 
 /** Storage names are this prefix and the entry's name. */
 const PREFIX = 'track.e.'
@@ -23,6 +24,8 @@ export type Entry = {
   readonly key: string
   /** The payload as JSON. */
   readonly body: string
+  /** For notices: the helper, and what has called it. Undefined for an event of another page. */
+  readonly about?: Pick<Notice, 'operation' | 'from' | 'where'>
 }
 
 /** The event's id, from the entry's name. */

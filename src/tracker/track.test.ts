@@ -86,6 +86,25 @@ test('an accepted event is in the outbox under its id, and sent, with a notice',
   ])
 })
 
+test('notices say what has reported the event, also those of its delivery', async () => {
+  const page = openPage()
+  page.track('search', { search_term: 'mug' })
+  page.track('search', { search_term: 'cup' }, { from: 'attribute', where: 'form' })
+  page.track('search', {}, { from: 'ga4.gtag' })
+  page.track('viewHomepage', { url: 'x' }, { from: 'pageView' })
+  await nextTask()
+  expect(page.emitted.map(({ kind, from }) => [kind, from])).toEqual([
+    ['accepted', 'call'],
+    ['accepted', 'attribute'],
+    ['dropped', 'ga4.gtag'],
+    ['dropped', 'pageView'],
+  ])
+  expect(page.outbox.own().map(({ about }) => about)).toEqual([
+    { operation: 'search', from: 'call', where: undefined },
+    { operation: 'search', from: 'attribute', where: 'form' },
+  ])
+})
+
 test('options: where, when and under which id', async () => {
   const page = openPage()
   const id = '01890000-0000-7000-8000-000000000001'

@@ -70,12 +70,13 @@ export function createTrack(
       url = location.href,
       where,
       only,
-      from,
+      from = 'call',
     }: TrackOptions = { __proto__: null, ...options } as TrackOptions
     let outcome: Outcome | undefined
 
+    const about = { operation, from, where }
     const notify = (kind: Kind, key?: string, payload: unknown = given, why?: Notice) =>
-      notices.emit(kind, { id, operation, where, key, payload, ...why })
+      notices.emit(kind, { id, key, payload, ...about, ...why })
     const drop = (
       reason: DropReason,
       key?: string,
@@ -102,6 +103,7 @@ export function createTrack(
               at,
               key,
               body: JSON.stringify(payload),
+              about,
             })
       if (reason) return drop(reason, key, payload)
       outcome = { ok: true, id }

@@ -69,7 +69,7 @@ export function startConsole(
   })
   const stopDropped = on('dropped', (notice) => {
     if (notice.reason === 'invalid') warnOfMissing(notice)
-    const isOnItsWay = !notice.operation && notice.id
+    const isOnItsWay = !('payload' in notice) && notice.id
     warn(isOnItsWay ? { ...accepted.get(notice.id ?? ''), ...notice } : notice)
   })
   watch?.(warn)

@@ -57,7 +57,7 @@ test('a grant sends what was held, with its own id, moment and address, and a ne
   await settle()
   expect(notices.filter(({ kind }) => kind !== 'dropped')).toMatchObject([
     { kind: 'accepted' },
-    { kind: 'held', reason: 'no_consent', id: first.ok && first.id },
+    { kind: 'held', reason: 'no_consent', id: first.ok && first.id, from: 'call' },
     { kind: 'accepted' },
     { kind: 'held', reason: 'no_consent', id: second.ok && second.id },
   ])

@@ -77,8 +77,8 @@ export const consent: Part = (
     state === 'granted' && all(({ isExcluded, exclude }) => !isExcluded?.(exclude, location.href))
       ? get()
       : ''
-  const notify = (kind: Kind, { name, key }: Entry, reason: DropReason) =>
-    notices.emit(kind, { id: name.slice(0, 36), key, reason })
+  const notify = (kind: Kind, { name, key, about }: Entry, reason: DropReason) =>
+    notices.emit(kind, { id: name.slice(0, 36), key, ...about, reason })
 
   const addOrHold: Outbox['add'] = (entry) => {
     const { key, body } = entry

@@ -4,6 +4,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { CopyButton } from '../operator/copyButton.tsx'
 import { Sign } from '../operator/signs.tsx'
 import { Dot } from './dot.tsx'
+import { paint } from './json.tsx'
 import { hasNoConsent, KINDS } from './kinds.ts'
 import type { Shown } from './model.ts'
 import { exactTime, span } from './time.ts'
@@ -131,14 +132,4 @@ function describeCut(storedBytes: number, { payload }: Shown): string {
   return Object.keys(payload).length > 0
     ? `Shortened: ${size} are stored. Long texts are cut here and end in “…”.`
     : `The payload is too large to be shown: ${size} are stored.`
-}
-
-/** Colours the keys, texts and numbers of indented JSON. */
-function paint(json: string): ComponentChildren {
-  const parts = json.split(/("(?:[^"\\]|\\.)*"(?:\s*:)?|-?\d[\d.eE+-]*|true|false|null)/)
-  return parts.map((part, index) => {
-    if (index % 2 === 0) return part
-    if (part.endsWith(':')) return <span class="key">{part}</span>
-    return <span class={part.startsWith('"') ? 'string' : 'number'}>{part}</span>
-  })
 }

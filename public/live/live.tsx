@@ -1,12 +1,19 @@
 /**
- * The live view: events as they arrive, their totals, and each event in full. This file keeps the state; `draw` renders
- * it, for arriving events at most once per animation frame.
+ * The live view: events as they arrive, their totals, and each event in full; in views of their own the problems and
+ * the coverage. This file keeps the state; `draw` renders it, for arriving events at most once per animation frame.
  */
 import { createRef, render } from 'preact'
+import type { ProblemList } from '../../src/contract/problems.ts'
 import { Frame } from '../operator/frame.tsx'
 import { nameOf } from '../operator/numbers.ts'
-import { type Customer, createOperator, type PageState } from '../operator/operator.ts'
+import {
+  type Customer,
+  createOperator,
+  type EndReason,
+  type PageState,
+} from '../operator/operator.ts'
 import { Sign } from '../operator/signs.tsx'
+import { CoverageList } from './coverage.tsx'
 import { startFeed } from './feed.ts'
 import { FirstSteps, TagDialog, writeTag } from './firstSteps.tsx'
 import { Inspector } from './inspector.tsx'
@@ -22,8 +29,13 @@ import {
   passes,
   type Shown,
 } from './model.ts'
+import { startProblems } from './problemFeed.ts'
+import { createProblems, titleOf } from './problemList.ts'
+import { ProblemsList } from './problems.tsx'
 import { focusRecord, Stream } from './stream.tsx'
 import { BARS, Summary } from './summary.tsx'
+import { clock } from './time.ts'
+import { Views, viewOf } from './views.tsx'
 
 /** Notices for the states in which the gateway has no room for another stream. */
 const NO_ROOM: Partial<Record<PageState, string>> = {
@@ -42,6 +54,12 @@ const MAX_FLASHING = 30
 /** A hidden page has no animation frames, so it is drawn after this time. */
 const HIDDEN_DRAW_MS = 500
 
+const SKIPS = {
+  events: { id: 'stream', text: 'To the events' },
+  problems: { id: 'problems-view', text: 'To the problems' },
+  coverage: { id: 'coverage-view', text: 'To the coverage' },
+}
+
 const NO_FILTER: Filter = { kinds: new Set(), did: '', words: '' }
 
 const root = document.querySelector('#page') as HTMLElement
@@ -50,13 +68,25 @@ const dialog = createRef<HTMLDialogElement>()
 const isPhone = matchMedia('(max-width: 860px)').matches
 
 const model = createModel()
+/** The gateway's clock minus this browser's, ms. */
+let skewMs = 0
+const problems = createProblems(() => Date.now() + skewMs)
 const operator = createOperator({
   title: 'live view',
   draw,
   onWatch: watch,
-  onLeave: () => stopFeed(),
+  onLeave: stopFeeds,
 })
 let stopFeed = () => {}
+let problemFeed: ReturnType<typeof startProblems> | undefined
+/** Why the problems are not up to date, as a sentence; '' if they are. */
+let trouble = ''
+let loadedAt = 0
+/** Counts the answers about problems. */
+let problemVersion = 0
+/** Titles of problems that came up since the operator has looked at the list. */
+let news: readonly string[] = []
+let view = viewOf(location.hash)
 /** The text in the search field. `filter` has it trimmed and in lower case. */
 let typed = ''
 let filter = NO_FILTER
@@ -87,6 +117,12 @@ setInterval(() => {
   draw()
 }, 1000)
 setInterval(announce, ANNOUNCE_EVERY_MS)
+addEventListener('hashchange', () => {
+  view = viewOf(location.hash)
+  if (view === 'problems') news = []
+  if (view !== 'events') problemFeed?.reload()
+  draw()
+})
 draw()
 operator.start()
 
@@ -94,7 +130,8 @@ operator.start()
 
 function watch(customer: Customer, serverNow: number) {
   const { customerId } = customer
-  stopFeed()
+  stopFeeds()
+  skewMs = serverNow - Date.now()
   model.setServerClock(serverNow)
   model.reset()
   waiting.clear()
@@ -107,14 +144,43 @@ function watch(customer: Customer, serverNow: number) {
   historyUntil = Date.now() + HISTORY_MS
   isSettled = false
   setTimeout(update, EMPTY_AFTER_MS)
-  stopFeed = startFeed(customerId, {
-    onEvent: receive,
-    onState: showFeedState,
-    onEnd: (reason) => {
-      dialog.current?.close()
-      operator.showEnd(customer, reason)
-    },
+  const onEnd = (reason: EndReason) => {
+    dialog.current?.close()
+    operator.showEnd(customer, reason)
+  }
+  stopFeed = startFeed(customerId, { onEvent: receive, onState: showFeedState, onEnd })
+  problems.reset()
+  problemVersion++
+  trouble = ''
+  news = []
+  problemFeed = startProblems(customerId, {
+    onList: showProblems,
+    onTrouble: showTrouble,
+    onEnd,
   })
+}
+
+function stopFeeds() {
+  stopFeed()
+  problemFeed?.stop()
+}
+
+function showProblems(list: ProblemList) {
+  const added = problems.take(list).map((problem) => `${titleOf(problem)} on ${problem.page}`)
+  loadedAt = Date.now()
+  trouble = ''
+  problemVersion++
+  if (added.length > 0) {
+    say(`${added.length} new ${nameOf(added.length, 'problem')}: ${added.join(', ')}`)
+    if (view !== 'problems') news = [...added, ...news]
+  }
+  draw()
+}
+
+function showTrouble(sentence: string) {
+  trouble = `${sentence} Not renewed since ${clock(loadedAt)}.`
+  if (!problems.list()) trouble = `${sentence} The problems can not be shown now.`
+  draw()
 }
 
 /** Opens the dialog, and loads the key again: it may have changed since the customers were loaded. */
@@ -178,11 +244,15 @@ function takeWaiting(): Shown[] {
 
 function announce() {
   if (unannounced > 0 && !isPaused && operator.view.isViewShown) {
-    const text = `${unannounced} new ${nameOf(unannounced, 'event')}`
-    announcement = { text, id: announcement.id + 1 }
+    say(`${unannounced} new ${nameOf(unannounced, 'event')}`)
     draw()
   }
   unannounced = 0
+}
+
+/** Has screen readers announce a text, with the next draw. */
+function say(text: string) {
+  announcement = { text, id: announcement.id + 1 }
 }
 
 /* The operator's actions */
@@ -249,12 +319,13 @@ function Page() {
   const { isViewShown } = operator.view
   const total = model.total()
   const isEmpty = records.length === 0
+  const isEvents = view === 'events'
   return (
     <>
       <Frame
         page="live"
         operator={operator}
-        skip={{ id: 'stream', text: 'To the events' }}
+        skip={SKIPS[view]}
         tools={
           <button type="button" onClick={showTag} data-test="show-tag">
             <Sign name="tag" />
@@ -264,19 +335,28 @@ function Page() {
       >
         <main
           id="view"
-          class={['view', chosen && 'inspecting', total === 0 && 'waits'].filter(Boolean).join(' ')}
+          class={['view', isEvents && chosen && 'inspecting', total === 0 && 'waits']
+            .filter(Boolean)
+            .join(' ')}
           hidden={!isViewShown}
         >
+          <Views
+            shown={view}
+            problems={problems.current().length}
+            warnings={problems.warnings().length}
+            news={news}
+          />
           <Summary
             model={model}
             minute={minute}
             filter={filter}
             isShort={isPhone}
+            isHidden={!isEvents}
             onKind={toggleKind}
             onAllKinds={() => setFilter({ ...filter, kinds: new Set() })}
             onDevice={toggleDevice}
           />
-          <section class="feed" aria-label="Events">
+          <section class="feed" aria-label="Events" hidden={!isEvents}>
             <Bar />
             <p class="notice" role="status" hidden={!noRoom} data-test="no-room">
               {noRoom}
@@ -310,10 +390,28 @@ function Page() {
             />
           </section>
           <Inspector
-            record={chosen}
+            record={isEvents ? chosen : undefined}
             onClose={closeInspector}
             onDevice={(did) => setFilter({ ...filter, did })}
           />
+          <section
+            id="problems-view"
+            class="lists"
+            aria-label="Problems"
+            hidden={view !== 'problems'}
+            tabIndex={-1}
+          >
+            <ProblemsList problems={problems} trouble={trouble} version={problemVersion} />
+          </section>
+          <section
+            id="coverage-view"
+            class="lists"
+            aria-label="Coverage"
+            hidden={view !== 'coverage'}
+            tabIndex={-1}
+          >
+            <CoverageList problems={problems} trouble={trouble} version={problemVersion} />
+          </section>
         </main>
       </Frame>
       <TagDialog dialog={dialog} tag={writeTag(trackingKey)} />

@@ -18,16 +18,17 @@ type Props = {
   readonly filter: Filter
   /** Whether the longer panels are closed at first: on a phone, the events should be visible without scrolling. */
   readonly isShort: boolean
+  readonly isHidden: boolean
   readonly onKind: (kind: string) => void
   readonly onAllKinds: () => void
   readonly onDevice: (did: string) => void
 }
 
 export function Summary(props: Props) {
-  const { model, minute, filter, isShort } = props
+  const { model, minute, filter, isShort, isHidden } = props
   const { count, isMore } = model.deviceTotal()
   return (
-    <aside class="side" aria-label="Summary">
+    <aside class="side" aria-label="Summary" hidden={isHidden}>
       <section class="figures" aria-label="Totals">
         <dl>
           <div>

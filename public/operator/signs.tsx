@@ -21,6 +21,8 @@ const SIGNS = {
   tag: 'M5.5 4 1.8 8l3.7 4 M10.5 4l3.7 4-3.7 4',
   copy: 'M5.5 5.5h8v8h-8z M10.5 5.5v-3h-8v8h3',
   close: 'm4 4 8 8 M12 4l-8 8',
+  check: 'm3 8.5 3.3 3.3L13 4.5',
+  problem: 'M8 2.3 14.5 13.5h-13z M8 6.5v3.2 M8 11.6h.01',
   plus: 'M8 3v10 M3 8h10',
   back: 'M13 8H3 M7 4 3 8l4 4',
   next: 'M3 8h10 M9 4l4 4-4 4',

@@ -7,7 +7,9 @@ import { prepareGateway, recordsOf } from './test/gateway.ts'
 
 const root = new URL('../', import.meta.url)
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8')
-const docs = readdirSync(new URL('docs/', root)).map((name) => `docs/${name}`)
+const docs = readdirSync(new URL('docs/', root), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => `docs/${name}`)
 
 /** The blocks of a page in one language, without their fences. */
 const blocksOf = (page: string, language: string): string[] =>

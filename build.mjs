@@ -29,7 +29,8 @@ try {
 }
 
 async function build(stamp, withFeatures) {
-  const { buildBundles } = await import('./src/build/bundles.mjs')
+  const { buildBundles, write } = await import('./src/build/bundles.mjs')
+  const { licensesOf } = await import('./src/build/licenses.mjs')
   const { buildPages } = await import('./src/build/pages.mjs')
   const { stop } = await import('esbuild')
   const { checkSizes, printFeatureSizes } = await import('./src/build/sizes.mjs')
@@ -37,8 +38,8 @@ async function build(stamp, withFeatures) {
     readFileSync(join(root, 'package.json'), 'utf8'),
   )
   console.log('Building. This takes a minute.')
-  await buildBundles(version)
-  await buildPages()
+  const inputs = [...(await buildBundles(version)), ...(await buildPages())]
+  write('licenses.txt', licensesOf(inputs))
   const faults = checkSizes(budgetBrotliBytes)
   if (withFeatures) await printFeatureSizes(version)
   // Otherwise the process of esbuild would run as long as the gateway.

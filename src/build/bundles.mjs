@@ -8,7 +8,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { runInNewContext } from 'node:vm'
 import { build } from 'esbuild'
 import { minify } from 'terser'
@@ -20,9 +20,29 @@ const dist = join(root, 'dist')
 /** Modules that each bundle may contain. Another library or a module of another part is a mistake. */
 export const BROWSER_INPUTS = /^src\/(tracker|contract)\/|(^|\/)node_modules\/valibot\//
 export const CLIENT_INPUTS = /^src\/(client|contract)\/|(^|\/)node_modules\/valibot\//
-export const GATEWAY_INPUTS = /^src\/(gateway|contract|client)\/|^src\/tracker\/snippet\.ts$/
+/**
+ * The gateway's libraries, and on the second line those that they need. better-sqlite3 is not in a bundle, since it is
+ * compiled for each machine (docs/decisions.md, "Package").
+ */
+export const GATEWAY_LIBRARIES = [
+  ...['@hono/node-server', 'hono', 'ipaddr.js', 'isbot', 'lru-cache', 'pino', 'prom-client'],
+  ...['proxy-addr', 'valibot', 'htmlparser2'],
+  ...['@opentelemetry/api', '@pinojs/redact', 'atomic-sleep', 'bintrees', 'forwarded'],
+  ...['on-exit-leak-free', 'pino-std-serializers', 'quick-format-unescaped'],
+  ...['safe-stable-stringify', 'sonic-boom', 'tdigest', 'thread-stream', 'entities'],
+  ...['domelementtype', 'domhandler', 'domutils', 'dom-serializer'],
+]
+export const GATEWAY_INPUTS = new RegExp(
+  `^src/(gateway|contract|client)/|^src/tracker/snippet\\.ts$|(^|/)node_modules/(${GATEWAY_LIBRARIES.join('|').replaceAll('.', '\\.')})/(?!.*\\bnode_modules/)`,
+)
+
+/** Libraries of CommonJS load modules of Node with `require`, which a module does not have. */
+const REQUIRE =
+  "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);"
 
 const TERSER = { ecma: 2020, compress: { ecma: 2020, passes: 5 } }
+
+const CLIENT_BUNDLES = { 'client.js': 'esm', 'client.cjs': 'cjs' }
 
 const GATEWAY_BUNDLES = {
   'gateway.js': 'src/gateway/index.ts',
@@ -36,14 +56,23 @@ const GATEWAY_BUNDLES = {
  * Builds every bundle into dist.
  *
  * @param version Version of the package; the sources see it as `__version__`.
+ * @returns The modules in the bundles, as paths from the root.
  */
 export async function buildBundles(version) {
-  for (const set of PART_SETS) write(scriptFile(set), (await bundleTracker(version, set)).code)
-  for (const folder in MODULES) write(`${folder}.js`, await bundleModule(folder, version))
-  await bundleClient(version)
-  await Promise.all(
-    Object.entries(GATEWAY_BUNDLES).map(([file, entry]) => bundleGateway(file, entry, version)),
-  )
+  const inputs = []
+  const keep = (file, bundle) => {
+    write(file, bundle.code)
+    inputs.push(...bundle.inputs)
+  }
+  for (const set of PART_SETS) keep(scriptFile(set), await bundleTracker(version, set))
+  for (const folder in MODULES) keep(`${folder}.js`, await bundleModule(folder, version))
+  for (const [file, format] of Object.entries(CLIENT_BUNDLES))
+    keep(file, await bundleClient(file, format, version))
+  writeClientTypes()
+  for (const [file, entry] of Object.entries(GATEWAY_BUNDLES))
+    keep(file, await bundleGateway(file, entry, version))
+  chmodSync(join(dist, 'shoptrail.js'), 0o755)
+  return inputs
 }
 
 /**
@@ -80,8 +109,8 @@ const MODULES = {
 }
 
 async function bundleModule(folder, version) {
-  const { code } = await bundleBrowser(MODULES[folder], `src/tracker/${folder}`, version)
-  return (await minify(code, { ...TERSER, module: true })).code
+  const { code, inputs } = await bundleBrowser(MODULES[folder], `src/tracker/${folder}`, version)
+  return { code: (await minify(code, { ...TERSER, module: true })).code, inputs }
 }
 
 /** Bundles without exports, so that the text can be put into a function as it is. */
@@ -127,51 +156,44 @@ async function bundleGateway(file, entry, version) {
   const { outputFiles, metafile } = await build({
     entryPoints: [entry],
     absWorkingDir: root,
-    outfile: join(dist, file),
     bundle: true,
     write: false,
     metafile: true,
     format: 'esm',
     platform: 'node',
     target: 'node20',
-    packages: 'external',
-    sourcemap: true,
+    legalComments: 'none',
     logLevel: 'error',
     define: { __version__: JSON.stringify(version) },
-    ...(file === 'shoptrail.js' && { banner: { js: '#!/usr/bin/env node' } }),
+    banner: { js: (file === 'shoptrail.js' ? '#!/usr/bin/env node\n' : '') + REQUIRE },
   })
-  refuseForeign(Object.keys(metafile.inputs), GATEWAY_INPUTS, entry)
-  for (const { path, contents } of outputFiles) write(relative(dist, path), contents)
-  if (file === 'shoptrail.js') chmodSync(join(dist, file), 0o755)
+  const inputs = Object.keys(metafile.inputs)
+  refuseForeign(inputs, GATEWAY_INPUTS, entry)
+  return { code: outputFiles[0].text, inputs }
 }
 
 /**
  * Bundles the client for every runtime that has fetch: one file without imports, as a module and for `require`. Not
  * minified, because its users read it in stack traces.
  */
-async function bundleClient(version) {
-  for (const [file, format] of [
-    ['client.js', 'esm'],
-    ['client.cjs', 'cjs'],
-  ]) {
-    const { outputFiles, metafile } = await build({
-      entryPoints: ['src/client/index.ts'],
-      absWorkingDir: root,
-      bundle: true,
-      write: false,
-      metafile: true,
-      format,
-      platform: 'neutral',
-      mainFields: ['module', 'main'],
-      target: 'es2022',
-      legalComments: 'inline',
-      logLevel: 'error',
-      define: { __version__: JSON.stringify(version) },
-    })
-    refuseForeign(Object.keys(metafile.inputs), CLIENT_INPUTS, file)
-    write(file, outputFiles[0].text)
-  }
-  writeClientTypes()
+async function bundleClient(file, format, version) {
+  const { outputFiles, metafile } = await build({
+    entryPoints: ['src/client/index.ts'],
+    absWorkingDir: root,
+    bundle: true,
+    write: false,
+    metafile: true,
+    format,
+    platform: 'neutral',
+    mainFields: ['module', 'main'],
+    target: 'es2022',
+    legalComments: 'inline',
+    logLevel: 'error',
+    define: { __version__: JSON.stringify(version) },
+  })
+  const inputs = Object.keys(metafile.inputs)
+  refuseForeign(inputs, CLIENT_INPUTS, file)
+  return { code: outputFiles[0].text, inputs }
 }
 
 /**

@@ -1,5 +1,6 @@
-import { readdirSync } from 'node:fs'
-import { basename } from 'node:path'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { scriptName } from '../gateway/script/serveScript.ts'
@@ -10,6 +11,7 @@ import {
   GATEWAY_INPUTS,
   refuseForeign,
 } from './bundles.mjs'
+import { licensesOf } from './licenses.mjs'
 import { PAGE_INPUTS } from './pages.mjs'
 import { DEFAULT_SET, DEVICE_COOKIE, PART_SETS, PARTS, SOURCES, scriptFile } from './partSets.mjs'
 import { findFaults } from './sizes.mjs'
@@ -136,6 +138,11 @@ const imports = [
   [GATEWAY_INPUTS, 'src/client/index.ts', true],
   [GATEWAY_INPUTS, 'src/gateway/sqlite/worker.ts', true],
   [GATEWAY_INPUTS, 'src/tracker/snippet.ts', true],
+  [GATEWAY_INPUTS, 'node_modules/@hono/node-server/dist/index.mjs', true],
+  [GATEWAY_INPUTS, 'node_modules/proxy-addr/node_modules/ipaddr.js/lib/ipaddr.js', true],
+  [GATEWAY_INPUTS, 'node_modules/better-sqlite3/lib/index.js', false],
+  [GATEWAY_INPUTS, 'node_modules/hono/node_modules/other/index.js', false],
+  [GATEWAY_INPUTS, 'node_modules/ipaddr-js/index.js', false],
   [GATEWAY_INPUTS, 'src/tracker/outbox.ts', false],
   [GATEWAY_INPUTS, 'e2e/fixtures.ts', false],
 ]
@@ -159,4 +166,32 @@ test('a budget of a file that is not built fails the build', () => {
   expect(findFaults([], { 'track.js': 5500 })).toEqual([
     expect.stringContaining('track.js, which is not built'),
   ])
+})
+
+test('licenses.txt has each package once, with its licence', () => {
+  const text = licensesOf([
+    'src/contract/index.ts',
+    'node_modules/valibot/dist/index.mjs',
+    'node_modules/valibot/dist/other.mjs',
+    'node_modules/@hono/node-server/dist/index.mjs',
+    'node_modules/proxy-addr/node_modules/ipaddr.js/lib/ipaddr.js',
+  ])
+
+  expect(text.match(/^\S+ \d+\.\d+\.\d+ \(.+\)$/gm)).toEqual([
+    expect.stringMatching(/^@hono\/node-server .* \(MIT\)$/),
+    expect.stringMatching(/^ipaddr\.js 1\..* \(MIT\)$/),
+    expect.stringMatching(/^valibot .* \(MIT\)$/),
+  ])
+  expect(text).toContain('Copyright (c) Fabian Hiller')
+})
+
+test('a bundled package without a licence stops the build', () => {
+  const base = mkdtempSync(join(tmpdir(), 'shoptrail-'))
+  mkdirSync(join(base, 'node_modules/own'), { recursive: true })
+  writeFileSync(join(base, 'node_modules/own/package.json'), '{ "name": "own" }')
+
+  expect(() => licensesOf(['node_modules/own/index.js'], base)).toThrow(
+    'node_modules/own is in a bundle and has no file with its licence',
+  )
+  rmSync(base, { recursive: true })
 })

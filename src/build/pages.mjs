@@ -12,17 +12,27 @@ const GENERATOR_INPUTS = /^(public\/shop\/|src\/tracker\/snippet\.ts$)/
 /** The operators' pages. Each has a script, a style, a page and the icon. */
 const OPERATOR_PAGES = ['live', 'campaigns', 'people']
 
-/** Builds what the gateway serves under /live, /campaigns, /people and /shop into dist/public. */
+/**
+ * Builds what the gateway serves under /live, /campaigns, /people and /shop into dist/public.
+ *
+ * @returns The modules in the pages' scripts, as paths from the root.
+ */
 export async function buildPages() {
   const files = new Map()
+  const inputs = []
+  const bundled = async (path, entry, options) => {
+    const bundle = await bundlePage(entry, options)
+    files.set(path, bundle.contents)
+    inputs.push(...bundle.inputs)
+  }
   for (const page of OPERATOR_PAGES) {
     files.set(`${page}/index.html`, readFileSync(inPublic(`${page}/index.html`)))
     files.set(`${page}/icon.svg`, readFileSync(inPublic('operator/icon.svg')))
-    files.set(`${page}/${page}.js`, await bundle(`${page}/${page}.tsx`, { minify: true }))
-    files.set(`${page}/${page}.css`, await bundle(`${page}/${page}.css`, { minify: true }))
+    await bundled(`${page}/${page}.js`, `${page}/${page}.tsx`, { minify: true })
+    await bundled(`${page}/${page}.css`, `${page}/${page}.css`, { minify: true })
   }
   // Not minified, because shop developers read it.
-  files.set('shop/shop.js', await bundle('shop/shop.tsx'))
+  await bundled('shop/shop.js', 'shop/shop.tsx')
   for (const [path, html] of await generateShop()) files.set(`shop/${path}`, html)
   for (const path of readdirSync(inPublic('shop'), { recursive: true }))
     if (/\.(css|svg)$/.test(path))
@@ -30,12 +40,13 @@ export async function buildPages() {
 
   for (const [path, contents] of files) write(`public/${path}`, contents)
   removeOthers(files)
+  return inputs
 }
 
 const inPublic = (...path) => join(root, 'public', ...path)
 const slashed = (path) => path.replaceAll('\\', '/')
 
-async function bundle(entry, options = {}) {
+async function bundlePage(entry, options = {}) {
   const { outputFiles, metafile } = await build({
     entryPoints: [`public/${entry}`],
     absWorkingDir: root,
@@ -50,8 +61,9 @@ async function bundle(entry, options = {}) {
     logLevel: 'error',
     ...options,
   })
-  refuseForeign(Object.keys(metafile.inputs), PAGE_INPUTS, entry)
-  return outputFiles[0].contents
+  const inputs = Object.keys(metafile.inputs)
+  refuseForeign(inputs, PAGE_INPUTS, entry)
+  return { contents: outputFiles[0].contents, inputs }
 }
 
 /** Generates the pages of the demo shop from its products. Returns HTML by path below the shop. */

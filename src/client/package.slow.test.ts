@@ -55,7 +55,7 @@ function runScript(name: string, script: string): Promise<string> {
 
 test('the package contains the build and the pages, and nothing else', () => {
   const known =
-    /^(package\.json|README\.md|LICENSE|docs\/[\w-]+\.(md|png)|dist\/[\w-]+\.js|dist\/client\.cjs|dist\/client\/types-(esm|cjs)\/(package\.json|(client|contract)\/\w+\.d\.ts)|dist\/track\/[\w-]+\.js|dist\/public\/[\w/-]+\.(html|css|js|svg)|src\/tracker\/global\.d\.ts)$/
+    /^(package\.json|README\.md|LICENSE|docs\/[\w-]+\.(md|png)|dist\/[\w-]+\.js|dist\/client\.cjs|dist\/licenses\.txt|CHANGELOG\.md|dist\/client\/types-(esm|cjs)\/(package\.json|(client|contract)\/\w+\.d\.ts)|dist\/track\/[\w-]+\.js|dist\/public\/[\w/-]+\.(html|css|js|svg)|src\/tracker\/global\.d\.ts)$/
   expect(files.filter((file) => !known.test(file) || /\.test\.|fixtures/.test(file))).toEqual([])
   for (const file of [
     'client.js',

@@ -6,9 +6,11 @@ import { suggest } from './lib/suggest.ts'
 import { version } from './lib/version.ts'
 import { PERSON_VERBS, runPerson } from './personCommand.ts'
 import { readSettings, type Settings } from './settings.ts'
+import { findDriverFault } from './sqlite/driver.ts'
 
 /** Exit codes as sysexits.h has them. */
 const EX_USAGE = 64
+const EX_UNAVAILABLE = 69
 const EX_CONFIG = 78
 
 const HELP = `shoptrail ${version}
@@ -131,6 +133,8 @@ function run(args: readonly string[], env: Readonly<Record<string, string | unde
   if (fault) return fail(EX_USAGE, [fault])
   const read = readSettings(values.demo ? { ...env, DEMO: 'on' } : env)
   if (!read.ok) return fail(EX_CONFIG, read.message.split('\n'))
+  const missing = findDriverFault()
+  if (missing) return fail(EX_UNAVAILABLE, missing.split('\n'))
   if (command === 'start') return { start: read.settings }
   const done = carryOut(command, rest, values, read.settings, env.REST_KEY)
   if (!done.ok) return fail(done.isUsage ? EX_USAGE : 1, done.lines)

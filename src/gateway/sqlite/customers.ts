@@ -1,5 +1,4 @@
 import { basename } from 'node:path'
-import Database from 'better-sqlite3'
 import { LRUCache } from 'lru-cache'
 import {
   type Customer,
@@ -14,6 +13,7 @@ import { hashSecret } from '../lib/secret.ts'
 import { Unavailable } from '../lib/unavailable.ts'
 import { type CustomerRow, toCustomer } from './customerRow.ts'
 import { closeDatabase, explain, isDamaged, openDatabase, type Schema } from './database.ts'
+import { isSqliteError } from './driver.ts'
 
 /** Changes made by another process (the command line) are seen after at most this, ms. */
 const RECHECK_MS = 500
@@ -124,7 +124,7 @@ export function createSqliteCustomers(file: string, now: () => number = Date.now
     try {
       return work()
     } catch (error) {
-      if (!(error instanceof Database.SqliteError)) throw error
+      if (!isSqliteError(error)) throw error
       const message = explain(basename(file), error)
       if (isDamaged(error)) damage = message
       throw new Unavailable(message, RETRY_SECONDS, error)

@@ -1,4 +1,5 @@
-import Database from 'better-sqlite3'
+import type { Database } from 'better-sqlite3'
+import { connect } from './driver.ts'
 import { makeFile, makePrivate } from './files.ts'
 import { makeIdentity } from './identity.ts'
 
@@ -38,11 +39,11 @@ export type Schema = {
  * @throws Error that names the file, when it can not be opened, belongs to another application, or does not take these
  * settings.
  */
-export function openDatabase(file: string, schema?: Schema): Database.Database {
-  let database: Database.Database | undefined
+export function openDatabase(file: string, schema?: Schema): Database {
+  let database: Database | undefined
   try {
     makeFile(file)
-    database = new Database(file, { timeout: 5_000 })
+    database = connect(file, { timeout: 5_000 })
     if (schema) refuseForeign(database, schema.probe)
     if (schema?.isSmall) refuseDamaged(database)
     keepDurable(database, file)
@@ -63,7 +64,7 @@ export function openDatabase(file: string, schema?: Schema): Database.Database {
  * Writes the -wal to the database, empties it, and closes the database. SQLite does not do this for a file that was
  * moved away: its last commits would stay in the -wal, and would corrupt a backup that is put in its place.
  */
-export function closeDatabase(database: Database.Database): void {
+export function closeDatabase(database: Database): void {
   if (!database.open) return
   try {
     // Does not wait for readers.
@@ -81,7 +82,7 @@ export function closeDatabase(database: Database.Database): void {
  *
  * @returns False if another connection is reading or writing. Then call it again.
  */
-export function clearWal(database: Database.Database): boolean {
+export function clearWal(database: Database): boolean {
   const timeout = database.pragma('busy_timeout', { simple: true })
   database.pragma('busy_timeout = 0')
   try {
@@ -101,7 +102,7 @@ export function clearWal(database: Database.Database): boolean {
  * @param probe See Schema.
  * @throws Error that names the file, if it belongs to another application.
  */
-export function refuseForeign(database: Database.Database, probe: string): void {
+export function refuseForeign(database: Database, probe: string): void {
   const tables = database.prepare<[], number>('SELECT count(*) FROM sqlite_schema').pluck().get()
   if (tables === 0) return
   try {
@@ -116,7 +117,7 @@ export function refuseForeign(database: Database.Database, probe: string): void 
 }
 
 /** Adds the columns that are missing. Two gateways may start at the same time, so it looks again inside of the transaction. */
-function addColumns(database: Database.Database, added: readonly AddedColumn[]): void {
+function addColumns(database: Database, added: readonly AddedColumn[]): void {
   const find = database
     .prepare<[string, string], number>('SELECT 1 FROM pragma_table_info(?) WHERE name = ?')
     .pluck()
@@ -129,7 +130,7 @@ function addColumns(database: Database.Database, added: readonly AddedColumn[]):
   add.immediate()
 }
 
-function refuseDamaged(database: Database.Database): void {
+function refuseDamaged(database: Database): void {
   const found = database.pragma('integrity_check(1)', { simple: true })
   if (found !== 'ok') throw Object.assign(new Error(String(found)), { code: 'SQLITE_CORRUPT' })
 }
@@ -138,12 +139,12 @@ function refuseDamaged(database: Database.Database): void {
  * Overwrites what is deleted with zeros, also in this connection's free pages. `auto_vacuum` has an effect on new
  * databases only: the free pages of others are used for new rows, and the file does not get smaller.
  */
-export function overwriteDeleted(database: Database.Database): void {
+export function overwriteDeleted(database: Database): void {
   database.pragma('secure_delete = ON')
   database.pragma('auto_vacuum = INCREMENTAL')
 }
 
-function keepDurable(database: Database.Database, file: string): void {
+function keepDurable(database: Database, file: string): void {
   overwriteDeleted(database)
   database.pragma('journal_mode = WAL')
   database.pragma('synchronous = FULL')

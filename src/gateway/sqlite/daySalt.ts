@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, rmSync } from 'node:fs'
-import Database from 'better-sqlite3'
 import type { DaySalt } from '../collect/daySalt.ts'
 import { dayOf } from '../customers/usage.ts'
 import { Unavailable } from '../lib/unavailable.ts'
 import { explain, isDamaged, refuseForeign } from './database.ts'
+import { connect } from './driver.ts'
 import { makeFile, makePrivate } from './files.ts'
 
 /** Time between two checks whether the day is over, ms. A gateway without events forgets the salt after this. */
@@ -122,7 +122,7 @@ export function createSqliteDaySalt(
 /** The salt in the file, or a new one in its place if the day of that one is over. */
 function readOrMake(file: string, today: number): Buffer {
   makeFile(file)
-  const database = new Database(file, { timeout: BUSY_MS })
+  const database = connect(file, { timeout: BUSY_MS })
   try {
     refuseForeign(database, PROBE)
     makePrivate(file)

@@ -1,6 +1,6 @@
-import Database from 'better-sqlite3'
 import type { Utm } from '../campaigns/utm.ts'
 import { explain, isDamaged } from './database.ts'
+import { connect } from './driver.ts'
 import type { Part } from './reportSums.ts'
 
 /** The part of an event that reports need. A tuple, since an object with nine fields takes longer to create. */
@@ -49,7 +49,7 @@ export function openLog(file: string) {
 
   const { database, last, lastOf, idAt, all, ofCustomer, untils, untilOf, closed, campaigns } =
     reading(() => {
-      const database = new Database(file, { readonly: true, fileMustExist: true, timeout: 5_000 })
+      const database = connect(file, { readonly: true, fileMustExist: true, timeout: 5_000 })
       return {
         database,
         last: database.prepare<[], number | null>('SELECT max(seq) FROM events').pluck(),

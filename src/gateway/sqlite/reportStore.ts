@@ -1,8 +1,9 @@
 import { rmSync } from 'node:fs'
-import Database from 'better-sqlite3'
+import type { Database } from 'better-sqlite3'
 import type { ReportFigures } from '../campaigns/report.ts'
 import type { Utm } from '../campaigns/utm.ts'
 import { clearWal } from './database.ts'
+import { isSqliteError } from './driver.ts'
 import { createReportClosing } from './reportClosing.ts'
 import { createReportForgetting, type ReadEvent } from './reportForgetting.ts'
 import { MAX_ROWS, openLog, type ReportLog } from './reportLog.ts'
@@ -161,7 +162,7 @@ export function openReportStore(
   }
 
   function explain(error: unknown): unknown {
-    if (!(error instanceof Database.SqliteError)) return error
+    if (!isSqliteError(error)) return error
     return new Error(`${files.reportsFile} can not be written: ${error.message}`, { cause: error })
   }
 
@@ -187,7 +188,7 @@ export function openReportStore(
 }
 
 function createConnection(
-  database: Database.Database,
+  database: Database,
   log: ReportLog,
   { dailyNames = DAILY_NAMES, maxDeviceTouches = MAX_DEVICE_TOUCHES }: Partial<ReportBounds>,
 ): Connection {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import Database from 'better-sqlite3'
+import type { Database } from 'better-sqlite3'
 import { overwriteDeleted, refuseForeign } from './database.ts'
+import { connect, isSqliteError } from './driver.ts'
 import { makeFile, makePrivate } from './files.ts'
 
 /** Change it with every change of the tables or of their content. Then all events are read again from the log. */
@@ -98,7 +99,7 @@ const OUTSIDE = /^SQLITE_(BUSY|LOCKED|CANTOPEN|READONLY|PERM|AUTH|FULL|IOERR|NOM
 
 /** Whether an error of SQLite means that the file is damaged, so that it is created again from the log. */
 export const isDamage = (error: unknown): boolean =>
-  error instanceof Database.SqliteError && !OUTSIDE.test(error.code)
+  isSqliteError(error) && !OUTSIDE.test(error.code)
 
 /**
  * Opens the file with the tables of this version. Those of another version are dropped. Everything in it can be read
@@ -106,9 +107,9 @@ export const isDamage = (error: unknown): boolean =>
  *
  * @throws SqliteError, see isDamage. Error if the file is a folder, or belongs to another application.
  */
-export function openReports(file: string): Database.Database {
+export function openReports(file: string): Database {
   makeFile(file)
-  const database = new Database(file, { timeout: 5_000 })
+  const database = connect(file, { timeout: 5_000 })
   try {
     refuseForeign(database, 'SELECT seq FROM position')
     overwriteDeleted(database)
@@ -131,11 +132,11 @@ export function openReports(file: string): Database.Database {
   }
 }
 
-export const isThisVersion = (database: Database.Database): boolean =>
+export const isThisVersion = (database: Database): boolean =>
   database.pragma('user_version', { simple: true }) === VERSION
 
 /** Drops everything. Call it in a transaction, since another gateway may have the file open. */
-export function clear(database: Database.Database): void {
+export function clear(database: Database): void {
   const tables = database
     .prepare<[], string>(
       `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'`,

@@ -34,6 +34,8 @@ export type ConsentTool = ConsentReader & {
   readonly title: string
   /** The page of the vendor's documentation. */
   readonly page: string
+  /** A regular expression, without regard to case, that finds the addresses of its scripts. */
+  readonly scripts: string
   /** The category for statistics. */
   readonly category: string
   /** The tool's further categories. Absent if its customers make categories of their own. */
@@ -47,6 +49,7 @@ export const CONSENT_TOOLS: readonly ConsentTool[] = [
     name: 'cookiebot',
     title: 'Cookiebot',
     page: 'https://www.cookiebot.com/en/developer/',
+    scripts: 'consent\\.cookiebot\\.(com|eu)/|/cookiebot[^/?]*/',
     category: 'statistics',
     categories: ['preferences', 'marketing'],
     events: 'CookiebotOnConsentReady CookiebotOnAccept CookiebotOnDecline CookiebotOnDialogDisplay',
@@ -60,6 +63,7 @@ export const CONSENT_TOOLS: readonly ConsentTool[] = [
     name: 'onetrust',
     title: 'OneTrust',
     page: 'https://developer.onetrust.com/onetrust/docs/javascript-events-guide',
+    scripts: '/otSDKStub\\.js|\\.cookielaw\\.org/|/otBannerSdk\\.js',
     category: 'C0002',
     events: 'OneTrustGroupsUpdated OTConsentApplied',
     state: [],
@@ -73,6 +77,7 @@ export const CONSENT_TOOLS: readonly ConsentTool[] = [
     name: 'usercentrics',
     title: 'Usercentrics (version 3)',
     page: 'https://usercentrics.com/docs/web/features/api/interfaces/',
+    scripts: 'web\\.cmp\\.usercentrics\\.eu/',
     // Its own text for this category is about measuring how the site is used. It has none for statistics.
     category: 'functional',
     events: 'UC_UI_INITIALIZED UC_CONSENT',
@@ -87,6 +92,7 @@ export const CONSENT_TOOLS: readonly ConsentTool[] = [
     name: 'usercentrics2',
     title: 'Usercentrics (version 2)',
     page: 'https://usercentrics.com/docs/web/features/v2/events_v2/events_v2/',
+    scripts: '(app|privacy-proxy|config)\\.usercentrics\\.eu/',
     category: 'functional',
     events: '',
     push: 'consent_status',
@@ -99,6 +105,7 @@ export const CONSENT_TOOLS: readonly ConsentTool[] = [
     name: 'cookieyes',
     title: 'CookieYes',
     page: 'https://www.cookieyes.com/documentation/retrieving-consent-data-using-api-getckyconsent/',
+    scripts: 'cdn-cookieyes\\.com/|/plugins/cookie-law-info/',
     category: 'analytics',
     events: 'cookieyes_banner_load cookieyes_consent_update',
     state: [['getCkyConsent']],
@@ -111,6 +118,7 @@ export const CONSENT_TOOLS: readonly ConsentTool[] = [
     name: 'complianz',
     title: 'Complianz',
     page: 'https://complianz.io/developers-guide-for-third-party-integrations',
+    scripts: '/plugins/complianz-',
     category: 'statistics',
     categories: ['preferences', 'marketing'],
     events: 'cmplz_cookie_warning_loaded cmplz_status_change cmplz_fire_categories cmplz_revoke',
@@ -124,6 +132,7 @@ export const CONSENT_TOOLS: readonly ConsentTool[] = [
     name: 'shopify',
     title: "Shopify's customer privacy API",
     page: 'https://shopify.dev/docs/api/customer-privacy',
+    scripts: 'cdn\\.shopify\\.com/|/cdn/shopifycloud/|/consent-tracking-api',
     category: 'analytics',
     categories: ['marketing', 'preferences', 'sale_of_data'],
     methods: {
@@ -144,6 +153,7 @@ export const CONSENT_TOOLS: readonly ConsentTool[] = [
     name: 'wpConsent',
     title: 'WP Consent API',
     page: 'https://wordpress.org/plugins/wp-consent-api/',
+    scripts: '/plugins/wp-consent-api/',
     category: 'statistics',
     categories: ['statistics-anonymous', 'preferences', 'marketing'],
     events: 'wp_consent_type_defined wp_listen_for_consent_change',

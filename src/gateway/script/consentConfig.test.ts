@@ -35,7 +35,7 @@ test('only what the script needs of a row, with the category', () => {
   for (const tool of CONSENT_TOOLS) {
     const [served] =
       consentConfig({ consentSources: [tool.name], consentCategory: '$&' }).consentTools ?? []
-    const { title, page, category, categories, methods, ...rest } = tool
+    const { title, page, scripts, category, categories, methods, ...rest } = tool
     expect(served).toEqual(
       JSON.parse(
         JSON.stringify(rest)

@@ -57,7 +57,15 @@ const tcf = ({ tcfPurposes = TCF_PURPOSES, tcfVendor }: KeySettings): ConsentRea
 
 /** A row of the table for a category, without what only people read. */
 function readerOf(tool: ConsentTool, category = tool.category): ConsentReader {
-  const { title: _, page: __, category: ___, categories: ____, methods, ...reader } = tool
+  const {
+    title: _,
+    page: __,
+    scripts: ___,
+    category: ____,
+    categories: _____,
+    methods,
+    ...reader
+  } = tool
   return JSON.parse(JSON.stringify(reader), (_key, value) =>
     typeof value === 'string'
       ? value

@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** For each folder of the gateway, those that it may import from. The entry files may import from all of them. */
 const GATEWAY = {
-  sqlite: ['campaigns', 'collect', 'customers', 'http', 'lib', 'people'],
+  sqlite: ['campaigns', 'collect', 'customers', 'http', 'lib', 'people', 'script'],
   operators: ['campaigns', 'check', 'collect', 'customers', 'http', 'lib', 'people'],
   check: ['customers', 'http', 'lib'],
   campaigns: ['collect', 'customers', 'http', 'lib'],

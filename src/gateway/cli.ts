@@ -1,4 +1,6 @@
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { CHECK_OPTIONS, prepareCheck } from './checkCommand.ts'
 import { runCustomer, VERBS } from './customerCommand.ts'
 import { settingsHelp } from './customers/settingsHelp.ts'
 import { acceptData, DATA_VERBS } from './dataCommand.ts'
@@ -6,12 +8,16 @@ import { suggest } from './lib/suggest.ts'
 import { version } from './lib/version.ts'
 import { PERSON_VERBS, runPerson } from './personCommand.ts'
 import { readSettings, type Settings } from './settings.ts'
+import { needsData, runSnippet, SNIPPET_OPTIONS } from './snippetCommand.ts'
 import { findDriverFault } from './sqlite/driver.ts'
 
 /** Exit codes as sysexits.h has them. */
 const EX_USAGE = 64
 const EX_UNAVAILABLE = 69
 const EX_CONFIG = 78
+
+/** Folder of the build, which is that of this bundle. */
+const SCRIPT_FOLDER = fileURLToPath(new URL('.', import.meta.url))
 
 const HELP = `shoptrail ${version}
 
@@ -25,6 +31,8 @@ const HELP = `shoptrail ${version}
   shoptrail person erase --customer ID …      remove it; without --yes, only say what would be removed
   shoptrail person proofs --customer ID       list what was removed and when, without the persons
   shoptrail data accept                       accept databases other than those of the last start
+  shoptrail snippet --key KEY                 print the tag and the stub for the pages of a shop
+  shoptrail check URL                         read pages of a shop, and print what keeps events from arriving
 
   --origin ORIGIN   an origin whose pages may send events, such as https://shop.example. May be repeated;
                     set replaces all of them. https://*.shop.example is every subdomain of shop.example,
@@ -36,7 +44,14 @@ const HELP = `shoptrail ${version}
   --id ID           an id of your own for the new customer
   --tracking-key KEY
                     a tracking key of your own for it, 6 to 20 characters
-  --key KEY         "rest" (the secret key) or "tracking" (the key in the pages)
+  --key KEY         of rotate: "rest" (the secret key) or "tracking" (the key in the pages);
+                    of snippet and check: a tracking key
+  --gateway URL     the gateway's public address, if PUBLIC_URL is not set; check takes that of the tag
+  --keep            the stub that keeps its calls if the visitor leaves before the script has loaded
+  --integrity       the tag of a script that stays as it is today, settings included, with its hash
+  --list            the scripts that were made with --integrity and are kept
+  --remove HASH     remove one of them: pages with its tag load no script any more
+  --json            the result of check as JSON
   --daily-events N  how many events the customer may store in a day (UTC); "default" is DAILY_EVENTS
   --daily-bytes N   how many bytes of payloads it may store in a day; "default" is DAILY_BYTES
   --ignore ADDRESS  an address or a network whose visits are not stored, such as that of the shop's office:
@@ -86,12 +101,20 @@ export type Outcome =
   | { readonly start: Settings }
   | {
       readonly start?: never
+      readonly work?: never
       /** A long text for stdout, made while it is written. Then the exit code is 0, or 1 if making it fails. */
       readonly pieces: Iterable<string>
     }
   | {
       readonly start?: never
       readonly pieces?: never
+      /** What takes a while. Never rejects. */
+      readonly work: () => Promise<{ readonly code: number; readonly lines: readonly string[] }>
+    }
+  | {
+      readonly start?: never
+      readonly pieces?: never
+      readonly work?: never
       readonly code: number
       readonly stdout: readonly string[]
       readonly stderr: readonly string[]
@@ -133,8 +156,14 @@ function run(args: readonly string[], env: Readonly<Record<string, string | unde
   if (fault) return fail(EX_USAGE, [fault])
   const read = readSettings(values.demo ? { ...env, DEMO: 'on' } : env)
   if (!read.ok) return fail(EX_CONFIG, read.message.split('\n'))
-  const missing = findDriverFault()
-  if (missing) return fail(EX_UNAVAILABLE, missing.split('\n'))
+  if (command === 'check') {
+    const work = prepareCheck(rest[0], values, read.settings)
+    return typeof work === 'function' ? { work } : fail(EX_USAGE, work.lines)
+  }
+  if (command !== 'snippet' || needsData(values)) {
+    const missing = findDriverFault()
+    if (missing) return fail(EX_UNAVAILABLE, missing.split('\n'))
+  }
   if (command === 'start') return { start: read.settings }
   const done = carryOut(command, rest, values, read.settings, env.REST_KEY)
   if (!done.ok) return fail(done.isUsage ? EX_USAGE : 1, done.lines)
@@ -149,6 +178,7 @@ function carryOut(
   ownRestKey: string | undefined,
 ) {
   if (command === 'data') return acceptData(settings)
+  if (command === 'snippet') return runSnippet(values, settings, SCRIPT_FOLDER)
   if (command === 'person') return runPerson(words[0] as string, values, settings)
   return runCustomer(words, values, settings, ownRestKey)
 }
@@ -169,6 +199,12 @@ const OPTIONS = {
   did: { type: 'string' },
   'retention-days': { type: 'string' },
   yes: { type: 'boolean' },
+  gateway: { type: 'string' },
+  keep: { type: 'boolean' },
+  integrity: { type: 'boolean' },
+  list: { type: 'boolean' },
+  remove: { type: 'string' },
+  json: { type: 'boolean' },
   demo: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' },
@@ -205,23 +241,34 @@ const COMMANDS: Readonly<Record<string, ReadonlyMap<string, readonly string[]>>>
   data: DATA_VERBS,
 }
 
+/** The commands without verbs, each with its options and the number of words after it. */
+const PLAIN: Readonly<
+  Record<string, { readonly options: readonly string[]; readonly words: number }>
+> = {
+  start: { options: ['demo'], words: 0 },
+  snippet: { options: SNIPPET_OPTIONS, words: 0 },
+  check: { options: CHECK_OPTIONS, words: 1 },
+}
+
 /** The fault of a command, or of options that belong to another one. */
 function findFault(command: string, rest: readonly string[], given: readonly string[]) {
   const [word = ''] = rest
-  const isStart = command === 'start' && rest.length === 0
+  const plain = Object.hasOwn(PLAIN, command) ? PLAIN[command] : undefined
   const verbs = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined
-  const taken = isStart ? ['demo'] : verbs?.get(word)
+  const taken = plain && rest.length <= plain.words ? plain.options : verbs?.get(word)
   const typed = [command, ...rest].join(' ')
   if (verbs && rest.length === 0)
     return `Expected one of ${[...verbs.keys()].join(', ')} after ${command}.`
   if (!taken) {
-    const known = verbs ? [...verbs.keys()] : ['start', ...Object.keys(COMMANDS)]
+    if (plain?.words) return `${command} takes no ${rest[plain.words]}.`
+    const known = verbs ? [...verbs.keys()] : [...Object.keys(PLAIN), ...Object.keys(COMMANDS)]
     const near = suggest(verbs ? word : command, known)
-    return `There is no command ${typed}.${command === 'start' ? '' : near}`
+    return `There is no command ${typed}.${plain ? '' : near}`
   }
-  if (command !== 'customer' && rest.length > 1) return `${command} ${word} takes no ${rest[1]}.`
+  if (verbs && command !== 'customer' && rest.length > 1)
+    return `${command} ${word} takes no ${rest[1]}.`
   const foreign = given.find((option) => !taken.includes(option))
-  return foreign && `${isStart ? 'start' : `${command} ${word}`} takes no --${foreign}.`
+  return foreign && `${plain ? command : `${command} ${word}`} takes no --${foreign}.`
 }
 
 const answer = (stdout: readonly string[], code = 0): Outcome => ({ code, stdout, stderr: [] })

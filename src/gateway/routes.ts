@@ -22,6 +22,8 @@ import { createOperators } from './operators/operators.ts'
 import { PREVIEW_STYLES, pageHeaders } from './operators/pageHeaders.ts'
 import { createPeoplePages } from './operators/peoplePages.ts'
 import type { People } from './people/people.ts'
+import type { PinnedScripts } from './script/pinnedScripts.ts'
+import { createServePinned } from './script/servePinned.ts'
 import {
   createServeFile,
   createServeScript,
@@ -31,6 +33,7 @@ import {
 
 export type RouteDependencies = Omit<CollectDependencies, 'customers'> & {
   readonly customers: Customers
+  readonly pinned: PinnedScripts
   readonly addresses: Addresses
   readonly campaigns: Campaigns
   readonly quota: Quota
@@ -85,6 +88,7 @@ export function createRoutes(dependencies: RouteDependencies) {
   const customers = createCustomerLookup(dependencies.customers)
   const collect = createCollect({ ...dependencies, customers })
   const serveScript = createServeScript({ ...dependencies, customers })
+  const servePinned = createServePinned({ ...dependencies, customers })
   const operations = createCampaignOperations(dependencies)
   const rest = createRest({ ...dependencies, customers, operations })
   const operators = createOperators(dependencies)
@@ -100,6 +104,10 @@ export function createRoutes(dependencies: RouteDependencies) {
   route('/t/batch', { POST: collect.collectBatch })
   route('/t/j/:key', {
     GET: (request, peer, context) => serveScript(request, peer, context.req.param('key') ?? ''),
+  })
+  route('/t/j/:key/:file', {
+    GET: (request, peer, context) =>
+      servePinned(request, peer, context.req.param('key') ?? '', context.req.param('file') ?? ''),
   })
   route('/t/i.js', { GET: createServeFile(dependencies.script.further.get('inspector')) })
   route('/t/p.js', { GET: createServeFile(dependencies.script.further.get('presence')) })

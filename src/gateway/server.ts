@@ -194,7 +194,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       },
     })
     try {
-      const { customers, log, campaigns, reports, people, daySalt } = data
+      const { customers, pinned, log, campaigns, reports, people, daySalt } = data
       const demoBlock =
         findDemoBlock({ host, trustedProxies, publicUrl }) ?? findRetiredDemo(customers)
       const demo = options.demo === true && !demoBlock
@@ -215,6 +215,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       if (await campaigns.hasEmail()) reports.follow()
       const routes = createRoutes({
         customers,
+        pinned,
         log,
         campaigns,
         reports,

@@ -11,6 +11,10 @@ if (outcome.start) {
     printError([(error as Error).message])
     process.exitCode = 1
   }
+} else if (outcome.work) {
+  const { code, lines } = await outcome.work()
+  print(lines)
+  process.exitCode = code
 } else if (outcome.pieces) {
   try {
     await writePieces(outcome.pieces, process.stdout)

@@ -16,6 +16,7 @@ type Env = Readonly<Record<string, string>>
 export function runCommand(args: readonly string[], env: Env): CommandResult {
   const outcome = runCommandLine(args, env)
   if (outcome.start) throw new Error(`${args.join(' ')} starts a gateway`)
+  if (outcome.work) throw new Error(`${args.join(' ')} takes a while`)
   if (outcome.pieces) return { status: 0, stdout: [...outcome.pieces].join(''), stderr: '' }
   const text = (lines: readonly string[]) => (lines.length > 0 ? `${printedText(lines)}\n` : '')
   return { status: outcome.code, stdout: text(outcome.stdout), stderr: text(outcome.stderr) }

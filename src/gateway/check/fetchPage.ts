@@ -56,8 +56,10 @@ export type FetchPolicy = {
   /**
    * Whether a connection to an IP address may be made. It is asked for the address that the connection then uses, so a
    * name that resolves to something else a moment later does not get around it. Default: every address.
+   *
+   * @param host The host of the URL, as URL.hostname has it.
    */
-  readonly allowsAddress?: ((address: string) => boolean) | undefined
+  readonly allowsAddress?: ((address: string, host: string) => boolean) | undefined
   /** Requests of all calls together, redirects included. Default 40. */
   readonly maxRequests?: number
   /** Redirects of one call. Default 5. */
@@ -123,7 +125,9 @@ export function createFetchPage(policy: FetchPolicy = {}): FetchPage {
   /** An IP address in place of a name, which is not looked up. */
   function refuseLiteral({ hostname }: URL): string | undefined {
     const literal = readAddress(hostname.replace(/^\[|\]$/g, ''))
-    return literal === undefined || allowsAddress(literal) ? undefined : notPublic(literal)
+    return literal === undefined || allowsAddress(literal, hostname)
+      ? undefined
+      : notPublic(literal)
   }
 
   function ask(url: URL, init: FetchInit, signal: AbortSignal): Promise<IncomingMessage> {
@@ -133,7 +137,7 @@ export function createFetchPage(policy: FetchPolicy = {}): FetchPage {
         method,
         agent: false,
         signal,
-        lookup: guardedLookup,
+        lookup: createGuardedLookup(url.hostname),
         headers: {
           'user-agent': `Mozilla/5.0 (compatible; shoptrail/${version}; check)`,
           accept: 'text/html,*/*;q=0.8',
@@ -150,16 +154,17 @@ export function createFetchPage(policy: FetchPolicy = {}): FetchPage {
   }
 
   /** Looks a name up for one connection. An address that is not allowed fails the connection. */
-  function guardedLookup(...[name, options, done]: Parameters<LookupFunction>): void {
-    lookup(name, { ...options, all: true }, (error, found) => {
-      const addresses = found as LookupAddress[]
-      const refused = error ? undefined : addresses.find(({ address }) => !allowsAddress(address))
-      const [first] = error ? [] : addresses
-      const fault = error ?? (refused && new RefusedAddress(notPublic(refused.address)))
-      if (fault || !first) done(fault ?? new Error('The name has no address'), '', 0)
-      else if (options.all) done(null, addresses)
-      else done(null, first.address, first.family)
-    })
+  function createGuardedLookup(host: string): LookupFunction {
+    return (name, options, done) =>
+      lookup(name, { ...options, all: true }, (error, found) => {
+        const addresses = error ? [] : (found as LookupAddress[])
+        const refused = addresses.find(({ address }) => !allowsAddress(address, host))
+        const [first] = addresses
+        const fault = error ?? (refused && new RefusedAddress(notPublic(refused.address)))
+        if (fault || !first) done(fault ?? new Error('The name has no address'), '', 0)
+        else if (options.all) done(null, addresses)
+        else done(null, first.address, first.family)
+      })
   }
 
   async function read(answer: IncomingMessage, signal: AbortSignal) {

@@ -18,10 +18,10 @@ test('one page of each kind', () => {
     '/checkout/',
   ]
   expect(find(links, '<form action="/"><input type=search name=s></form>')).toEqual([
-    'product /product/mug-1/',
     'category /product-category/mugs/',
     'cart /cart/',
     'checkout /checkout/',
+    'product /product/mug-1/',
     'search /?s=test',
   ])
 })
@@ -33,6 +33,7 @@ test.each([
   ['/blue-mug-p12', 'product'],
   ['/blue-mug-of-clay.html', 'product'],
   ['/collections/mugs', 'category'],
+  ['/category.html', 'category'],
   ['/3-mugs', 'category'],
   ['/warenkorb', 'cart'],
   ['/checkout/cart/', 'cart'],

@@ -9,16 +9,11 @@ const words = (...list: readonly string[]): RegExp =>
 
 /**
  * Paths of each kind of page, the surest first. Shops write them in many ways, so this is a guess, and a kind that is
- * not found is not checked.
+ * not found is not checked. Products are last, since many of their paths would match others too.
  */
 const PATHS: Readonly<Record<Kind, readonly RegExp[]>> = {
-  product: [
-    /\/(products?|produkte?|produits?|productos?|prodotto|produs|item|dp|p)\/[^/]+/i,
-    /\/\d+-[\w-]+\.html$/i,
-    /-p-?\d+(\.html)?\/?$/i,
-    /\/[\w-]{8,}\.html$/i,
-  ],
   category: [
+    words('category', 'categories', 'collections', 'kategorie'),
     /\/(collections?|categor(y|ies|ie|ia)|product-category|kategorien?|c|shop)\/[^/]+/i,
     /\/\d+-[\w-]+\/?$/,
   ],
@@ -51,6 +46,12 @@ const PATHS: Readonly<Record<Kind, readonly RegExp[]>> = {
       'kassa',
       'penztar',
     ),
+  ],
+  product: [
+    /\/(products?|produkte?|produits?|productos?|prodotto|produs|item|dp|p)\/[^/]+/i,
+    /\/\d+-[\w-]+\.html$/i,
+    /-p-?\d+(\.html)?\/?$/i,
+    /\/[\w-]{8,}\.html$/i,
   ],
 }
 

@@ -111,16 +111,25 @@ const PRIVATE_HEADERS = {
   'cache-control': 'private, no-store',
 }
 const SCRIPT_TYPE = 'text/javascript; charset=utf-8'
+/** Headers of every script, without those about caches. */
+export const SCRIPT_HEADERS = {
+  'content-type': SCRIPT_TYPE,
+  'x-content-type-options': 'nosniff',
+  'cross-origin-resource-policy': 'cross-origin',
+  'access-control-allow-origin': '*',
+}
 
 type Encoded = {
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly headers: Record<string, string>
 }
 type Encoding = 'br' | 'gzip' | 'identity'
+/** A script in every encoding. */
+export type Forms = Record<Encoding, Encoded>
 /** One key's script, ready in every encoding. */
 type Ready = {
   readonly configText: string
-  readonly forms: Promise<Record<Encoding, Encoded>>
+  readonly forms: Promise<Forms>
 }
 
 export type ScriptDependencies = {
@@ -174,32 +183,42 @@ export function createServeScript(
     const forms =
       kept?.configText === configText
         ? kept.forms
-        : encode(compose(customer, publicUrl).script, chooseQuality())
+        : encode(composeScript(files, customer, publicUrl).script, CACHE_HEADERS, chooseQuality())
     cache.set(trackingKey, { configText, forms })
     return forms
   }
 
-  function compose(customer: Customer, base: string | undefined) {
-    const config = {
-      batch: true,
-      ...(base && { base }),
-      ...customer.config,
-      adoptDid: toAdoptSource(customer.config),
-      ...consentConfig(customer.config),
-      key: customer.trackingKey,
-    }
-    const name = scriptName(customer.config)
-    const script = files.scripts.get(name)
-    if (!script) throw new Error(`The script ${name} is not built`)
-    return { config, script: `${script}(${toSource(config)});` }
-  }
-
   /** The JSON form. */
   function toJson(customer: Customer, base: string) {
-    const { config, script } = compose(customer, base)
+    const { config, script } = composeScript(files, customer, base)
     const integrity = `sha384-${createHash('sha384').update(script).digest('base64')}`
     return { trackingKey: customer.trackingKey, version, integrity, config, script }
   }
+}
+
+/**
+ * The script of a customer's key: the bundle with the parts that its settings need, called with them.
+ *
+ * @param base The gateway's address. Undefined: the page takes it from the tag.
+ * @throws Error if the bundle has not been built.
+ */
+export function composeScript(
+  files: ScriptFiles,
+  customer: Pick<Customer, 'config' | 'trackingKey'>,
+  base: string | undefined,
+) {
+  const config = {
+    batch: true,
+    ...(base && { base }),
+    ...customer.config,
+    adoptDid: toAdoptSource(customer.config),
+    ...consentConfig(customer.config),
+    key: customer.trackingKey,
+  }
+  const name = scriptName(customer.config)
+  const script = files.scripts.get(name)
+  if (!script) throw new Error(`The script ${name} is not built`)
+  return { config, script: `${script}(${toSource(config)});` }
 }
 
 /**
@@ -214,8 +233,17 @@ export function toSource(value: unknown): string {
   )
 }
 
-/** A script in every encoding. */
-async function encode(script: string, quality: number): Promise<Record<Encoding, Encoded>> {
+/**
+ * Compresses a script for every encoding.
+ *
+ * @param headers The headers of each answer.
+ * @param quality That of brotli. Default: the best.
+ */
+export async function encode(
+  script: string | Uint8Array,
+  headers: Readonly<Record<string, string>>,
+  quality = BEST_QUALITY,
+): Promise<Forms> {
   const raw = Buffer.from(script)
   const [br, gz] = await Promise.all([
     promisify(brotliCompress)(raw, {
@@ -230,7 +258,7 @@ async function encode(script: string, quality: number): Promise<Record<Encoding,
   const toEncoded = (bytes: Buffer, encoding: Encoding, form: string = encoding): Encoded => ({
     bytes: new Uint8Array(bytes),
     headers: {
-      ...CACHE_HEADERS,
+      ...headers,
       'content-type': SCRIPT_TYPE,
       'content-length': String(bytes.length),
       // A strong tag, so each encoding has its own (RFC 9110, 8.8.3.3).
@@ -246,7 +274,7 @@ async function encode(script: string, quality: number): Promise<Record<Encoding,
 }
 
 /** A script in the encoding that the request prefers, or 304 if the request has its tag. */
-function respond(request: Request, forms: Record<Encoding, Encoded>): Response {
+export function respond(request: Request, forms: Forms): Response {
   const { bytes, headers } = forms[chooseEncoding(request.headers.get('accept-encoding'))]
   if (matches(request.headers.get('if-none-match'), headers.etag as string)) {
     const { 'content-length': _, 'content-encoding': __, 'content-type': ___, ...rest } = headers
@@ -294,7 +322,11 @@ const matches = (header: string | null, etag: string): boolean =>
       return tag === '*' || tag.replace(/^W\//, '') === etag
     })
 
-const NOT_FOUND: Refusal = { ok: false, status: 404, message: 'No customer has this tracking key' }
+export const NOT_FOUND: Refusal = {
+  ok: false,
+  status: 404,
+  message: 'No customer has this tracking key',
+}
 
 const NOT_BUILT: Refusal = { ok: false, status: 404, message: 'This script is not built' }
 
@@ -327,7 +359,7 @@ export function createServeFile(source: string | undefined) {
   let forms: ReturnType<typeof encode> | undefined
   return async (request: Request): Promise<Response> => {
     if (source === undefined) return refuseScript(NOT_BUILT, request)
-    forms ??= encode(source, BEST_QUALITY)
+    forms ??= encode(source, CACHE_HEADERS)
     return respond(request, await forms)
   }
 }

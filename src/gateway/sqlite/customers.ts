@@ -11,9 +11,11 @@ import { makeCustomerId, makeRestKey, makeTrackingKey } from '../customers/keys.
 import { MAX_RETENTION_DAYS, type Retention } from '../customers/retention.ts'
 import { hashSecret } from '../lib/secret.ts'
 import { Unavailable } from '../lib/unavailable.ts'
+import type { PinnedScripts } from '../script/pinnedScripts.ts'
 import { type CustomerRow, toCustomer } from './customerRow.ts'
 import { closeDatabase, explain, isDamaged, openDatabase, type Schema } from './database.ts'
 import { isSqliteError } from './driver.ts'
+import { createPinnedRows, PINNED_TABLE } from './pinnedRows.ts'
 
 /** Changes made by another process (the command line) are seen after at most this, ms. */
 const RECHECK_MS = 500
@@ -56,7 +58,7 @@ const TABLES = `
     customer_id TEXT NOT NULL,
     PRIMARY KEY (kind, value)
   ) STRICT, WITHOUT ROWID;
-`
+${PINNED_TABLE}`
 /** The schema of customers.db. */
 export const CUSTOMERS_SCHEMA: Schema = {
   tables: TABLES,
@@ -73,7 +75,10 @@ type Kind = 'customer_id' | 'tracking_key'
  * @param now The clock, ms since 1970.
  * @throws Error that names the file and the remedy, if it can not be opened.
  */
-export function createSqliteCustomers(file: string, now: () => number = Date.now): Customers {
+export function createSqliteCustomers(
+  file: string,
+  now: () => number = Date.now,
+): Customers & { readonly pinned: PinnedScripts } {
   const database = openDatabase(file, CUSTOMERS_SCHEMA)
   const rows =
     'SELECT customers.*, daily_events, daily_bytes, ignored.addresses AS ignored, form AS addresses, days AS retention_days FROM customers LEFT JOIN quotas USING (customer_id) LEFT JOIN ignored USING (customer_id) LEFT JOIN kept_addresses USING (customer_id) LEFT JOIN retention USING (customer_id)'
@@ -130,6 +135,8 @@ export function createSqliteCustomers(file: string, now: () => number = Date.now
       throw new Unavailable(message, RETRY_SECONDS, error)
     }
   }
+
+  const pinned = createPinnedRows(database, using, now)
 
   function forgetStale(): void {
     if (Math.abs(now() - checkedAt) < RECHECK_MS) return
@@ -216,12 +223,14 @@ export function createSqliteCustomers(file: string, now: () => number = Date.now
     // Not its retention: its events stay, and are removed when their time is over.
     retire.run('customer_id', customerId, customerId)
     retire.run('tracking_key', row.tracking_key, customerId)
+    pinned.erase(row.tracking_key)
     return erase.run(customerId).changes > 0
   })
 
   const replaceTrackingKey = database.transaction(
     ({ customerId, trackingKey }: Customer, next: string) => {
       retire.run('tracking_key', trackingKey, customerId)
+      pinned.erase(trackingKey)
       update('tracking_key', next, customerId)
     },
   )
@@ -252,6 +261,7 @@ export function createSqliteCustomers(file: string, now: () => number = Date.now
   )
 
   return {
+    pinned,
     add({
       name = '',
       origins = [],

@@ -6,6 +6,7 @@ import type { EventLog } from '../collect/eventLog.ts'
 import type { ExpiredEvents } from '../collect/expiredEvents.ts'
 import type { Customers } from '../customers/customers.ts'
 import type { People } from '../people/people.ts'
+import type { PinnedScripts } from '../script/pinnedScripts.ts'
 import { createSqliteCampaigns } from './campaigns.ts'
 import { createSqliteCustomers } from './customers.ts'
 import { makePair } from './databasePair.ts'
@@ -47,6 +48,7 @@ export type DataOptions = {
 /** Everything that a gateway stores. */
 export type Data = {
   readonly customers: Customers
+  readonly pinned: PinnedScripts
   readonly log: EventLog & { readonly depth: () => number }
   readonly campaigns: Campaigns
   readonly reports: Reports
@@ -103,6 +105,7 @@ export async function openData(options: DataOptions): Promise<Data> {
     const stopWatching = watchFiles(watched, (path) => fail(goneError(path)))
     return {
       customers,
+      pinned: stored.pinned,
       log,
       reports,
       daySalt: salt.daySalt,

@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from '@playwright/test'
 import type { KeySettings } from '../../src/gateway/index.ts'
-import { test as base, type Expected, expect, type TestCustomer } from '../fixtures.ts'
+import { test as base, type Expected, expect, type Row, type TestCustomer } from '../fixtures.ts'
 import type { Shop } from '../shopServer.ts'
 
 type GuideFixtures = {
-  /** Waits until exactly these events have been stored since the last call, in this order. */
+  /**
+   * Waits until exactly these events have been stored since the last call. Their order counts only from call to call:
+   * what a page reports when it loads has no order, since the script may load before or after it.
+   */
   arrive: (...next: readonly Expected[]) => Promise<void>
   /** The same for another customer. It begins anew. */
   arriveAt: (customer: TestCustomer) => GuideFixtures['arrive']
@@ -18,12 +21,18 @@ export const test = base.extend<GuideFixtures>({
     wire.delayMs = 0
     await use(wire)
   },
-  arriveAt: async ({ expectStored }, use) => {
+  arriveAt: async ({ stored }, use) => {
     await use((customer) => {
-      const all: Expected[] = []
+      const known = new Set<string>()
       return async (...next) => {
-        all.push(...next)
-        await expectStored(all, { customer })
+        let rows: Row[] = []
+        await expect
+          .poll(async () => {
+            rows = (await stored(customer)).filter(({ id }) => !known.has(id))
+            return compare(rows, next)
+          })
+          .toEqual({ missing: [], unexpected: [] })
+        for (const { id } of rows) known.add(id)
       }
     })
   },
@@ -33,6 +42,28 @@ export const test = base.extend<GuideFixtures>({
 })
 
 export { expect }
+
+/** Which events are missing, and which ones nobody expects. */
+function compare(rows: readonly Row[], expected: readonly Expected[]) {
+  const unexpected = [...rows]
+  const missing = expected.filter((one) => {
+    const at = unexpected.findIndex((row) => matches(row, one))
+    if (at >= 0) unexpected.splice(at, 1)
+    return at < 0
+  })
+  return {
+    missing,
+    unexpected: unexpected.map(({ event, did, payload }) => ({ event, did, payload })),
+  }
+}
+
+/** Whether a value has the expected fields. */
+function matches(value: unknown, expected: unknown): boolean {
+  if (!expected || typeof expected !== 'object') return value === expected
+  return Object.entries(expected).every(([name, inner]) =>
+    matches((value as { readonly [name: string]: unknown } | undefined)?.[name], inner),
+  )
+}
 
 /** The addresses that the guides use for the reader's own. */
 const SCRIPT = 'https://gateway.example/t/j/YOURKEY'

@@ -10,13 +10,14 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** For each folder of the gateway, those that it may import from. The entry files may import from all of them. */
 const GATEWAY = {
-  sqlite: ['campaigns', 'collect', 'customers', 'http', 'lib', 'people', 'script'],
-  operators: ['campaigns', 'check', 'collect', 'customers', 'http', 'lib', 'people'],
+  sqlite: ['campaigns', 'collect', 'customers', 'http', 'lib', 'people', 'problems', 'script'],
+  operators: ['campaigns', 'check', 'collect', 'customers', 'http', 'lib', 'people', 'problems'],
   check: ['customers', 'http', 'lib'],
-  campaigns: ['collect', 'customers', 'http', 'lib'],
-  script: ['collect', 'customers', 'http', 'lib'],
+  campaigns: ['collect', 'customers', 'http', 'lib', 'problems'],
+  script: ['collect', 'customers', 'http', 'lib', 'problems'],
   people: ['lib'],
-  collect: ['customers', 'http', 'lib'],
+  collect: ['customers', 'http', 'lib', 'problems'],
+  problems: ['customers', 'http', 'lib'],
   customers: ['http', 'lib'],
   http: ['lib'],
   lib: [],

@@ -21,7 +21,9 @@ import { createLive, type LiveLimits } from './operators/live.ts'
 import { createOperators } from './operators/operators.ts'
 import { PREVIEW_STYLES, pageHeaders } from './operators/pageHeaders.ts'
 import { createPeoplePages } from './operators/peoplePages.ts'
+import { createProblemPages } from './operators/problemPages.ts'
 import type { People } from './people/people.ts'
+import type { ProblemRecorder } from './problems/recorder.ts'
 import type { PinnedScripts } from './script/pinnedScripts.ts'
 import { createServePinned } from './script/servePinned.ts'
 import {
@@ -31,7 +33,7 @@ import {
   type ScriptFiles,
 } from './script/serveScript.ts'
 
-export type RouteDependencies = Omit<CollectDependencies, 'customers'> & {
+export type RouteDependencies = Omit<CollectDependencies, 'customers' | 'problems'> & {
   readonly customers: Customers
   readonly pinned: PinnedScripts
   readonly addresses: Addresses
@@ -39,6 +41,7 @@ export type RouteDependencies = Omit<CollectDependencies, 'customers'> & {
   readonly quota: Quota
   readonly reports: Reports
   readonly people: People
+  readonly problems: ProblemRecorder
   readonly script: ScriptFiles
   /** The gateway's public address, if it is configured. */
   readonly publicUrl: string | undefined
@@ -95,6 +98,7 @@ export function createRoutes(dependencies: RouteDependencies) {
   const live = createLive({ log: dependencies.log, live: dependencies.live, operators })
   const campaignPages = createCampaignPages({ operations, operators })
   const peoplePages = createPeoplePages({ people: dependencies.people, operators })
+  const listProblems = createProblemPages({ ...dependencies, operators })
   const app = new Hono<Env>()
   app.use('/live/*', pageHeaders())
   app.use('/campaigns/*', pageHeaders(PREVIEW_STYLES))
@@ -116,9 +120,11 @@ export function createRoutes(dependencies: RouteDependencies) {
   route('/api/v1/campaigns/:id/email/get-report', { GET: rest.report })
   route('/api/v1/get-latest-campaign', { GET: rest.latest })
   route('/api/v1/custom_events', { POST: rest.customEvent })
+  route('/api/v1/problems', { GET: rest.listProblems })
   route('/api/v1/check-api-credentials', { POST: rest.checkApiKeys })
   route('/api/v1/check-credentials', { POST: rest.checkAllKeys })
   route('/live/events', { GET: live.events })
+  route('/live/problems', { GET: listProblems })
   route('/live/customers', { GET: operators.customers })
   route('/live/login', { POST: operators.login })
   route('/live/logout', { POST: operators.logout })

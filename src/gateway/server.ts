@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { Campaigns } from './campaigns/campaigns.ts'
 import { addDemoCampaign } from './campaigns/demoCampaign.ts'
 import { createAdmission } from './collect/admission.ts'
+import { countStored } from './collect/countStored.ts'
 import type { EventLog } from './collect/eventLog.ts'
 import { createQuota } from './collect/quota.ts'
 import { type Sweeper, type SweeperOptions, startSweeper } from './collect/sweeper.ts'
@@ -20,6 +21,7 @@ import { createMetrics } from './http/metrics.ts'
 import { createMetricsPort, MAX_METRICS_CONNECTIONS, METRICS_HOST } from './http/metricsServer.ts'
 import { watchReadiness } from './http/readiness.ts'
 import type { LiveLimits } from './operators/live.ts'
+import { type ProblemRecorder, startRecorder } from './problems/recorder.ts'
 import { createRoutes } from './routes.ts'
 import { readScriptFiles } from './script/serveScript.ts'
 import { type Data, openData } from './sqlite/data.ts'
@@ -137,6 +139,7 @@ type Opened = Pick<Gateway, 'demo' | 'demoBlock' | 'demoRestKey'> & {
   readonly data: Data
   readonly routes: ReturnType<typeof createRoutes>
   readonly sweeper: Sweeper
+  readonly problems: ProblemRecorder
 }
 
 /**
@@ -162,7 +165,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const maxConnections = chooseMaxConnections(options.maxConnections)
   const script = readScriptFiles(scriptFolder)
   const addresses = createAddresses(trustedProxies, publicUrl)
-  const metrics = createMetrics(() => opening?.opened()?.data.log.depth() ?? 0)
+  const metrics = createMetrics(
+    () => opening?.opened()?.data.log.depth() ?? 0,
+    () => opening?.opened()?.problems.stopped() ?? new Map(),
+  )
   let isStopping = false
   /** How long a stop waits for clients that are reading answers, ms. */
   let patienceMs = options.requestTimeoutMs
@@ -193,6 +199,17 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         options.onFatal?.(error)
       },
     })
+    const problems = startRecorder({
+      store: data.counts,
+      customers: data.customers,
+      now,
+      monotonicNow,
+      onFault: ({ reason, source }, times) => metrics.problem(reason, source, times),
+      onError(error) {
+        // A fault of the log is reported by the readiness.
+        if (data.findFault() === undefined) onError(error, 'the counts of problems')
+      },
+    })
     try {
       const { customers, pinned, log, campaigns, reports, people, daySalt } = data
       const demoBlock =
@@ -205,7 +222,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       const admission = createAdmission({
         limits,
         quota,
-        log,
+        log: countStored(log, problems),
         metrics,
         addresses,
         monotonicNow,
@@ -220,6 +237,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         campaigns,
         reports,
         people,
+        problems,
         addresses,
         admission,
         quota,
@@ -249,8 +267,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         onPass: options.onRemoved,
         onError: (error) => onError(error, 'the removal of old events'),
       })
-      return { data, routes, sweeper, demo, demoBlock, demoRestKey }
+      return { data, routes, sweeper, problems, demo, demoBlock, demoRestKey }
     } catch (error) {
+      await problems.close()
       await data.close()
       throw error
     }
@@ -295,6 +314,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       await open?.sweeper.stop()
       await closeServer(server, patienceMs)
       if (metricsBound) await closeServer(metricsServer, patienceMs)
+      await open?.problems.close()
       await open?.data.close()
     }
     const use = (): Opened => {
@@ -336,6 +356,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     readiness.stop()
     const open = await opening?.stop()
     await open?.sweeper.stop()
+    await open?.problems.close()
     await open?.data.close()
     throw error
   }

@@ -15,6 +15,7 @@ import { DEFAULT_LIMITS } from '../gateway/http/limits.ts'
 import { createMetrics } from '../gateway/http/metrics.ts'
 import { createSqliteCustomers } from '../gateway/sqlite/customers.ts'
 import { makeFolder } from '../test/gateway.ts'
+import { listProblems } from '../test/problems.ts'
 import { readBodyOf } from '../test/readBody.ts'
 import { createMemoryStorage } from '../test/storage.ts'
 import { type Config, readConfig } from './config.ts'
@@ -69,6 +70,7 @@ const collect = createCollect({
   keyThrottle: createKeyThrottle(() => 0),
   metrics,
   daySalt: () => Buffer.alloc(32),
+  problems: listProblems().problems,
   now: Date.now,
 })
 

@@ -2,6 +2,7 @@ import { MAX_EVENT_BYTES, validate } from '../../contract/index.ts'
 import { type Admission, declaredBytes } from '../collect/admission.ts'
 import { makeEventId } from '../collect/eventId.ts'
 import type { EventLog } from '../collect/eventLog.ts'
+import { asObject } from '../collect/verdicts.ts'
 import type { CustomerLookup } from '../customers/customerLookup.ts'
 import { type Customer, hasRestKey } from '../customers/customers.ts'
 import type { KeyThrottle } from '../customers/keyThrottle.ts'
@@ -12,6 +13,8 @@ import type { Metrics } from '../http/metrics.ts'
 import { type Query, readQuery } from '../http/query.ts'
 import type { Connected, RequestEnv } from '../http/requestEnv.ts'
 import { createSemaphore } from '../http/semaphore.ts'
+import type { ProblemRecorder } from '../problems/recorder.ts'
+import { countRefusal } from '../problems/refusals.ts'
 import { type CampaignOperations, MAX_CREATE_BYTES } from './campaignOperations.ts'
 import { checkCredentials } from './restChecks.ts'
 
@@ -23,6 +26,7 @@ export type RestDependencies = {
   readonly admission: Admission
   readonly addresses: Addresses
   readonly keyThrottle: KeyThrottle
+  readonly problems: Pick<ProblemRecorder, 'count' | 'list'>
   /** The clock, ms since 1970. */
   readonly now: () => number
 }
@@ -59,7 +63,8 @@ type Call = Pick<RequestEnv, 'readBody' | 'reserve'> & {
  * The handlers reject with Unavailable and with TooMany, as the operations do.
  */
 export function createRest(dependencies: RestDependencies) {
-  const { admission, addresses, customers, operations, metrics, keyThrottle } = dependencies
+  const { admission, addresses, customers, operations, metrics, keyThrottle, problems } =
+    dependencies
   const largeCreates = createSemaphore(LARGE_CREATES)
 
   /** POST /api/v1/campaigns/list */
@@ -102,7 +107,11 @@ export function createRest(dependencies: RestDependencies) {
     const body = await read(call, MAX_EVENT_BYTES)
     if (!body.ok) return body
     const checked = validate('sendCustomApi', body.json)
-    if (!checked.ok) return invalid('The event is invalid', checked.error.issues)
+    if (!checked.ok)
+      return {
+        ...invalid('The event is invalid', checked.error.issues),
+        refused: { operation: 'sendCustomApi', payload: asObject(body.json) ?? {} },
+      }
     const receivedAt = dependencies.now()
     const id = makeEventId(receivedAt)
     const stored = await admission.append(customer, [
@@ -123,6 +132,10 @@ export function createRest(dependencies: RestDependencies) {
     for (const outcome of stored.outcomes) metrics.event(outcome, false)
     return answer(200, { id })
   }
+
+  /** GET /api/v1/problems: a ProblemList. */
+  const listProblems = async ({ customer, reserve }: Call): Promise<Response> =>
+    answerLarge(toJson(await problems.list(customer)), reserve)
 
   /** POST /api/v1/check-api-credentials: `guarded` has already checked the keys in the query. */
   async function checkApiKeys(call: Call): Promise<Response | Refusal> {
@@ -163,7 +176,11 @@ export function createRest(dependencies: RestDependencies) {
   }
 
   /** docs/decisions.md, "Answers": a missing key is 401, an unknown customer 404, a wrong key 401. */
-  function identify(query: Query, address: string): { ok: true; customer: Customer } | Refusal {
+  function identify(
+    query: Query,
+    address: string,
+    page: string,
+  ): { ok: true; customer: Customer } | Refusal {
     const restKey = query('k')
     const customerId = query('u')
     if (!restKey || !customerId) {
@@ -175,12 +192,24 @@ export function createRest(dependencies: RestDependencies) {
     if (!customer)
       return { ok: false, status: 404, message: 'There is no customer with this id (u)' }
     if (hasRestKey(customer, restKey)) return { ok: true, customer }
+    const fault = {
+      source: 'gateway',
+      reason: 'wrong_key',
+      operation: '',
+      path: 'k',
+      page,
+    } as const
+    problems.count(customer.customerId, fault)
     return keyThrottle.refuseWrong(address, customerId, 'The REST key (k) is wrong')
   }
 
-  /** Makes a handler of a route: checks the REST key before the call, and counts refusals. */
+  /**
+   * Makes a handler of a route: checks the REST key before the call, and counts refusals.
+   *
+   * @param page The path, for the list of problems.
+   */
   const guarded =
-    (call: (call: Call) => Promise<Response | Refusal>) =>
+    (page: string, call: (call: Call) => Promise<Response | Refusal>) =>
     async (
       request: Request,
       peer: string,
@@ -188,7 +217,7 @@ export function createRest(dependencies: RestDependencies) {
     ): Promise<Response> => {
       const query = readQuery(request.url)
       const address = addresses.visitor(request, peer)
-      const identified = identify(query, address)
+      const identified = identify(query, address, page)
       const answered = identified.ok
         ? (admission.call(identified.customer, 1, declaredBytes(request, MAX_CREATE_BYTES)) ??
           (await call({
@@ -201,19 +230,22 @@ export function createRest(dependencies: RestDependencies) {
           })))
         : identified
       if (answered instanceof Response) return answered
+      if (identified.ok) countRefusal(problems, identified.customer.customerId, answered, page)
       metrics.refused(answered.status)
       return refuse(answered)
     }
 
   return {
-    list: guarded(list),
-    create: guarded(create),
-    latest: guarded(latest),
-    report: guarded(report),
-    customEvent: guarded(customEvent),
-    checkApiKeys: guarded(checkApiKeys),
-    checkAllKeys: guarded(checkAllKeys),
-    notOffered: guarded(notOffered),
+    list: guarded('/api/v1/campaigns/list', list),
+    create: guarded('/api/v1/campaigns/create', create),
+    latest: guarded('/api/v1/get-latest-campaign', latest),
+    report: guarded('/api/v1/campaigns/{id}/email/get-report', report),
+    customEvent: guarded('/api/v1/custom_events', customEvent),
+    listProblems: guarded('/api/v1/problems', listProblems),
+    checkApiKeys: guarded('/api/v1/check-api-credentials', checkApiKeys),
+    checkAllKeys: guarded('/api/v1/check-credentials', checkAllKeys),
+    // Not the path itself, which is any text of the sender.
+    notOffered: guarded('/api/v1', notOffered),
   }
 }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { KeySettings } from '../../contract/settings.ts'
 import { makeFolder, recordsOf, workerFile } from '../../test/gateway.ts'
+import { listProblems } from '../../test/problems.ts'
 import { readBodyOf } from '../../test/readBody.ts'
 import type { CustomerChange, Customers } from '../customers/customers.ts'
 import { createKeyThrottle } from '../customers/keyThrottle.ts'
@@ -77,6 +78,7 @@ const createCollectWith = (given: Partial<CollectDependencies> = {}) => {
     keyThrottle: createKeyThrottle(() => 0),
     metrics,
     daySalt: () => SALT,
+    problems: listProblems().problems,
     now: () => NOW,
     ...given,
   })

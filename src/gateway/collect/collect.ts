@@ -13,8 +13,11 @@ import { answer, eventIdOf, invalid, OPEN_HEADERS, type Refusal, refuse } from '
 import { readJson } from '../http/body.ts'
 import type { Metrics } from '../http/metrics.ts'
 import { allowsOrigin } from '../http/origins.ts'
-import { type Query, readQuery } from '../http/query.ts'
+import { type Query, readEncodedQuery, readQuery } from '../http/query.ts'
 import type { Connected } from '../http/requestEnv.ts'
+import { shownOrigin } from '../problems/pagePath.ts'
+import type { Problems } from '../problems/recorder.ts'
+import { countRefusal } from '../problems/refusals.ts'
 import { type Admission, expectedBytes, type Source } from './admission.ts'
 import { createClockSkew } from './clockSkew.ts'
 import { judgeConsent } from './consent.ts'
@@ -56,12 +59,16 @@ export type CollectDependencies = {
   readonly keyThrottle: KeyThrottle
   readonly metrics: Metrics
   readonly daySalt: DaySalt
+  readonly problems: Problems
   /** The clock, ms since 1970. */
   readonly now: () => number
 }
 
 /** A page of the customer, or a server with the REST key that sends for its visitor. */
 type Sender = { readonly ok: true; readonly customer: Customer; readonly isServer: boolean }
+
+/** A refusal for wrong credentials. `count` counts it as a problem, if it is known whose. */
+type Denial = Refusal & { readonly count?: () => void }
 
 /** The facts about a request that complete the events in its body. */
 type Arrival = {
@@ -91,7 +98,7 @@ type SentEvent = {
  * The handlers reject with Unavailable, as the log does.
  */
 export function createCollect(dependencies: CollectDependencies) {
-  const { admission, customers, log, metrics, keyThrottle } = dependencies
+  const { admission, customers, log, metrics, keyThrottle, problems } = dependencies
   const isBot = createIsBot()
   const correctTime = createClockSkew()
 
@@ -102,16 +109,24 @@ export function createCollect(dependencies: CollectDependencies) {
     { env }: Connected<'readBody'>,
   ): Promise<Response> {
     const query = readQuery(request.url)
-    const sender = identify(query, request, peer)
+    const sender = identify(query, request, peer, '/t/r')
     const source = toSource(sender, request, peer)
     const bytes = expectedBytes(request, MAX_EVENT_BYTES)
     const early = admission.arrive(source, bytes)
     if (early) return refusedOne(early, request)
-    if (!sender.ok) return refusedOne(sender, request)
+    if (!sender.ok) {
+      sender.count?.()
+      return refusedOne(sender, request)
+    }
+    const { customerId } = sender.customer
     const body = await readJson(request, env.readBody, MAX_EVENT_BYTES)
-    if (!body.ok) return refusedOne(body, request)
+    if (!body.ok) {
+      countRefusal(problems, customerId, body, '/t/r')
+      return refusedOne(body, request)
+    }
     const late = admission.admit(source, 1, body.bytes, bytes)
     if (late) return refusedOne(late, request)
+    takeReport(sender, request)
     const arrival = arrive(source, sender, numberOf(query('sent')), query)
     const judged = judge(
       {
@@ -122,7 +137,10 @@ export function createCollect(dependencies: CollectDependencies) {
       },
       arrival,
     )
-    if (!judged.ok) return refusedOne(judged, request)
+    if (!judged.ok) {
+      countRefusal(problems, customerId, judged, '/t/r')
+      return refusedOne(judged, request)
+    }
     if (judged.isIgnored) {
       metrics.ignored()
       return answer(200, { id: judged.id, ignored: true }, OPEN_HEADERS)
@@ -148,29 +166,37 @@ export function createCollect(dependencies: CollectDependencies) {
     { env }: Connected<'readBody'>,
   ): Promise<Response> {
     const query = readQuery(request.url)
-    const sender = identify(query, request, peer)
+    const sender = identify(query, request, peer, '/t/batch')
     const source = toSource(sender, request, peer)
     const bytes = expectedBytes(request, MAX_BATCH_BYTES)
     const early = admission.arrive(source, bytes)
     if (early) return refused(early)
-    if (!sender.ok) return refused(sender)
+    if (!sender.ok) {
+      sender.count?.()
+      return refused(sender)
+    }
+    const { customerId } = sender.customer
+    const refusedBatch = (refusal: Refusal): Response => {
+      countRefusal(problems, customerId, refusal, '/t/batch')
+      return refused(refusal)
+    }
     const body = await readJson(request, env.readBody, MAX_BATCH_BYTES, {
       maxValues: MAX_BATCH_VALUES,
     })
-    if (!body.ok) return refused(body)
+    if (!body.ok) return refusedBatch(body)
     const { sent, events } = asObject(body.json) ?? {}
     if (!Array.isArray(events))
-      return refused(
+      return refusedBatch(
         invalid('The batch is invalid', [{ path: 'events', message: 'Expected a list of events' }]),
       )
     if (events.length > MAX_BATCH_EVENTS)
-      return refused({
+      return refusedBatch({
         ok: false,
         status: 413,
         message: `Expected a batch of at most ${MAX_BATCH_EVENTS} events`,
       })
     if (areTooManyParameters(events.map(urlOf)))
-      return refused({
+      return refusedBatch({
         ok: false,
         status: 413,
         message: `Expected a batch whose URLs have at most ${MAX_BATCH_PARAMETERS} parameters (an encoded one counts as 9)`,
@@ -183,6 +209,7 @@ export function createCollect(dependencies: CollectDependencies) {
       bytes,
     )
     if (late) return refused(late)
+    takeReport(sender, request)
     const arrival = arrive(source, sender, sent, query)
     const mayBeTooLarge = body.bytes > MAX_EVENT_BYTES
     const judged = events.map((envelope) => judgeEnvelope(envelope, arrival, mayBeTooLarge))
@@ -191,6 +218,7 @@ export function createCollect(dependencies: CollectDependencies) {
     const maxBytes = Math.max(MIN_ANSWER_BYTES, body.bytes + asked.length * ASK_ANSWER_BYTES)
     const written = writeVerdicts(judged, events, maxBytes)
     if (!written.ok) return refused(written)
+    for (const one of judged) if (!one.ok) countRefusal(problems, customerId, one, '/t/batch')
     const acceptedBytes = good.reduce((sum, { payload }) => sum + payload.length, 0)
     admission.accept(source, costOf(good.length, asked.length), Math.min(acceptedBytes, body.bytes))
     // The append comes first, so that a batch with an event and a question about it reports the event as stored.
@@ -219,20 +247,27 @@ export function createCollect(dependencies: CollectDependencies) {
   }
 
   /** docs/decisions.md, "Credentials": the REST key of a server, or an Origin that the customer allows. */
-  function identify(query: Query, request: Request, peer: string): Sender | Refusal {
+  function identify(query: Query, request: Request, peer: string, page: string): Sender | Denial {
     const trackingKey = query('k')
     if (!trackingKey) return { ok: false, status: 401, message: 'The tracking key (k) is missing' }
     const customer = customers.findByTrackingKey(trackingKey)
-    if (!customer) return { ok: false, status: 404, message: 'No customer has this tracking key' }
+    if (!customer)
+      return {
+        ok: false,
+        status: 404,
+        message: 'No customer has this tracking key',
+        count: () => problems.unknownKey(request, trackingKey),
+      }
+    const { customerId } = customer
+    const fault = { source: 'gateway', operation: '', page } as const
     const restKey = query('api_key')
     if (restKey) {
       if (hasRestKey(customer, restKey)) return { ok: true, customer, isServer: true }
       const address = dependencies.addresses.visitor(request, peer)
-      return keyThrottle.refuseWrong(
-        address,
-        customer.customerId,
-        'The REST key (api_key) is wrong',
-      )
+      return {
+        ...keyThrottle.refuseWrong(address, customerId, 'The REST key (api_key) is wrong'),
+        count: () => problems.count(customerId, { ...fault, reason: 'wrong_key', path: 'api_key' }),
+      }
     }
     const origin = request.headers.get('origin')
     if (!origin)
@@ -240,10 +275,28 @@ export function createCollect(dependencies: CollectDependencies) {
         ok: false,
         status: 401,
         message: 'Expected an Origin, or the REST key (api_key) of a server',
+        count: () => problems.count(customerId, { ...fault, reason: 'wrong_key', path: 'origin' }),
       }
     return allowsOrigin(customer.origins, origin)
       ? { ok: true, customer, isServer: false }
-      : { ok: false, status: 403, message: 'This Origin is not one that the customer allows' }
+      : {
+          ok: false,
+          status: 403,
+          message: 'This Origin is not one that the customer allows',
+          count: () =>
+            problems.count(customerId, {
+              ...fault,
+              reason: 'origin',
+              path: '',
+              page: shownOrigin(origin),
+            }),
+        }
+  }
+
+  /** Counts what a page reports of its own. A server has no report. */
+  function takeReport({ customer, isServer }: Sender, { url }: Request): void {
+    const report = isServer ? null : readEncodedQuery(url)('p')
+    if (report !== null) problems.report(customer.customerId, report)
   }
 
   const toSource = (sender: Sender | Refusal, request: Request, peer: string): Source => ({
@@ -303,7 +356,11 @@ export function createCollect(dependencies: CollectDependencies) {
     limitAddress(given, customer)
     const operation = findOperation(given, customer.operations, customer.config.eventPrefix)
     const checked = validate(operation, given)
-    if (!checked.ok) return invalid('The event is invalid', checked.error.issues)
+    if (!checked.ok)
+      return {
+        ...invalid('The event is invalid', checked.error.issues),
+        refused: { operation, payload: given },
+      }
     const url = maskArrived(checked.payload.url, customer.masked)
     // Most are unchanged, and the text that `replace` has put together takes longer to write as JSON.
     const stored = url === checked.payload.url ? checked.payload : { ...checked.payload, url }

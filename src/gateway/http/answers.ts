@@ -3,6 +3,12 @@ import { Unavailable } from '../lib/unavailable.ts'
 import type { Reserve } from './bodyBudget.ts'
 import { readQuery } from './query.ts'
 
+/** An event that is refused because of its payload. */
+export type Refused = {
+  readonly operation: string
+  readonly payload: Readonly<Record<string, unknown>>
+}
+
 /** Why a request, or one event of a batch, is refused. */
 export type Refusal = {
   readonly ok: false
@@ -11,6 +17,8 @@ export type Refusal = {
   readonly issues?: readonly Issue[]
   /** Why, for the metrics. It is not part of the answer. */
   readonly reason?: 'no_consent'
+  /** The event that is refused, for the list of problems. It is not part of the answer. */
+  readonly refused?: Refused
   /** The id of the event, if one was sent. A page accepts a refusal as final only if it contains the id. */
   readonly id?: string | undefined
   /** When to send it again, whole seconds: the header Retry-After. */

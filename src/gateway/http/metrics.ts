@@ -22,6 +22,8 @@ export type Metrics = {
   connectionClosed(reason: CloseReason): void
   /** A request that a limit refused. It is also counted by its status. */
   limited(limit: LimitName, unit: Limited['unit']): void
+  /** A problem of a customer, see docs/problems.md. */
+  problem(reason: string, source: string, times: number): void
   commit(events: number, seconds: number): void
   /** Events that were removed because their retention is over. */
   removed(events: number): void
@@ -29,8 +31,14 @@ export type Metrics = {
   render(): Promise<{ readonly text: string; readonly type: string }>
 }
 
-/** @param depth Returns how many events wait to be stored. */
-export function createMetrics(depth: () => number): Metrics {
+/**
+ * @param depth Returns how many events wait to be stored.
+ * @param stopped Returns for how many customers an operation has stopped, by operation.
+ */
+export function createMetrics(
+  depth: () => number,
+  stopped: () => ReadonlyMap<string, number> = () => new Map(),
+): Metrics {
   const registers = [new Registry()]
   const register = registers[0] as Registry
   collectDefaultMetrics({ register })
@@ -104,6 +112,22 @@ export function createMetrics(depth: () => number): Metrics {
       this.set(depth())
     },
   })
+  const problems = new Counter({
+    name: 'problems_total',
+    help: 'Problems that pages have reported (source page) and that the gateway has answered (source gateway), by reason',
+    labelNames: ['reason', 'source'],
+    registers,
+  })
+  new Gauge({
+    name: 'operations_stopped',
+    help: 'Customers for whom an operation used to come and does not any more',
+    labelNames: ['operation'],
+    registers,
+    collect() {
+      this.reset()
+      for (const [operation, customers] of stopped()) this.set({ operation }, customers)
+    },
+  })
   // Looking up a label costs more than counting.
   const byOutcome = {
     stored: stored.labels('stored'),
@@ -123,6 +147,7 @@ export function createMetrics(depth: () => number): Metrics {
       if (reason) withoutConsent.inc()
     },
     connectionClosed: (reason) => closed.labels(reason).inc(),
+    problem: (reason, source, times) => problems.labels(reason, source).inc(times),
     removed: (events) => removed.inc(events),
     commit(events, took) {
       seconds.observe(took)

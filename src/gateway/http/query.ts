@@ -8,13 +8,21 @@ export type Query = (name: string) => string | null
  * @param url An address, or its path with the query. Percent-encoded names are not found.
  */
 export function readQuery(url: string): Query {
+  const read = readEncodedQuery(url)
+  return (name) => {
+    const value = read(name)
+    return value !== null && /[%+]/.test(value) ? new URLSearchParams(`v=${value}`).get('v') : value
+  }
+}
+
+/** The same, with values as they are encoded: for one that is bounded before it is decoded. */
+export function readEncodedQuery(url: string): Query {
   const start = url.indexOf('?')
   const text = start < 0 ? '' : `&${url.slice(start + 1)}`
   return (name) => {
     const at = text.indexOf(`&${name}=`)
     if (at < 0) return null
     const end = text.indexOf('&', at + 1)
-    const value = text.slice(at + name.length + 2, end < 0 ? undefined : end)
-    return /[%+]/.test(value) ? new URLSearchParams(`v=${value}`).get('v') : value
+    return text.slice(at + name.length + 2, end < 0 ? undefined : end)
   }
 }

@@ -5,6 +5,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { KeySettings } from '../../contract/settings.ts'
 import { type Answer, makeFolder, prepareGateway, send } from '../../test/gateway.ts'
+import { listProblems } from '../../test/problems.ts'
 import { createAddresses } from '../http/address.ts'
 import type { Gateway } from '../index.ts'
 import { createServeFile, createServeScript, readScriptFiles, toSource } from './serveScript.ts'
@@ -286,6 +287,7 @@ test('above a rate of new scripts they are compressed faster, and larger', async
       script: readScriptFiles(join(prepared.folder, 'dist')),
       addresses: createAddresses([], undefined),
       admission: { script: () => undefined },
+      problems: listProblems().problems,
       publicUrl: undefined,
       monotonicNow: () => now,
     },

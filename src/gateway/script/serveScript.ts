@@ -12,6 +12,7 @@ import type { Addresses } from '../http/address.ts'
 import { answer, OPEN_HEADERS, type Refusal, refuse } from '../http/answers.ts'
 import { createRateLimit, type Rate } from '../http/rateLimit.ts'
 import { version } from '../lib/version.ts'
+import type { Problems } from '../problems/recorder.ts'
 import { toAdoptSource } from './adoptSource.ts'
 import { asksConsent, consentConfig } from './consentConfig.ts'
 
@@ -137,6 +138,7 @@ export type ScriptDependencies = {
   readonly script: ScriptFiles
   readonly addresses: Addresses
   readonly admission: Pick<Admission, 'script'>
+  readonly problems: Pick<Problems, 'unknownKey'>
   /** The gateway's public address, if it is configured. */
   readonly publicUrl: string | undefined
   /** A monotonic clock, ms. */
@@ -157,7 +159,7 @@ export function createServeScript(
   dependencies: ScriptDependencies,
   bestCompressions = BEST_COMPRESSIONS,
 ) {
-  const { customers, script: files, addresses, admission, publicUrl } = dependencies
+  const { customers, script: files, addresses, admission, publicUrl, problems } = dependencies
   const cache = new LRUCache<string, Ready>({ max: MAX_CACHED })
   const rates = { events: bestCompressions, bytes: bestCompressions }
   const best = createRateLimit(rates, 1, dependencies.monotonicNow)
@@ -171,7 +173,10 @@ export function createServeScript(
     const limited = admission.script(addresses.visitor(request, peer))
     if (limited) return refuseScript(limited, request)
     const customer = customers.findByTrackingKey(trackingKey)
-    if (!customer) return refuseScript(NOT_FOUND, request)
+    if (!customer) {
+      problems.unknownKey(request, trackingKey)
+      return refuseScript(NOT_FOUND, request)
+    }
     if (wantsJson(request))
       return answer(200, toJson(customer, addresses.base(request, peer)), PRIVATE_HEADERS)
     return respond(request, await ready(customer))

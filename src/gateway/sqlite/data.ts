@@ -6,6 +6,7 @@ import type { EventLog } from '../collect/eventLog.ts'
 import type { ExpiredEvents } from '../collect/expiredEvents.ts'
 import type { Customers } from '../customers/customers.ts'
 import type { People } from '../people/people.ts'
+import type { CountStore } from '../problems/problems.ts'
 import type { PinnedScripts } from '../script/pinnedScripts.ts'
 import { createSqliteCampaigns } from './campaigns.ts'
 import { createSqliteCustomers } from './customers.ts'
@@ -55,6 +56,7 @@ export type Data = {
   readonly expiredEvents: ExpiredEvents
   readonly daySalt: DaySalt
   readonly people: People
+  readonly counts: CountStore
   /** Why the gateway is not ready; undefined if it is. */
   findFault(): string | undefined
   /** Stores the accepted events, then closes the files. */
@@ -110,6 +112,11 @@ export async function openData(options: DataOptions): Promise<Data> {
       reports,
       daySalt: salt.daySalt,
       people,
+      counts: {
+        write: (batch) => thread.call('writeCounts', batch),
+        readProblems: (customer, fromDay) => thread.call('readProblems', customer, fromDay),
+        readCoverage: (customer, now) => thread.call('readCoverage', customer, now),
+      },
       campaigns: createSqliteCampaigns(thread.call),
       expiredEvents: createSqliteExpiredEvents(thread.call),
       findFault() {

@@ -1,5 +1,6 @@
 import { type LogRecord, type Range, type Tail, weigh } from '../collect/eventLog.ts'
 import type { Usage } from '../customers/usage.ts'
+import type { CountBatch } from '../problems/problems.ts'
 import {
   CAMPAIGN_TABLES,
   type CampaignRow,
@@ -8,8 +9,10 @@ import {
 } from './campaignRows.ts'
 import { CELLS_PER_EVENT, type Cell } from './cells.ts'
 import { CLOSED_TABLES, type ClosedFigures, createClosedFigures } from './closedFigures.ts'
+import { COVERAGE_TABLES, type CoverageRows, createCoverageRows } from './coverageRows.ts'
 import { closeDatabase, openDatabase, type Schema } from './database.ts'
 import { ERASURE_TABLE } from './erasures.ts'
+import { createProblemRows, PROBLEMS_TABLE, type ProblemRows } from './problemRows.ts'
 import { createRemoval, REMOVED_TABLE, type Removal } from './removal.ts'
 import { createSweep, SWEEP_TABLES, type Sweep } from './sweep.ts'
 import { createUsageRows, USAGE_TABLE } from './usageRows.ts'
@@ -29,7 +32,9 @@ export type Appended = {
 export type Store = Omit<CampaignRows, 'insertCampaign'> &
   ClosedFigures &
   Removal &
-  Sweep & {
+  Sweep &
+  Pick<ProblemRows, 'readProblems'> &
+  Pick<CoverageRows, 'readCoverage'> & {
     /**
      * One transaction, durable when it returns.
      *
@@ -42,6 +47,8 @@ export type Store = Omit<CampaignRows, 'insertCampaign'> &
     findTail(customer: string, max: number): Tail
     /** Durable when it returns. Returns how much the customer has stored today. Empty if it already had the campaign. */
     createCampaign(row: CampaignRow): Usage[]
+    /** One transaction, durable when it returns. */
+    writeCounts(batch: CountBatch): void
     /** How much every customer has stored today and yesterday. */
     usage(): Usage[]
     /** Rewrites the first page: fails if a commit would fail, and changes nothing. */
@@ -81,7 +88,9 @@ export const EVENTS_SCHEMA: Schema = {
     REMOVED_TABLE +
     ERASURE_TABLE +
     SWEEP_TABLES +
-    CLOSED_TABLES,
+    CLOSED_TABLES +
+    PROBLEMS_TABLE +
+    COVERAGE_TABLES,
   added: [{ table: 'events', column: 'version', type: 'TEXT' }],
   probe:
     'SELECT seq, customer, id, received_at, at, operation, event, did, bot, payload FROM events',
@@ -146,7 +155,19 @@ export function openStore(file: string): Store {
     return usageRows.write()
   })
 
+  const problemRows = createProblemRows(database)
+  const coverageRows = createCoverageRows(database)
+  const writeCounts = database.transaction(({ problems, coverage, now }: CountBatch): void => {
+    problemRows.addProblems(problems)
+    problemRows.forgetProblems(now)
+    coverageRows.addCoverage(coverage, now)
+    coverageRows.forgetCoverage(now)
+  })
+
   return {
+    writeCounts: (batch) => writeCounts.immediate(batch),
+    readProblems: problemRows.readProblems,
+    readCoverage: coverageRows.readCoverage,
     createCampaign: (row) => createCampaign.immediate(row),
     append: (cells) => append.immediate(cells),
     has: (customer, ids) => ids.map((id) => findEvent.get(customer, bytesOf(id)) !== undefined),

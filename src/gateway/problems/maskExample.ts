@@ -1,0 +1,72 @@
+/** Fields whose values are about the product and not about the visitor. */
+const HARMLESS = new Set([
+  'event',
+  'product_id',
+  'quantity',
+  'source',
+  'variation.id',
+  'variation.sku',
+])
+/** All other fields of events. Names of further fields are not shown: they may be personal too. */
+const OTHER_FIELDS = new Set([
+  'did',
+  'url',
+  'http_user_agent',
+  'remote_addr',
+  'email_address',
+  'firstname',
+  'lastname',
+  'phone',
+  'search_term',
+  'email',
+])
+/** A longer text of a harmless field is not shown, characters. */
+const MAX_SHOWN = 64
+
+/**
+ * A refused payload as JSON, at most some 1,500 characters: personal values are replaced by their kind, such as
+ * `text of 12 characters`. A shop that puts something else into a harmless field, such as an address, does not get it
+ * shown either.
+ */
+export function maskExample(payload: Readonly<Record<string, unknown>>): string {
+  const shown: Record<string, unknown> = {}
+  let further = 0
+  for (const [name, value] of Object.entries(payload)) {
+    if (name === 'variation') shown.variation = maskVariation(value)
+    else if (HARMLESS.has(name)) shown[name] = maskHarmless(value)
+    else if (OTHER_FIELDS.has(name)) shown[name] = kindOf(value)
+    else further++
+  }
+  if (further > 0) shown['…'] = `and ${further} further field${further === 1 ? '' : 's'}`
+  return JSON.stringify(shown)
+}
+
+function maskVariation(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return kindOf(value)
+  const { id, sku } = value as Record<string, unknown>
+  return {
+    ...(id !== undefined && { id: maskHarmless(id) }),
+    ...(sku !== undefined && { sku: maskHarmless(sku) }),
+  }
+}
+
+/** Product ids and names of events: words, also with digits. An address has an @, a sentence has several spaces. */
+const IS_HARMLESS = /^[\w.:/+#-]+(?: [\w.:/+#-]+){0,3}$/
+
+const maskHarmless = (value: unknown): unknown =>
+  typeof value === 'number' ||
+  (typeof value === 'string' && value.length <= MAX_SHOWN && IS_HARMLESS.test(value))
+    ? value
+    : kindOf(value)
+
+/** The kind of a value, without the value. */
+function kindOf(value: unknown): string {
+  if (typeof value === 'string') {
+    const { length } = value
+    if (length === 0) return 'empty text'
+    return `${value.trim() ? 'text' : 'white space'} of ${length} character${length === 1 ? '' : 's'}`
+  }
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return `list of ${value.length}`
+  return typeof value
+}

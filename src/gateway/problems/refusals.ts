@@ -1,0 +1,34 @@
+import type { Refusal } from '../http/answers.ts'
+import { FIELD_RULES } from './fieldRules.ts'
+import { maskExample } from './maskExample.ts'
+import { pathOfUrl } from './pagePath.ts'
+import type { Problems } from './recorder.ts'
+
+/**
+ * Counts a refusal that the customer may be able to do something about: 413, and 422 unless it is for lack of consent,
+ * which is no fault. Others are not counted here.
+ *
+ * @param call Path of the call, such as `/t/r`.
+ */
+export function countRefusal(
+  problems: Pick<Problems, 'count'>,
+  customerId: string,
+  { status, reason, issues, refused }: Refusal,
+  call: string,
+): void {
+  const fault = { source: 'gateway', operation: refused?.operation ?? '' } as const
+  if (status === 413)
+    problems.count(customerId, { ...fault, reason: 'too_large', path: '', page: call })
+  if (status !== 422 || reason === 'no_consent') return
+  const path = issues?.[0]?.path ?? ''
+  problems.count(
+    customerId,
+    {
+      ...fault,
+      reason: 'refused',
+      path: Object.hasOwn(FIELD_RULES, path) ? path : '',
+      page: pathOfUrl(refused?.payload.url) || call,
+    },
+    refused && (() => maskExample(refused.payload)),
+  )
+}

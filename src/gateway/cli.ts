@@ -98,7 +98,7 @@ Limits of one sender; above them the gateway answers 429 with Retry-After, and p
 
 /** The result of a command line: the settings of a gateway to start, or the output and the exit code. */
 export type Outcome =
-  | { readonly start: Settings }
+  | { readonly start: Settings; readonly work?: never }
   | {
       readonly start?: never
       readonly work?: never

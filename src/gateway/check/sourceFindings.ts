@@ -7,7 +7,7 @@ import {
   type Wanted,
 } from './shopPage.ts'
 
-const PLUGIN = new RegExp(`["']event["']?\\s*:\\s*["']${DATA_LAYER_PREFIX}\\w`)
+const PLUGIN = new RegExp(`\\bevent["']?\\s*:\\s*["']${DATA_LAYER_PREFIX}\\w`)
 const GA4_SCRIPT = /\/gtag\/js\?|\/gtm\.js\?/
 const GA4_PUSH =
   /\bgtag\(\s*["']event["']|\bpush\(\s*\{[^}]{0,500}["']?ecommerce\b|\bGTM-[A-Z\d]{4,10}\b/

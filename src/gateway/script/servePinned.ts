@@ -62,6 +62,8 @@ export function createServePinned({ customers, pinned, addresses, admission }: P
     const name = `${trackingKey} ${hash}`
     const forms = cache.get(name) ?? decode(bytes, hash)
     cache.set(name, forms)
+    // Until it is stored again.
+    forms.catch(() => cache.delete(name))
     return respond(request, await forms)
   }
 }

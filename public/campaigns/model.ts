@@ -1,6 +1,6 @@
 /** The logic of the campaigns page without the DOM: addresses, the form's values, texts. */
 import type { CampaignRecord } from '../../src/contract/answers.ts'
-import type { Campaign } from '../../src/contract/campaigns.ts'
+import type { Campaign } from '../../src/contract/index.ts'
 import { number } from '../operator/numbers.ts'
 
 /** A campaign in a list: without its HTML. */

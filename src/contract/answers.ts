@@ -1,4 +1,4 @@
-import type { Campaign } from './campaigns.ts'
+import type { Campaign } from './payloads.ts'
 
 /** The state of a campaign. There is only one, because the gateway sends no mail. */
 export type CampaignStatus = 'scheduled'

@@ -1,12 +1,4 @@
-import {
-  boolean,
-  custom,
-  type InferInput,
-  type InferOutput,
-  nullish,
-  object,
-  optional,
-} from 'valibot'
+import { boolean, custom, nullish, object, optional } from 'valibot'
 import { lengthOf } from './characters.ts'
 import {
   count,
@@ -91,7 +83,3 @@ export const getLatestCampaignSchema = object({ limit: nullish(count) })
 
 /** Body of sendCustomApi: a custom event without the fields that pages send. */
 export const sendCustomApiSchema = object({ email, event: shortText })
-
-export type CampaignFilter = InferInput<typeof listSchema>
-export type Campaign = InferOutput<typeof createSchema>
-export type CustomApiEvent = InferOutput<typeof sendCustomApiSchema>

@@ -1,11 +1,6 @@
 import type { GenericSchema, ObjectEntries } from 'valibot'
-import { type Issue, ValidationException } from './errors.ts'
+import { type Checked, type Issue, ValidationException } from './errors.ts'
 import { tagOf } from './fields.ts'
-
-/** The clean payload, or every issue. */
-export type Checked<T> =
-  | { readonly ok: true; readonly payload: T }
-  | { readonly ok: false; readonly error: ValidationException }
 
 /**
  * Checks a value against a schema. Only own, enumerable fields count, and each is read once. valibot's own `object`

@@ -3,6 +3,9 @@ import type { Issue } from './errors.ts'
 /** The largest body of one event, bytes of UTF-8. The gateway answers 413 to a larger one. */
 export const MAX_EVENT_BYTES = 131_072
 
+/** The longest user agent that is stored, characters. */
+export const MAX_AGENT_CHARACTERS = 1024
+
 /**
  * The most bytes in the open keepalive requests of a page. The Fetch standard allows 64 KiB for all keepalive bodies
  * of a document and rejects the rest (https://fetch.spec.whatwg.org/#http-network-or-cache-fetch). This limit

@@ -24,6 +24,11 @@ export class ValidationException extends Error {
   }
 }
 
+/** The clean payload, or every issue. */
+export type Checked<T> =
+  | { readonly ok: true; readonly payload: T }
+  | { readonly ok: false; readonly error: ValidationException }
+
 /** The details of an ApiException. */
 export type ApiFailure = {
   /** HTTP status, or 0 if there was no answer (network, timeout, abort). Default 0. */

@@ -1,8 +1,10 @@
 import { afterEach, expect, test } from 'vitest'
 import { completePayloads } from '../test/payloads.ts'
 import { check } from './check.ts'
-import { createEventSchemas, EVENT_NAMES, eventNameOf, type TrackingOperation } from './events.ts'
+import { EVENT_NAMES, eventNameOf } from './eventNames.ts'
+import { createEventSchemas } from './events.ts'
 import { agent, optionalAgent, optionalText, pageUrl, text, url } from './fields.ts'
+import type { TrackingOperation } from './payloads.ts'
 
 /* The page form, as the script uses it: `check` without `validate` around it. */
 

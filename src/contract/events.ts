@@ -1,4 +1,4 @@
-import type { InferInput, InferOutput, object as valibotObject } from 'valibot'
+import type { object as valibotObject } from 'valibot'
 import {
   anyText,
   count,
@@ -9,27 +9,6 @@ import {
   shortText,
   text,
 } from './fields.ts'
-
-/** The usual event name of each of the ten tracking operations. sendCustom has none: its caller chooses the name. */
-export const EVENT_NAMES = {
-  viewHomepage: 'view_homepage',
-  setEmail: 'set_email',
-  viewProduct: 'view_product',
-  addToCart: 'add_to_cart',
-  removeFromCart: 'remove_from_cart',
-  addToWishlist: 'add_to_wishlist',
-  removeFromWishlist: 'remove_from_wishlist',
-  initiateCheckout: 'initiate_checkout',
-  search: 'search',
-  sendCustom: '',
-}
-
-/** An operation whose payload has a device id. */
-export type TrackingOperation = keyof typeof EVENT_NAMES
-
-/** The usual event name, derived from the operation's name. In the script this is 40 bytes smaller than the list. */
-export const eventNameOf = (operation: TrackingOperation): string =>
-  operation === 'sendCustom' ? '' : operation.replace(/[A-Z]/g, '_$&').toLowerCase()
 
 /**
  * The ten tracking schemas, in two forms. The page form may lack what the gateway fills in from the connection: the
@@ -80,14 +59,3 @@ export const createEventSchemas = <C extends typeof text | typeof optionalText>(
     sendCustom: object({ ...common, email }),
   }
 }
-
-type FullSchemas = ReturnType<typeof createEventSchemas<typeof text>>
-
-/** An event name without the customer's prefix, if it begins with it. */
-export const withoutPrefix = (event: string, prefix: string): string =>
-  event.startsWith(prefix) ? event.slice(prefix.length) : event
-
-/** A payload as a caller may give it: the product_id of a line may be a string of digits. */
-export type EventInput<O extends TrackingOperation> = InferInput<FullSchemas[O]>
-/** A payload as it is stored: complete and converted. */
-export type EventPayload<O extends TrackingOperation> = InferOutput<FullSchemas[O]>

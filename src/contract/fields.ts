@@ -74,9 +74,7 @@ export const optionalText = rule(
   'text',
 ) as GenericSchema as OptionalText
 
-/** The longest user agent that is stored, characters. */
-export const MAX_AGENT_CHARACTERS = 1024
-/** Its first 1024 characters. With the flag `u` no surrogate pair is cut in half. */
+/** The first 1024 (MAX_AGENT_CHARACTERS) characters. With the flag `u` no surrogate pair is cut in half. */
 const cutAgent = (agent: string) => agent.match(/^.{0,1024}/su)?.[0] as string
 
 /** The user agent. A long one is cut, not refused, because nobody chooses it. */

@@ -1,5 +1,7 @@
-import { createEventSchemas, EVENT_NAMES, type TrackingOperation, withoutPrefix } from './events.ts'
+import { EVENT_NAMES, withoutPrefix } from './eventNames.ts'
+import { createEventSchemas } from './events.ts'
 import { agent, text, url } from './fields.ts'
+import type { TrackingOperation } from './payloads.ts'
 
 const schemas = createEventSchemas(url, agent, text)
 const operations = Object.keys(schemas) as TrackingOperation[]

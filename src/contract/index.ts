@@ -1,4 +1,4 @@
-import { type GenericSchema, type InferOutput, object } from 'valibot'
+import { type GenericSchema, object } from 'valibot'
 import {
   createSchema,
   getEmailReportSchema,
@@ -6,26 +6,20 @@ import {
   listSchema,
   sendCustomApiSchema,
 } from './campaigns.ts'
-import { type Checked, check } from './check.ts'
+import { check } from './check.ts'
 import { describeIssue } from './describeIssue.ts'
-import { type Issue, ValidationException } from './errors.ts'
+import { type Checked, type Issue, ValidationException } from './errors.ts'
 import { createEventSchemas } from './events.ts'
 import { agent, text, url } from './fields.ts'
+import type { Operation, Payload } from './payloads.ts'
 import { serveJavascriptSchema } from './trackingKey.ts'
 
 export type * from './answers.ts'
-export type * from './campaigns.ts'
-export type { Checked } from './check.ts'
 export * from './delivery.ts'
 export * from './errors.ts'
-export {
-  EVENT_NAMES,
-  type EventInput,
-  type EventPayload,
-  type TrackingOperation,
-} from './events.ts'
-export { MAX_AGENT_CHARACTERS } from './fields.ts'
+export { EVENT_NAMES } from './eventNames.ts'
 export { findOperation } from './findOperation.ts'
+export type * from './payloads.ts'
 export type * from './problems.ts'
 export type * from './setup.ts'
 export { UUID } from './uuid.ts'
@@ -41,13 +35,7 @@ const schemas = {
   sendCustomApi: sendCustomApiSchema,
   ...eventSchemas,
   serveJavascript: serveJavascriptSchema,
-} satisfies Record<string, GenericSchema>
-
-/** The name of an operation. */
-export type Operation = keyof typeof schemas
-
-/** The clean payload of an operation: converted, with only the keys that its schema names. */
-export type Payload<O extends Operation> = InferOutput<(typeof schemas)[O]>
+} satisfies { readonly [O in Operation]: GenericSchema<unknown, Payload<O>> }
 
 /**
  * Checks the payload of an operation. Only own fields of the payload count, no inherited ones. Never throws.

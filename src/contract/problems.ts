@@ -1,4 +1,4 @@
-import type { TrackingOperation } from './events.ts'
+import type { TrackingOperation } from './payloads.ts'
 
 /*
  * What goes wrong with a customer's events, without personal data: the script counts what it drops, the gateway what it

@@ -1,6 +1,7 @@
 import { array, boolean, custom, type GenericSchema, type InferOutput } from 'valibot'
-import { EVENT_NAMES, type TrackingOperation } from './events.ts'
+import { EVENT_NAMES } from './eventNames.ts'
 import { oneOf } from './fields.ts'
+import type { TrackingOperation } from './payloads.ts'
 
 /*
  * The settings of a tracking key: for each its schema, its default and its line of documentation. The gateway checks

@@ -1,4 +1,14 @@
+import type { InferInput, InferOutput } from 'valibot'
 import { expectTypeOf, test } from 'vitest'
+import type {
+  createSchema,
+  getEmailReportSchema,
+  getLatestCampaignSchema,
+  listSchema,
+  sendCustomApiSchema,
+} from './campaigns.ts'
+import type { createEventSchemas } from './events.ts'
+import type { text } from './fields.ts'
 import type {
   Campaign,
   CampaignFilter,
@@ -10,6 +20,7 @@ import type {
   TrackingOperation,
 } from './index.ts'
 import { validate } from './index.ts'
+import type { serveJavascriptSchema } from './trackingKey.ts'
 
 /*
  * Checked by `tsc -b`: the types of the schemas, and code that must not compile. An unused `@ts-expect-error` is an
@@ -35,6 +46,11 @@ type Line = Page & {
 
 /** Intersections flattened, so that types are compared by their fields. */
 type Flat<T> = { [K in keyof T]: T[K] }
+type DeepFlat<T> = T extends object ? { [K in keyof T]: DeepFlat<T[K]> } : T
+
+/** Whether two types are the same, also in what is optional. */
+type Equal<A, B> =
+  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 
 const page = {
   did: 'd',
@@ -73,6 +89,33 @@ test('the sixteen operations', () => {
   >()
   // @ts-expect-error there is no such operation
   validate('viewCategory', {})
+})
+
+type FullSchemas = ReturnType<typeof createEventSchemas<typeof text>>
+
+test('the types that are written out are those of the schemas', () => {
+  type Same<O extends TrackingOperation> = {
+    readonly input: Equal<DeepFlat<InferInput<FullSchemas[O]>>, DeepFlat<EventInput<O>>>
+    readonly output: Equal<DeepFlat<InferOutput<FullSchemas[O]>>, DeepFlat<EventPayload<O>>>
+  }
+  type Unlike = {
+    [O in TrackingOperation]: Same<O> extends { input: true; output: true } ? never : O
+  }[TrackingOperation]
+  expectTypeOf<Unlike>().toEqualTypeOf<never>()
+  expectTypeOf<InferInput<typeof listSchema>>().toEqualTypeOf<CampaignFilter>()
+  expectTypeOf<InferOutput<typeof listSchema>>().toEqualTypeOf<Payload<'list'>>()
+  expectTypeOf<InferInput<typeof createSchema>>().toEqualTypeOf<Campaign>()
+  expectTypeOf<InferOutput<typeof createSchema>>().toEqualTypeOf<Payload<'create'>>()
+  expectTypeOf<InferOutput<typeof getEmailReportSchema>>().toEqualTypeOf<
+    Payload<'getEmailReport'>
+  >()
+  expectTypeOf<InferOutput<typeof getLatestCampaignSchema>>().toEqualTypeOf<
+    Payload<'getLatestCampaign'>
+  >()
+  expectTypeOf<InferOutput<typeof sendCustomApiSchema>>().toEqualTypeOf<CustomApiEvent>()
+  expectTypeOf<InferOutput<typeof serveJavascriptSchema>>().toEqualTypeOf<
+    Payload<'serveJavascript'>
+  >()
 })
 
 test('the stored payload is what validate returns', () => {

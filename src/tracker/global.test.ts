@@ -1,9 +1,10 @@
 // @vitest-environment happy-dom
 import type { InferInput } from 'valibot'
 import { expect, expectTypeOf, test, vi } from 'vitest'
-import type { createEventSchemas, TrackingOperation } from '../contract/events.ts'
-import { EVENT_NAMES } from '../contract/events.ts'
+import { EVENT_NAMES } from '../contract/eventNames.ts'
+import type { createEventSchemas } from '../contract/events.ts'
 import type { optionalText } from '../contract/fields.ts'
+import type { TrackingOperation } from '../contract/payloads.ts'
 import type { Config } from './config.ts'
 import type { TrackApi, TrackDropReason, TrackNotice, TrackOutcome } from './global.d.ts'
 import { main } from './main.ts'

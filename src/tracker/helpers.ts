@@ -1,4 +1,4 @@
-import type { TrackingOperation } from '../contract/events.ts'
+import type { TrackingOperation } from '../contract/payloads.ts'
 import type { DeviceId } from './deviceId.ts'
 import type { Flush } from './flush.ts'
 import type { TrackApi } from './global.d.ts'

@@ -1,6 +1,7 @@
 // @vitest-environment happy-dom
 import { afterEach, expect, test, vi } from 'vitest'
-import { EVENT_NAMES, type TrackingOperation } from '../contract/events.ts'
+import { EVENT_NAMES } from '../contract/eventNames.ts'
+import type { TrackingOperation } from '../contract/payloads.ts'
 import type { Config } from './config.ts'
 import { completePayload } from './payload.ts'
 

@@ -1,6 +1,7 @@
-import { eventNameOf, type TrackingOperation } from '../contract/events.ts'
+import { eventNameOf } from '../contract/eventNames.ts'
 import { MAX_URL_CHARACTERS } from '../contract/fields.ts'
 import { maskUrl, namesToMask, shortenUrl } from '../contract/maskUrl.ts'
+import type { TrackingOperation } from '../contract/payloads.ts'
 import type { Config } from './config.ts'
 
 /**

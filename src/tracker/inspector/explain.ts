@@ -1,6 +1,6 @@
 import { describeIssue } from '../../contract/describeIssue.ts'
 import type { Issue } from '../../contract/errors.ts'
-import { EVENT_NAMES } from '../../contract/events.ts'
+import { EVENT_NAMES } from '../../contract/eventNames.ts'
 import { nearest } from '../../contract/nearest.ts'
 import type { TrackDropReason, TrackNotice } from '../global.d.ts'
 

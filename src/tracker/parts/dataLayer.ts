@@ -1,4 +1,4 @@
-import type { TrackingOperation } from '../../contract/events.ts'
+import type { TrackingOperation } from '../../contract/payloads.ts'
 import { DATA_LAYER, DATA_LAYER_NAME, DATA_LAYER_PREFIX } from '../../contract/settings.ts'
 import type { Config } from '../config.ts'
 import { decodeEntities } from '../lib/decodeEntities.ts'

@@ -1,4 +1,4 @@
-import type { TrackingOperation } from '../../contract/events.ts'
+import type { TrackingOperation } from '../../contract/payloads.ts'
 import type { Ga4Settings } from '../../contract/settings.ts'
 import type { Config } from '../config.ts'
 import type { Report, Reporter } from '../duplicates.ts'

@@ -1,4 +1,4 @@
-import { EVENT_NAMES } from '../../contract/events.ts'
+import { EVENT_NAMES } from '../../contract/eventNames.ts'
 import type { Coverage } from '../../contract/problems.ts'
 
 /** The eleven operations that store an event, in the order of the contract. */

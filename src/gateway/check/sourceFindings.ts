@@ -112,7 +112,7 @@ export function sourceFindings(
           'note',
           'generator',
           `The shop says that it is made with ${page.generator.slice(0, 60)}. The guides say where the tag goes.`,
-          ['docs/guides'],
+          ['docs/guides/README.md'],
           url,
         ),
       )

@@ -39,7 +39,9 @@ export function watchTrack(...settings: Partial<Config>[]) {
   const flush = createFlush(outbox, send, configs, notices, async () => false)
   const reports: Reports = new Map()
   const deviceId = createDeviceId(store, () => ({ cookie: '' }))
-  const track = createTrack(configs, deviceId, outbox, flush, notices, createIsDuplicate(reports))
+  const isDuplicate = createIsDuplicate(reports)
+  const getUrl = () => location.href
+  const track = createTrack(configs, deviceId, outbox, flush, notices, isDuplicate, getUrl)
   const state: Parameters<Part> = [
     track,
     configs,

@@ -110,6 +110,7 @@ function callPage(
     { fresh() {} } as Flush,
     createNotices(),
     () => false,
+    () => location.href,
   )
   return track(operation, given).ok ? outbox.own()[0]?.body : undefined
 }

@@ -36,9 +36,12 @@ export const createDebug =
     if (isOn) {
       session.set(DEBUG, '1')
       notices.seen ??= []
-      import(`${base}/t/i.js`).then(startParts).catch(() => {
-        // If the page's Content-Security-Policy forbids the inspector, the browser reports it.
-        notices.seen = undefined
-      })
+      // The comments are for bundlers of pages that use createTracker.
+      import(/* @vite-ignore */ /* webpackIgnore: true */ `${base}/t/i.js`)
+        .then(startParts)
+        .catch(() => {
+          // If the page's Content-Security-Policy forbids the inspector, the browser reports it.
+          notices.seen = undefined
+        })
     } else session.remove(DEBUG)
   }

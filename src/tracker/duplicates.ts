@@ -1,6 +1,7 @@
 import { DUPLICATE_WINDOW_MS } from '../contract/settings.ts'
 import type { Config } from './config.ts'
 import type { TrackReporter } from './global.d.ts'
+import { guard } from './lib/guard.ts'
 import { now } from './lib/now.ts'
 
 export type Reporter = TrackReporter
@@ -58,7 +59,8 @@ export const createIsDuplicate =
     const subject = text.replace(/,"quantity".*/, '')
     const at = now()
     // A page may have a global `event` of its own.
-    const event = window.event?.eventPhase ? [window.event] : []
+    const current = guard(() => window.event)
+    const event = current?.eventPhase ? [current] : []
     const recent = (reports.get(subject) ?? []).filter(
       (report) => Math.abs(at - report.at) < +duplicateWindowMs,
     )

@@ -19,12 +19,13 @@ export function createHelpers(
   flush: Flush,
   notices: Notices,
   debug: TrackApi['debug'],
+  getUrl: () => string,
 ): TrackApi {
   const helpers: { [O in TrackingOperation]?: unknown } = {}
   for (const operation of Object.keys(schemas) as TrackingOperation[])
     helpers[operation] = (payload: unknown, options?: TrackOptions) =>
       new Promise((resolve) => {
-        const all = { at: now(), url: location.href, ...options }
+        const all = { at: now(), url: getUrl(), ...options }
         whenShown(() => resolve(track(operation, payload, all)))
       })
   return {

@@ -39,7 +39,7 @@ export const idOf = (name: string): string => name.slice(0, 36)
 export type Outbox = {
   /**
    * Adds an event. Returns why it was not added, `outbox_full` if there is no room. Replaced while events are not
-   * accepted (main.ts), and by the consent part, which holds them in memory.
+   * accepted (tracker.ts), and by the consent part, which holds them in memory.
    */
   add(entry: Entry): DropReason | undefined
   remove(name: string): void

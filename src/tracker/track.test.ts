@@ -28,7 +28,9 @@ function openPage(keys: readonly Partial<Config>[] = [{}], fresh: () => void = (
     notices.on(kind, (notice) => emitted.push({ kind, ...notice }))
   const flush = { busy: 0, fresh: vi.fn(fresh) } as Partial<Flush> as Flush
   const deviceId = createDeviceId(store, () => ({ cookie: '' }))
-  const track = createTrack(configs, deviceId, outbox, flush, notices, createIsDuplicate(new Map()))
+  const isDuplicate = createIsDuplicate(new Map())
+  const getUrl = () => location.href
+  const track = createTrack(configs, deviceId, outbox, flush, notices, isDuplicate, getUrl)
   return { storage, outbox, flush, emitted, track, deviceId, configs }
 }
 

@@ -54,7 +54,10 @@ const operationOf = (operation: TrackingOperation, event: unknown, config: Confi
     )) ||
   operation
 
-/** @param configs The configuration of each key on this page; one may join later. */
+/**
+ * @param configs The configuration of each key on this page; one may join later.
+ * @param getUrl Returns the address of the page.
+ */
 export function createTrack(
   configs: ReadonlyMap<string, Config>,
   deviceId: DeviceId,
@@ -62,13 +65,14 @@ export function createTrack(
   flush: Flush,
   notices: Notices,
   isDuplicate: IsDuplicate,
+  getUrl: () => string,
 ): Track {
   return (operation, given, options) => {
     // Without a prototype, because pages extend Object.prototype.
     const {
       at = now(),
       id = uuid7(at),
-      url = location.href,
+      url = getUrl(),
       where,
       only,
       from = 'call',

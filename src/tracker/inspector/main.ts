@@ -18,7 +18,8 @@ export async function start({ helpers }: InspectorState): Promise<void> {
   await findHelpers(window, (text) => found.push(text))
   // Without consent nothing may be read, and the script does not read the switch either.
   const mayRead = helpers.consentState === 'granted'
-  if (mayRead && readSwitch('track.ignore', local)) return print(explain({ reason: 'ignored' }))
+  if (mayRead && readSwitch('track.ignore', local, () => location.href))
+    return print(explain({ reason: 'ignored' }))
   for (const text of found) print(text)
   startConsole(helpers.on, console, (warn) => watchTrackedElements(window, warn))
   watchConsent(window, helpers, print, () => local.get('track.c'))

@@ -1,3 +1,4 @@
+import { guard } from './guard.ts'
 import { listen } from './listen.ts'
 
 /**
@@ -5,7 +6,7 @@ import { listen } from './listen.ts'
  * nothing (https://wicg.github.io/nav-speculation/prerendering.html).
  */
 export function whenShown(call: () => void): void {
-  if ((document as Document & { prerendering?: boolean }).prerendering)
+  if (guard(() => (document as Document & { prerendering?: boolean }).prerendering))
     listen(document, 'prerenderingchange', call)
   else call()
 }

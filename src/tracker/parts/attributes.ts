@@ -91,7 +91,7 @@ export const attributes: Part = (track, configs) => {
         observer.disconnect()
         // From the gateway of the first key.
         for (const { base } of configs.values())
-          return void import(`${base}/t/p.js`)
+          return void import(/* @vite-ignore */ /* webpackIgnore: true */ `${base}/t/p.js`)
             .then(({ start }) => (isLoaded = start(report, readPayload, configs)))
             // If the page's Content-Security-Policy forbids it, the browser reports it.
             .catch(() => {})

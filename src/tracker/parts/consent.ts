@@ -161,7 +161,7 @@ export const consent: Part = (
   }
 
   // A page in the back/forward cache gets no storage events.
-  listen(window, 'storage pageshow', (event) => {
+  listen(self, 'storage pageshow', (event) => {
     const { key, newValue, persisted } = event as StorageEvent & PageTransitionEvent
     if (key !== CHOICE && !persisted) return
     answers.choice = local.get(CHOICE) ?? answers.choice
@@ -171,7 +171,7 @@ export const consent: Part = (
     update()
   })
   listen(
-    window,
+    self,
     'click',
     (event) => {
       choose(

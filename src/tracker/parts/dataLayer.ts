@@ -82,7 +82,9 @@ type Fields = { [name: string]: unknown }
 
 /** Fields of the operations, and other names that plugins use for two of them. */
 const FIELDS =
-  'product_id quantity qty search_term email_address firstname lastname phone tmphone'.split(' ')
+  /* @__PURE__ */ 'product_id quantity qty search_term email_address firstname lastname phone tmphone'.split(
+    ' ',
+  )
 
 /** Trimmed text, or a number as text. Undefined for empty text, 0, and everything else. */
 const clean = (value: unknown): unknown =>

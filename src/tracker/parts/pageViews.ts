@@ -13,7 +13,7 @@ const SETTLE_MS = 200
 /**
  * Reports each page that is shown as a viewHomepage with the event name of page views: pages that are loaded, shown by a
  * router, or restored from the back/forward cache. A page in a background tab is reported when it is loaded, a
- * prerendered page when it is shown (`whenShown` in main.ts).
+ * prerendered page when it is shown (`whenShown` in tracker.ts).
  *
  * A page is identified by its path, and with the settings pageViewQuery and pageViewHash also by its query and fragment.
  * `#/` counts as no fragment, because routers add it on load. If an address is replaced shortly after it was set, only

@@ -16,7 +16,7 @@ type State = (typeof STATES)[number] | undefined
 /** Name in localStorage of what the visitor has chosen on this shop. */
 const CHOICE = 'track.c'
 /** Names that a denial removes from both storages, besides the outbox and the device id. */
-const STORED = ['track.turn', 'track.ignore', 'track.ga4', 'track.debug']
+const STORED = /^track\.(turn|ignore|ga4|debug|p\..*)$/
 /** The field `did` of a body. It is the first of every payload. */
 const DID = /"did":"(\\.|[^\\"])*",/
 /** In place of a device id while there must be none. Neither stored nor sent. */
@@ -127,10 +127,8 @@ export const consent: Part = (
       }
     if (state === 'denied') {
       deviceId.reset(0)
-      for (const name of STORED) {
-        local.remove(name)
-        session.remove(name)
-      }
+      for (const store of [local, session])
+        for (const name of store.names()) if (STORED.test(name)) store.remove(name)
       setOpen(false)
     }
     page.consentState = state

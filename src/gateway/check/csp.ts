@@ -119,8 +119,9 @@ function allowsUrl(values: readonly string[], address: string, page: string): bo
 }
 
 const SCHEME_SOURCE = /^([a-z][a-z\d+.-]*):$/i
+/** Browsers ignore a query in it. */
 const HOST_SOURCE =
-  /^(?:([a-z][a-z\d+.-]*):\/\/)?(\*|(?:\*\.)?[\w-]+(?:\.[\w-]+)*\.?|\[[\da-f:.]+\])(?::(\d+|\*))?(\/[^?#]*)?$/i
+  /^(?:([a-z][a-z\d+.-]*):\/\/)?(\*|(?:\*\.)?[\w-]+(?:\.[\w-]+)*\.?|\[[\da-f:.]+\])(?::(\d+|\*))?(\/[^?#]*)?([?#].*)?$/i
 
 function matchesSource(value: string, url: URL, self: URL): boolean {
   if (value === '*') return /^(https?|wss?):$/.test(url.protocol) || url.protocol === self.protocol
@@ -138,12 +139,14 @@ function matchesSource(value: string, url: URL, self: URL): boolean {
   )
 }
 
-/** A policy for http allows https too, since pages are moved to it. */
+/**
+ * A policy for http allows https too, since pages are moved to it. One for ws would allow http by the specification;
+ * Chromium forbids it.
+ */
 const matchesScheme = (needed: string, scheme: string): boolean =>
   needed === scheme ||
   (needed === 'http:' && scheme === 'https:') ||
-  (needed === 'ws:' && /^(wss|https?):$/.test(scheme)) ||
-  (needed === 'wss:' && scheme === 'https:')
+  (needed === 'ws:' && scheme === 'wss:')
 
 const matchesHost = (pattern: string, host: string): boolean => {
   if (pattern === '*') return true

@@ -37,3 +37,15 @@ test('a part that fails to start does not affect the others', () => {
   )
   expect(calls).toEqual(['AAAAAA'])
 })
+
+test('functions on Object.prototype are not called', () => {
+  let calls = 0
+  const each = () => void calls++
+  Object.assign(Object.prototype, { each })
+  try {
+    createParts(...state)({ own: () => undefined }, config('AAAAAA'))
+  } finally {
+    Reflect.deleteProperty(Object.prototype, 'each')
+  }
+  expect(calls).toBe(0)
+})

@@ -57,10 +57,11 @@ export type Parts = { readonly [name: string]: Part | undefined }
 
 /** @returns Starts the parts of a key that are not started yet, and calls all parts on the page for that key. */
 export function createParts(...state: Parameters<Part>): (parts: Parts, config: Config) => void {
-  const started: { [name: string]: ReturnType<Part> } = {}
+  // Without a prototype, and only own names: functions that a page adds to Object.prototype are no parts.
+  const started: { [name: string]: ReturnType<Part> } = { __proto__: null } as never
   return (parts, config) => {
     // The browser may lack an API that one part needs. The others still start.
-    for (const name in parts)
+    for (const name of Object.keys(parts))
       if (!(name in started)) started[name] = guard(() => parts[name]?.(...state))
     for (const name in started) guard(() => started[name]?.(config))
   }

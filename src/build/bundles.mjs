@@ -19,6 +19,8 @@ const dist = join(root, 'dist')
 
 /** Modules that each bundle may contain. Another library or a module of another part is a mistake. */
 export const BROWSER_INPUTS = /^src\/(tracker|contract)\/|(^|\/)node_modules\/valibot\//
+/** The inspector is loaded only in debug mode, so it may contain more. */
+export const INSPECTOR_INPUTS = /^src\/(tracker|contract)\/|(^|\/)node_modules\/(valibot|preact)\//
 export const CLIENT_INPUTS = /^src\/(client|contract)\/|(^|\/)node_modules\/valibot\//
 /**
  * The gateway's libraries, and on the second line those that they need. better-sqlite3 is not in a bundle, since it is
@@ -109,12 +111,42 @@ const MODULES = {
 }
 
 async function bundleModule(folder, version) {
-  const { code, inputs } = await bundleBrowser(MODULES[folder], `src/tracker/${folder}`, version)
+  const isInspector = folder === 'inspector'
+  const define = isInspector ? { __inspectorStyle__: JSON.stringify(await bundleStyle()) } : {}
+  const allowed = isInspector ? INSPECTOR_INPUTS : BROWSER_INPUTS
+  const { code, inputs } = await bundleBrowser(
+    MODULES[folder],
+    `src/tracker/${folder}`,
+    version,
+    [],
+    define,
+    allowed,
+  )
   return { code: (await minify(code, { ...TERSER, module: true })).code, inputs }
 }
 
+/** The style of the inspector's panel. A text in its script, since the page's policy may forbid other styles. */
+async function bundleStyle() {
+  const { outputFiles } = await build({
+    entryPoints: ['src/tracker/inspector/panel.css'],
+    absWorkingDir: root,
+    write: false,
+    minify: true,
+    target: 'es2021',
+    logLevel: 'error',
+  })
+  return outputFiles[0].text
+}
+
 /** Bundles without exports, so that the text can be put into a function as it is. */
-async function bundleBrowser(contents, folder, version, plugins = [], define = {}) {
+async function bundleBrowser(
+  contents,
+  folder,
+  version,
+  plugins = [],
+  define = {},
+  allowed = BROWSER_INPUTS,
+) {
   const { outputFiles, metafile } = await build({
     stdin: { contents, resolveDir: join(root, folder), sourcefile: `${folder}/(entry)` },
     absWorkingDir: root,
@@ -127,14 +159,20 @@ async function bundleBrowser(contents, folder, version, plugins = [], define = {
     target: 'es2021',
     minify: true,
     // Class fields become assignments. The helper that would define them has 70 bytes.
-    tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } },
+    tsconfigRaw: {
+      compilerOptions: {
+        useDefineForClassFields: false,
+        jsx: 'react-jsx',
+        jsxImportSource: 'preact',
+      },
+    },
     legalComments: 'none',
     logLevel: 'error',
     define: { __version__: JSON.stringify(version), ...define },
     plugins,
   })
   const inputs = Object.keys(metafile.inputs).filter((path) => !path.endsWith('(entry)'))
-  refuseForeign(inputs, BROWSER_INPUTS, folder)
+  refuseForeign(inputs, allowed, folder)
   return { code: outputFiles[0].text, inputs }
 }
 

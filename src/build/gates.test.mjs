@@ -9,6 +9,7 @@ import {
   bundleTracker,
   CLIENT_INPUTS,
   GATEWAY_INPUTS,
+  INSPECTOR_INPUTS,
   refuseForeign,
 } from './bundles.mjs'
 import { licensesOf } from './licenses.mjs'
@@ -126,6 +127,12 @@ const imports = [
   [BROWSER_INPUTS, 'node_modules/valibot-extra/index.js', false],
   [BROWSER_INPUTS, 'src/gateway/customers/keys.ts', false],
   [BROWSER_INPUTS, 'src/client/index.ts', false],
+  [BROWSER_INPUTS, 'node_modules/preact/dist/preact.mjs', false],
+  [INSPECTOR_INPUTS, 'src/tracker/inspector/startPanel.tsx', true],
+  [INSPECTOR_INPUTS, 'node_modules/preact/dist/preact.mjs', true],
+  [INSPECTOR_INPUTS, 'node_modules/preact-extra/index.js', false],
+  [INSPECTOR_INPUTS, 'public/operator/frame.tsx', false],
+  [INSPECTOR_INPUTS, 'src/gateway/routes.ts', false],
   [PAGE_INPUTS, 'public/operator/frame.tsx', true],
   [PAGE_INPUTS, 'node_modules/preact/dist/preact.mjs', true],
   [PAGE_INPUTS, 'src/gateway/routes.ts', false],

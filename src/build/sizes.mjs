@@ -44,7 +44,7 @@ export function checkSizes(budgets) {
 
 const PART_NAMES = [DEVICE_COOKIE, ...PARTS]
 
-/** Files that only some pages load. They have no budget. */
+/** Files that only some pages load. */
 const FURTHER = [
   'inspector.js',
   'presence.js',

@@ -110,6 +110,8 @@ const PRIVATE_HEADERS = {
   ...SHARED_HEADERS,
   'content-type': 'application/json; charset=utf-8',
   'cache-control': 'private, no-store',
+  // The inspector compares the clock of the browser with that of the gateway.
+  'access-control-expose-headers': 'Date, Retry-After',
 }
 const SCRIPT_TYPE = 'text/javascript; charset=utf-8'
 /** Headers of every script, without those about caches. */

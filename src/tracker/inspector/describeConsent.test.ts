@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { CONSENT_TOOLS } from '../../contract/consentTools.ts'
 import {
+  consentFacts,
   describeConsent,
   findConsentFaults,
   findMissingSources,
@@ -79,7 +80,7 @@ test.each<[string, Partial<Known>, string[]]>([
     ],
   ],
 ])('%s', (_, given, lines) => {
-  expect(describeConsent(known(given)).split('\n')).toEqual(lines)
+  expect(describeConsent(consentFacts(known(given))).split('\n')).toEqual(lines)
 })
 
 const row = (name: string) => ({ name, events: '', rules: [] })

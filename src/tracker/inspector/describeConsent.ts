@@ -35,33 +35,66 @@ function namesOf({ state, load, rules }: ConsentReader): string[] {
 export const isOnPage = (row: ConsentReader, page: object): boolean =>
   namesOf(row).some((name) => (page as { readonly [name: string]: unknown })[name] !== undefined)
 
+/** The consent in words. */
+export type ConsentFacts = {
+  /** `consent is granted` */
+  readonly title: string
+  /** Where it comes from, what follows for events, and how to change it for a test. */
+  readonly rows: readonly (readonly [label: 'by' | 'waits for' | 'so' | 'fix', text: string])[]
+}
+
 /** The consent, where it comes from, what follows for events, and how to change it for a test. */
-export function describeConsent({ state, choice, answers, mode }: Known): string {
+export function consentFacts({ state, choice, answers, mode }: Known): ConsentFacts {
   const sources = [...answers].flatMap(([name, answer]) =>
     answer === state ? [titleOf(name)] : [],
   )
   if (!state)
-    return [
-      'track: nobody has answered the question for consent',
-      sources.length > 0 && `  waits for: ${sources.join(', ')}`,
-      mode === 'cookieless'
-        ? '  so: Events are sent without a device id, and nothing is stored.'
-        : '  so: Events wait in the memory of this page. Nothing is stored or sent.',
-      `  fix: ${TEST}`,
-    ]
-      .filter(Boolean)
-      .join('\n')
+    return {
+      title: 'nobody has answered the question for consent',
+      rows: [
+        ...(sources.length > 0 ? [['waits for', sources.join(', ')] as const] : []),
+        [
+          'so',
+          mode === 'cookieless'
+            ? 'Events are sent without a device id, and nothing is stored.'
+            : 'Events wait in the memory of this page. Nothing is stored or sent.',
+        ],
+        ['fix', TEST],
+      ],
+    }
   const chosen = choice === state ? ['the answer of this visitor on this shop (track.c)'] : []
   const from = [...chosen, ...sources].join(', ')
   if (state === 'granted')
-    return `track: consent is granted\n  by: ${from || (mode === 'granted' ? "the key's setting consent, and nobody has refused" : 'another tab of this shop')}`
-  return [
-    'track: consent is denied',
-    `  by: ${from || 'another tab of this shop'}`,
-    '  so: Events are dropped. Nothing is stored or sent.',
-    `  fix: ${chosen.length > 0 || from === titleOf(SIGNAL) ? TEST : 'For a test, change the answer there.'}`,
-  ].join('\n')
+    return {
+      title: 'consent is granted',
+      rows: [
+        [
+          'by',
+          from ||
+            (mode === 'granted'
+              ? "the key's setting consent, and nobody has refused"
+              : 'another tab of this shop'),
+        ],
+      ],
+    }
+  return {
+    title: 'consent is denied',
+    rows: [
+      ['by', from || 'another tab of this shop'],
+      ['so', 'Events are dropped. Nothing is stored or sent.'],
+      [
+        'fix',
+        chosen.length > 0 || from === titleOf(SIGNAL)
+          ? TEST
+          : 'For a test, change the answer there.',
+      ],
+    ],
+  }
 }
+
+/** The same as a text for the console. */
+export const describeConsent = ({ title, rows }: ConsentFacts): string =>
+  [`track: ${title}`, ...rows.map(([label, text]) => `  ${label}: ${text}`)].join('\n')
 
 /** Whether the script of a key has the consent part, which other settings need too. */
 const canAsk = ({ consentTools, exclude, cookieDomain, firstParty }: Served): boolean =>

@@ -216,14 +216,33 @@ export function toText(where: unknown): string {
   }
 }
 
+/** A notice in words. */
+export type Explanation = {
+  /** The operation, with the event's own name if it has one. */
+  readonly name: string
+  /** What happened: `was not sent`. */
+  readonly outcome: string
+  /** The code or the reason. */
+  readonly code: string
+  /** The place: an element, or a pushed object. */
+  readonly at?: string | undefined
+  /** The payload, if the event was already on its way. */
+  readonly event?: string | undefined
+  readonly why?: string | undefined
+  /** Each fault of the payload: the full rule, and the value. */
+  readonly issues: readonly Issue[]
+  /** The HTTP status, and the message of the gateway. */
+  readonly seen?: string | undefined
+  readonly fix?: string | undefined
+}
+
 /**
- * The text for a developer's console: the event that was not sent, its place, the reason and the fix, one line each. An
- * unknown code is shown as it is.
+ * A notice in words: what happened, why, and how to fix it. An unknown code is shown as it is.
  *
  * @param notice If the event was dropped after it was accepted (`refused`, `too_old`), with operation and payload from
  * its notice `accepted`, if the page has it.
  */
-export function explain(notice: Explained): string {
+export function toExplanation(notice: Explained): Explanation {
   const { operation, reason, error, status, message, where, payload } = notice
   const code = codeOf(notice)
   const [why, fix] = BY_CODE[code ?? ''] ?? BY_REASON[reason ?? ''] ?? []
@@ -241,16 +260,35 @@ export function explain(notice: Explained): string {
     (operation && `${operation}${ownEventName(notice)}`) ||
     (reason === 'held' ? 'events' : reason === 'refused' ? 'an earlier event' : 'event')
   const isOnItsWay = /^(refused|too_old|outbox_full)$/.test(reason ?? '')
+  return {
+    name,
+    outcome,
+    code: `${code ?? reason}`,
+    at: where === undefined ? undefined : toText(where),
+    event: isOnItsWay && payload !== undefined ? shortPayload(payload) : undefined,
+    why,
+    issues: code
+      ? []
+      : (error?.issues ?? []).map((issue) => ({
+          path: issue.path,
+          message: issueText(issue, payload),
+        })),
+    seen: [status, message].filter(Boolean).join(' '),
+    fix: fix && [suggest(code, notice), fixOf(notice) ?? fix].filter(Boolean).join(' '),
+  }
+}
+
+/** The text for a developer's console: the event that was not sent, its place, the reason and the fix, one line each. */
+export function explain(notice: Explained): string {
+  const { name, outcome, code, at, event, why, issues, seen, fix } = toExplanation(notice)
   return [
-    `track: ${name} ${outcome} (${code ?? reason})`,
-    where === undefined ? '' : `  at: ${toText(where)}`,
-    isOnItsWay && payload !== undefined ? `  event: ${shortPayload(payload)}` : '',
+    `track: ${name} ${outcome} (${code})`,
+    at && `  at: ${at}`,
+    event && `  event: ${event}`,
     why && `  why: ${why}`,
-    ...(code ? [] : (error?.issues ?? [])).map(
-      (issue) => `  ${issue.path || 'payload'}: ${issueText(issue, payload)}`,
-    ),
-    (status || message) && `  seen: ${[status, message].filter(Boolean).join(' ')}`,
-    fix && `  fix: ${[suggest(code, notice), fixOf(notice) ?? fix].filter(Boolean).join(' ')}`,
+    ...issues.map(({ path, message }) => `  ${path || 'payload'}: ${message}`),
+    seen && `  seen: ${seen}`,
+    fix && `  fix: ${fix}`,
   ]
     .filter(Boolean)
     .join('\n')

@@ -2,9 +2,11 @@ import type { InspectorState } from '../debug.ts'
 import { readSwitch } from '../lib/readSwitch.ts'
 import { createStore } from '../lib/storage.ts'
 import { explain } from './explain.ts'
-import { findHelpers } from './findHelpers.ts'
+import { findOverwritten } from './findOverwritten.ts'
 import { findUnknown } from './findUnknown.ts'
+import { shareAnswers } from './shareAnswers.ts'
 import { startConsole } from './startConsole.ts'
+import { SHORTCUT, startPanel } from './startPanel.tsx'
 import { watchConsent } from './watchConsent.ts'
 import { watchGa4 } from './watchGa4.ts'
 import { watchTrackedElements } from './watchTrackedElements.ts'
@@ -12,17 +14,38 @@ import { watchTrackedElements } from './watchTrackedElements.ts'
 const print = (text: string) => console.warn(text)
 const local = createStore(() => localStorage)
 
-/** Lists in the console what was seen on the page and not sent. Called by the script in debug mode (debug.ts). */
-export async function start({ helpers }: InspectorState): Promise<void> {
-  const found: string[] = []
-  await findHelpers(window, (text) => found.push(text))
+/**
+ * Shows what the script does on this page: in a panel over the page, and in the console what was seen and not sent.
+ * Called by the script in debug mode (debug.ts).
+ */
+export function start(state: InspectorState): void {
+  const { helpers, seen } = state
+  const get = shareAnswers(fetch)
+  const panel = startPanel(state, get)
   // Without consent nothing may be read, and the script does not read the switch either.
   const mayRead = helpers.consentState === 'granted'
-  if (mayRead && readSwitch('track.ignore', local, () => location.href))
-    return print(explain({ reason: 'ignored' }))
-  for (const text of found) print(text)
-  startConsole(helpers.on, console, (warn) => watchTrackedElements(window, warn))
-  watchConsent(window, helpers, print, () => local.get('track.c'))
-  watchGa4(window, print)
+  if (mayRead && readSwitch('track.ignore', local, () => location.href)) {
+    print(explain({ reason: 'ignored' }))
+    return
+  }
+  startConsole(helpers.on, console, {
+    seen,
+    watch: (warn) => watchTrackedElements(window, warn, get),
+    found: (notice) => panel?.add(notice),
+    hint: panel
+      ? `The panel over the page shows every event; ${SHORTCUT} closes and opens it.`
+      : 'This browser is too old for the panel over the page.',
+  })
+  const overwritten = findOverwritten(window, state)
+  if (overwritten) print(overwritten)
+  watchConsent(
+    window,
+    helpers,
+    print,
+    () => local.get('track.c'),
+    get,
+    (facts) => panel?.showConsent(facts),
+  )
+  watchGa4(window, print, get)
   for (const text of findUnknown(window)) print(text)
 }

@@ -23,9 +23,31 @@ async function printOf(...dropped: Notice[]) {
   return { notices, printed, infos, first, stop }
 }
 
-test('the first line says that earlier notices are not listed', async () => {
+test('the first line says what is listed, and where the panel is', async () => {
   const { infos } = await printOf()
-  expect(infos).toEqual([expect.stringMatching(/debug mode.+came before/)])
+  expect(infos).toEqual([expect.stringMatching(/^track: debug mode\. .+ not sent\.$/)])
+  const out = { warn: () => {}, info: (text: string) => void infos.push(text) }
+  startConsole(createNotices().on as TrackApi['on'], out, { hint: 'The panel is there.' })
+  expect(infos[1]).toMatch(/not sent\. The panel is there\.$/)
+})
+
+test('notices from before it started are printed first, with what belongs to them', async () => {
+  const notices = createNotices()
+  const printed: string[] = []
+  const out = { warn: (text: string) => void printed.push(text), info: () => {} }
+  const seen = [
+    ['accepted', { id: 'one', operation: 'search', payload: {} }, 1],
+    ['sent', { id: 'one' }, 2],
+    ['consent', 'granted' as never, 3],
+    ['dropped', { operation: 'order', where: {}, reason: 'invalid' }, 4],
+  ] as const
+  startConsole(notices.on as TrackApi['on'], out, { seen })
+  notices.emit('dropped', { id: 'one', reason: 'refused' })
+  await nextTask()
+  expect(printed.map((text) => text.split('\n')[0])).toEqual([
+    'track: order was not sent (order)',
+    'track: search was not sent (refused)',
+  ])
 })
 
 test('once for each code, event name and content of a push', async () => {
@@ -97,15 +119,20 @@ test('for an unknown helper, the message is about the helper, not about an inval
   expect(printed[0]).not.toContain('Unreadable')
 })
 
-test('notices of its own watch are printed too, once', async () => {
+test('notices of its own watch are printed too, once, and passed on', async () => {
   const notice = { operation: 'search', reason: 'invalid', code: 'prevented' } as const
   const printed: string[] = []
+  const found: Notice[] = []
   const out = { warn: (text: string) => void printed.push(text), info: () => {} }
-  startConsole(createNotices().on as TrackApi['on'], out, (warn) => {
-    warn(notice)
-    warn(notice)
+  startConsole(createNotices().on as TrackApi['on'], out, {
+    found: (one) => found.push(one),
+    watch(warn) {
+      warn(notice)
+      warn(notice)
+    },
   })
   expect(printed).toEqual([expect.stringContaining('search was not sent (prevented)')])
+  expect(found).toEqual([notice])
 })
 
 test('that events are held is printed once for each status', async () => {

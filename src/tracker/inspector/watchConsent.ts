@@ -2,6 +2,8 @@ import type { TrackApi } from '../global.d.ts'
 import { type Answered, watchConsent as watchSources } from '../lib/consentSources.ts'
 import { guard } from '../lib/guard.ts'
 import {
+  type ConsentFacts,
+  consentFacts,
   describeConsent,
   findConsentFaults,
   findMissingSources,
@@ -26,6 +28,7 @@ const SETTLE_MS = 100
  *
  * @param read The remembered answer, `track.c`.
  * @param get `fetch`, for the key's settings.
+ * @param show Receives the consent whenever it is printed.
  */
 export async function watchConsent(
   page: Window,
@@ -33,6 +36,7 @@ export async function watchConsent(
   print: (text: string) => void,
   read: () => string | null | undefined,
   get: typeof fetch = fetch,
+  show: (facts: ConsentFacts) => void = () => {},
 ): Promise<void> {
   const own = tagOf(page)?.dataset ?? {}
   const served: Served | undefined = await readSettings(page, get)
@@ -81,14 +85,14 @@ export async function watchConsent(
     look()
     setTimeout(() => {
       const choice = read()
-      print(
-        describeConsent({
-          state: helpers.consentState,
-          choice: choice === 'granted' || choice === 'denied' ? choice : undefined,
-          answers,
-          mode,
-        }),
-      )
+      const facts = consentFacts({
+        state: helpers.consentState,
+        choice: choice === 'granted' || choice === 'denied' ? choice : undefined,
+        answers,
+        mode,
+      })
+      show(facts)
+      print(describeConsent(facts))
     }, SETTLE_MS)
   }
   helpers.on('consent', report)

@@ -161,7 +161,8 @@ test('a denial deletes the events of all pages and keys, the device id and its c
   browser.cookies.set('track.did', '11111111-2222-4333-8444-555555555555')
 
   const { track, settle, sent, notices, page } = browser.open(script, REQUIRED, { status: 0 })
-  for (const name of ['track.ga4', 'track.debug']) page.sessionStorage.setItem(name, '[]')
+  for (const name of ['track.ga4', 'track.debug', 'track.panel'])
+    page.sessionStorage.setItem(name, '[]')
   await track.search(mug)
   await settle()
   const before = sent.length

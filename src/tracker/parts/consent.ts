@@ -16,7 +16,7 @@ type State = (typeof STATES)[number] | undefined
 /** Name in localStorage of what the visitor has chosen on this shop. */
 const CHOICE = 'track.c'
 /** Names that a denial removes from both storages, besides the outbox and the device id. */
-const STORED = /^track\.(turn|ignore|ga4|debug|p\..*)$/
+const STORED = /^track\.(turn|ignore|ga4|debug|panel|p\..*)$/
 /** The field `did` of a body. It is the first of every payload. */
 const DID = /"did":"(\\.|[^\\"])*",/
 /** In place of a device id while there must be none. Neither stored nor sent. */

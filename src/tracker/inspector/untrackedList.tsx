@@ -1,0 +1,65 @@
+import { toText } from './explain.ts'
+import { type Guess, toHtml } from './findUntracked.ts'
+
+export function UntrackedList({
+  guesses,
+  look,
+  copy,
+  outline,
+  scrollTo,
+}: {
+  readonly guesses: readonly Guess[]
+  readonly look: () => void
+  readonly copy: (text: string, what: string) => void
+  readonly outline: (element: Element | undefined) => void
+  readonly scrollTo: (element: Element) => void
+}) {
+  const leave = () => outline(undefined)
+  return (
+    <>
+      <div class="bar">
+        <span class="note">
+          Guessed from the page: these look like something to track, and have no attribute.
+        </span>
+        <button type="button" onClick={look}>
+          Look again
+        </button>
+      </div>
+      {guesses.length === 0 && <p class="empty">Nothing was found that is not tracked.</p>}
+      <ol aria-label="Not tracked">
+        {guesses.map((guess, index) => {
+          const { operation, element, why, count, notes } = guess
+          const html = toHtml(guess)
+          return (
+            <li key={index} class="guess">
+              <div class="line">
+                <b>{operation}</b>
+                <button
+                  type="button"
+                  class="place"
+                  title="Scroll to this element"
+                  onClick={() => scrollTo(element)}
+                  onMouseEnter={() => outline(element)}
+                  onFocus={() => outline(element)}
+                  onMouseLeave={leave}
+                  onBlur={leave}
+                >
+                  {toText(element)}
+                </button>
+                {count > 1 && <span class="note">and {count - 1} more like it</span>}
+                <span class="note">{why}</span>
+              </div>
+              <pre>{html}</pre>
+              <div class="line">
+                <span class="note">{notes.join(' ')}</span>
+                <button type="button" onClick={() => copy(html, 'The attributes')}>
+                  Copy
+                </button>
+              </div>
+            </li>
+          )
+        })}
+      </ol>
+    </>
+  )
+}

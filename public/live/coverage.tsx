@@ -1,11 +1,12 @@
 /** The coverage: how often each of the eleven operations comes, and which one has stopped. */
 import { Component } from 'preact'
 import type { Coverage } from '../../src/contract/problems.ts'
+import { nameOperation } from '../operator/kinds.ts'
 import { number } from '../operator/numbers.ts'
 import { Sign } from '../operator/signs.tsx'
-import { isWarning, mean, nameOperation, type Problems } from './problemList.ts'
+import { clock, exactTime } from '../operator/time.ts'
+import { isWarning, mean, type Problems } from './problemList.ts'
 import { Trouble } from './problems.tsx'
-import { clock, exactTime } from './time.ts'
 
 const STATES: Record<Coverage['state'], string> = {
   never: 'never',
@@ -18,6 +19,8 @@ type Props = {
   readonly problems: Problems
   /** Why the list is not up to date, as a sentence; '' if it is. */
   readonly trouble: string
+  /** Address of the set up page. */
+  readonly setup: string
   /** Changes with each answer: the list is drawn again only then. */
   readonly version: number
 }
@@ -27,7 +30,7 @@ export class CoverageList extends Component<Props> {
     return trouble !== this.props.trouble || version !== this.props.version
   }
 
-  render({ problems, trouble }: Props) {
+  render({ problems, trouble, setup }: Props) {
     const list = problems.list()
     return (
       <>
@@ -55,7 +58,7 @@ export class CoverageList extends Component<Props> {
           <p class="hint">
             Usual is the mean of the same 60 minutes of the last seven days. Counted since{' '}
             <Time at={list.since} />, without bots. An operation that never came may be one that the
-            shop does not have.
+            shop does not have. <a href={setup}>Set up</a> shows how to report each.
           </p>
         )}
       </>

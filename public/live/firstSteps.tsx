@@ -8,10 +8,13 @@ export const writeTag = (trackingKey: string): string =>
 
 export function FirstSteps({
   tag,
+  setup,
   isDemo,
   isHidden,
 }: {
   readonly tag: string
+  /** Address of the set up page. */
+  readonly setup: string
   readonly isDemo: boolean
   readonly isHidden: boolean
 }) {
@@ -31,7 +34,11 @@ export function FirstSteps({
             <CopyButton text={tag} label="Copy" test="copy-tag" />
           </div>
         </li>
-        <li>Open a page of the shop in another tab. Its page view arrives here by itself.</li>
+        <li>
+          Open a page of the shop in another tab. Its page view arrives here by itself.{' '}
+          <a href={setup}>Set up</a> shows the rest: a check of the shop, and how to report each
+          operation.
+        </li>
         <li hidden={!isDemo}>
           No shop at hand?{' '}
           <a href="/shop/" target="shoptrail-shop" data-test="open-shop">

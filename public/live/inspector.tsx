@@ -2,12 +2,13 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { CopyButton } from '../operator/copyButton.tsx'
+import { KINDS } from '../operator/kinds.ts'
 import { Sign } from '../operator/signs.tsx'
+import { exactTime, span } from '../operator/time.ts'
 import { Dot } from './dot.tsx'
 import { paint } from './json.tsx'
-import { hasNoConsent, KINDS } from './kinds.ts'
+import { hasNoConsent } from './kinds.ts'
 import type { Shown } from './model.ts'
-import { exactTime, span } from './time.ts'
 
 /** From this delay on, the inspector shows how much later the event arrived. */
 const LATE_MS = 1500

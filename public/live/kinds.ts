@@ -1,26 +1,6 @@
-/**
- * The kinds of events in the live view. A kind is the operation; a page event under a name other than `view_homepage`
- * (an automatic `view_page`, `view_category`) is the kind `page`.
- */
-
-/** The names of the kinds, in the order of the list. */
-export const KINDS = new Map([
-  ['page', 'Page view'],
-  ['viewHomepage', 'Homepage'],
-  ['viewProduct', 'Product view'],
-  ['search', 'Search'],
-  ['addToWishlist', 'Wishlist, added'],
-  ['removeFromWishlist', 'Wishlist, removed'],
-  ['addToCart', 'Cart, added'],
-  ['removeFromCart', 'Cart, removed'],
-  ['initiateCheckout', 'Checkout'],
-  ['setEmail', 'E-mail known'],
-  ['sendCustom', 'Custom'],
-  ['sendCustomApi', 'Custom, by API'],
-] as const)
-
-type MapKey<M> = M extends Map<infer Key, unknown> ? Key : never
-export type Kind = MapKey<typeof KINDS>
+/** What the live view shows of an event: its kind, its subject, its page, its device. */
+import type { Payload } from '../operator/feed.ts'
+import { KINDS, type Kind } from '../operator/kinds.ts'
 
 /** The three steps of the funnel, each with the kind that counts for it. */
 export const FUNNEL = [
@@ -28,9 +8,6 @@ export const FUNNEL = [
   { kind: 'addToCart', name: 'Cart' },
   { kind: 'initiateCheckout', name: 'Checkout' },
 ] as const satisfies readonly { readonly kind: Kind; readonly name: string }[]
-
-/** The payload of an event. Anyone can send one, so it may be any JSON object. */
-export type Payload = Readonly<Record<string, unknown>>
 
 export function kindOf(event: { readonly operation: string; readonly event: string }): Kind {
   const { operation } = event

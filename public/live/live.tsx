@@ -4,6 +4,7 @@
  */
 import { createRef, render } from 'preact'
 import type { ProblemList } from '../../src/contract/problems.ts'
+import { type LiveEvent, startFeed } from '../operator/feed.ts'
 import { Frame } from '../operator/frame.tsx'
 import { nameOf } from '../operator/numbers.ts'
 import {
@@ -13,8 +14,8 @@ import {
   type PageState,
 } from '../operator/operator.ts'
 import { Sign } from '../operator/signs.tsx'
+import { clock } from '../operator/time.ts'
 import { CoverageList } from './coverage.tsx'
-import { startFeed } from './feed.ts'
 import { FirstSteps, TagDialog, writeTag } from './firstSteps.tsx'
 import { Inspector } from './inspector.tsx'
 import { shortDid } from './kinds.ts'
@@ -22,7 +23,6 @@ import { createLast } from './last.ts'
 import {
   createModel,
   type Filter,
-  type LiveEvent,
   MAX_EVENTS,
   MAX_LENGTH,
   MAX_ROWS,
@@ -34,7 +34,6 @@ import { createProblems, titleOf } from './problemList.ts'
 import { ProblemsList } from './problems.tsx'
 import { focusRecord, Stream } from './stream.tsx'
 import { BARS, Summary } from './summary.tsx'
-import { clock } from './time.ts'
 import { Views, viewOf } from './views.tsx'
 
 /** Notices for the states in which the gateway has no room for another stream. */
@@ -320,6 +319,7 @@ function Page() {
   const total = model.total()
   const isEmpty = records.length === 0
   const isEvents = view === 'events'
+  const setup = `/setup/?customer=${encodeURIComponent(operator.view.linked)}`
   return (
     <>
       <Frame
@@ -385,6 +385,7 @@ function Page() {
             </p>
             <FirstSteps
               tag={writeTag(trackingKey)}
+              setup={setup}
               isDemo={isDemo}
               isHidden={!isSettled || total > 0 || noRoom !== ''}
             />
@@ -410,7 +411,12 @@ function Page() {
             hidden={view !== 'coverage'}
             tabIndex={-1}
           >
-            <CoverageList problems={problems} trouble={trouble} version={problemVersion} />
+            <CoverageList
+              problems={problems}
+              trouble={trouble}
+              version={problemVersion}
+              setup={setup}
+            />
           </section>
         </main>
       </Frame>

@@ -1,15 +1,8 @@
 import { expect, test } from 'vitest'
+import type { LiveEvent } from '../operator/feed.ts'
 import { createHues } from './hues.ts'
 import { cut, hasNoConsent, kindOf, MAX_SHOWN, pathOf, subjectOf } from './kinds.ts'
-import {
-  createModel,
-  type Filter,
-  type LiveEvent,
-  MAX_COUNTED,
-  MAX_EVENTS,
-  MAX_LENGTH,
-  MAX_ROWS,
-} from './model.ts'
+import { createModel, type Filter, MAX_COUNTED, MAX_EVENTS, MAX_LENGTH, MAX_ROWS } from './model.ts'
 
 const NOW = 1_800_000_000_000
 const ALL: Filter = { kinds: new Set(), did: '', words: '' }

@@ -2,8 +2,10 @@
  * The data of the live view, without the DOM: the newest events, counts, devices, funnel. Each event is counted once,
  * when it arrives.
  */
+import type { LiveEvent } from '../operator/feed.ts'
+import type { Kind } from '../operator/kinds.ts'
 import { dropFirst } from './dropFirst.ts'
-import { FUNNEL, type Kind, kindOf, type Payload, pathOf } from './kinds.ts'
+import { FUNNEL, kindOf, pathOf } from './kinds.ts'
 import { createLast } from './last.ts'
 
 /** Events that stay searchable. */
@@ -23,23 +25,6 @@ const MAX_ARRIVALS = 200_000
 /** The number of kinds in a device's trail. */
 const TRAIL = 16
 const MINUTE_MS = 60_000
-
-/** An event as the gateway streams it. */
-export type LiveEvent = {
-  readonly seq: number
-  readonly id: string
-  readonly operation: string
-  readonly event: string
-  /** null if a server sent it. */
-  readonly did: string | null
-  /** ms since 1970. */
-  readonly at: number
-  readonly receivedAt: number
-  readonly bot?: boolean
-  /** Bytes of the stored payload, if it is shown shortened. */
-  readonly storedBytes?: number
-  readonly payload: Payload
-}
 
 /** An event as the view shows it. */
 export type Shown = LiveEvent & { readonly kind: Kind; readonly path: string }

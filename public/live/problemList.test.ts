@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Coverage, Problem, ProblemList } from '../../src/contract/problems.ts'
-import { createProblems, daysOf, mean, nameOperation, piecesOf, titleOf } from './problemList.ts'
+import { nameOperation } from '../operator/kinds.ts'
+import { createProblems, daysOf, mean, piecesOf, titleOf } from './problemList.ts'
 import { viewOf } from './views.tsx'
 
 const NOW = Date.parse('2026-11-28T12:00:00Z')
@@ -97,7 +98,7 @@ test.each([
 })
 
 test('an operation that this page does not know yet keeps its own name', () => {
-  expect(nameOperation('rentMug' as 'search')).toBe('rentMug')
+  expect(nameOperation('rentMug')).toBe('rentMug')
   expect(titleOf(problem('a', [1, 0], { operation: undefined, reason: 'melted' }))).toBe('Melted')
 })
 
@@ -124,6 +125,10 @@ test('backticks make code, and a command can be told from other code', () => {
     { text: ', not ', kind: 'text' },
     { text: 'track.search', kind: 'code' },
     { text: '.', kind: 'text' },
+  ])
+  expect(piecesOf('Allow it: npx shoptrail customer set a --origin https://b.example')).toEqual([
+    { text: 'Allow it: ', kind: 'text' },
+    { text: 'npx shoptrail customer set a --origin https://b.example', kind: 'command' },
   ])
   expect(piecesOf('`track`')).toEqual([{ text: 'track', kind: 'code' }])
 })

@@ -1,6 +1,6 @@
 /** The problems of a customer and the coverage of its operations, without the DOM. */
 import type { Coverage, Problem, ProblemList } from '../../src/contract/problems.ts'
-import { KINDS } from './kinds.ts'
+import { nameOperation } from '../operator/kinds.ts'
 
 /** A problem that was not counted for this long is listed as an earlier one: somebody has probably fixed it. */
 export const CURRENT_MS = 86_400_000
@@ -54,10 +54,6 @@ export type Problems = ReturnType<typeof createProblems>
 
 export const isWarning = ({ state }: Coverage): boolean => state === 'stopped' || state === 'fewer'
 
-/** The name of an operation. Page views of every kind are events of viewHomepage. */
-export const nameOperation = (operation: Coverage['operation']): string =>
-  operation === 'viewHomepage' ? 'Page view' : (KINDS.get(operation) ?? operation)
-
 /** `Cart, added: invalid`, `Origin is not allowed`. */
 export function titleOf({ operation, reason }: Problem): string {
   const name = NAMES[reason] ?? reason
@@ -76,15 +72,14 @@ export function mean(value: number): string {
   return `${rounded >= 10 ? Math.round(value) : rounded}`
 }
 
-/**
- * A text in pieces: those between backticks are code. A command is a piece that the operator runs in a shell.
- */
+/** A text in pieces. Text between backticks is code; a command of the command line goes on to the end of the text. */
 export function piecesOf(
   text: string,
 ): { readonly text: string; readonly kind: 'text' | 'code' | 'command' }[] {
-  return text.split('`').flatMap((piece, index) => {
+  return text.split(/(`[^`]+`|npx shoptrail .+$)/).flatMap((piece, index) => {
     if (piece === '') return []
     if (index % 2 === 0) return { text: piece, kind: 'text' as const }
-    return { text: piece, kind: /^(npx |shoptrail |curl )/.test(piece) ? 'command' : 'code' }
+    const code = piece.replaceAll('`', '')
+    return { text: code, kind: code.startsWith('npx ') ? 'command' : 'code' }
   })
 }

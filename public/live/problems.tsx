@@ -4,9 +4,9 @@ import type { Problem } from '../../src/contract/problems.ts'
 import { CopyButton } from '../operator/copyButton.tsx'
 import { counted, nameOf, number } from '../operator/numbers.ts'
 import { Sign } from '../operator/signs.tsx'
+import { clock, exactTime } from '../operator/time.ts'
 import { paint } from './json.tsx'
 import { daysOf, type Problems, piecesOf, titleOf } from './problemList.ts'
-import { clock, exactTime } from './time.ts'
 
 type Props = {
   readonly problems: Problems

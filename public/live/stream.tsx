@@ -1,10 +1,11 @@
 /** The list of events: newest first, at most MAX_ROWS rows. It is one Tab stop; arrow keys move between rows. */
 import { Component, type RefObject, type TargetedKeyboardEvent } from 'preact'
+import { KINDS } from '../operator/kinds.ts'
 import { Sign } from '../operator/signs.tsx'
+import { clock, span } from '../operator/time.ts'
 import { Dot } from './dot.tsx'
-import { cut, hasNoConsent, KINDS, shortDid, subjectOf } from './kinds.ts'
+import { cut, hasNoConsent, shortDid, subjectOf } from './kinds.ts'
 import type { Shown } from './model.ts'
-import { clock, span } from './time.ts'
 
 /** From this delay on, a row shows how much later the event arrived. */
 const LATE_MS = 5000

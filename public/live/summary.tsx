@@ -1,9 +1,10 @@
 /** The side column: totals, last minute, funnel, kinds, and devices with their trails. */
 import { Component, type ComponentChildren, createRef } from 'preact'
+import { KINDS } from '../operator/kinds.ts'
 import { nameOf, number } from '../operator/numbers.ts'
 import { Sign } from '../operator/signs.tsx'
 import { Dot } from './dot.tsx'
-import { cut, KINDS, shortDid } from './kinds.ts'
+import { cut, shortDid } from './kinds.ts'
 import type { Device, Filter, Model } from './model.ts'
 
 export const BARS = 30

@@ -4,6 +4,7 @@ import { createCampaignOperations } from './campaigns/campaignOperations.ts'
 import type { Campaigns } from './campaigns/campaigns.ts'
 import type { Reports } from './campaigns/report.ts'
 import { createRest } from './campaigns/rest.ts'
+import { createOwnCheck } from './check/ownCheck.ts'
 import { type CollectDependencies, createCollect } from './collect/collect.ts'
 import type { Quota } from './collect/quota.ts'
 import { createCustomerLookup } from './customers/customerLookup.ts'
@@ -22,6 +23,7 @@ import { createOperators } from './operators/operators.ts'
 import { PREVIEW_STYLES, pageHeaders } from './operators/pageHeaders.ts'
 import { createPeoplePages } from './operators/peoplePages.ts'
 import { createProblemPages } from './operators/problemPages.ts'
+import { createSetupPages } from './operators/setupPages.ts'
 import type { People } from './people/people.ts'
 import type { ProblemRecorder } from './problems/recorder.ts'
 import type { PinnedScripts } from './script/pinnedScripts.ts'
@@ -45,7 +47,7 @@ export type RouteDependencies = Omit<CollectDependencies, 'customers' | 'problem
   readonly script: ScriptFiles
   /** The gateway's public address, if it is configured. */
   readonly publicUrl: string | undefined
-  /** Folder with `live`, `campaigns`, `people` and `shop`. */
+  /** Folder with `live`, `campaigns`, `people`, `setup` and `shop`. */
   readonly publicFolder: string
   /** Secret of /metrics. Without one the path is 404. */
   readonly metricsToken: string | undefined
@@ -99,10 +101,16 @@ export function createRoutes(dependencies: RouteDependencies) {
   const campaignPages = createCampaignPages({ operations, operators })
   const peoplePages = createPeoplePages({ people: dependencies.people, operators })
   const listProblems = createProblemPages({ ...dependencies, operators })
+  const setupPages = createSetupPages({
+    ...dependencies,
+    operators,
+    checkShop: createOwnCheck(),
+  })
   const app = new Hono<Env>()
   app.use('/live/*', pageHeaders())
   app.use('/campaigns/*', pageHeaders(PREVIEW_STYLES))
   app.use('/people/*', pageHeaders())
+  app.use('/setup/*', pageHeaders())
 
   route('/t/r', { POST: collect.collectOne })
   route('/t/batch', { POST: collect.collectBatch })
@@ -136,6 +144,8 @@ export function createRoutes(dependencies: RouteDependencies) {
   route('/people/data/export', { POST: peoplePages.export })
   route('/people/data/erase', { POST: peoplePages.erase })
   route('/people/data/proofs', { GET: peoplePages.proofs })
+  route('/setup/data/snippet', { GET: setupPages.snippet })
+  route('/setup/data/check', { POST: setupPages.check })
   route('/livez', { GET: () => answer(200, { status: 'alive' }) })
   route('/readyz', { GET: ready })
   if (dependencies.metricsToken)
@@ -144,6 +154,7 @@ export function createRoutes(dependencies: RouteDependencies) {
   folder('/live')
   folder('/campaigns')
   folder('/people')
+  folder('/setup')
   if (demo) folder('/shop')
 
   app.notFound((context) => {

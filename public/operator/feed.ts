@@ -1,9 +1,28 @@
 /** The stream of a customer's events from the gateway. */
-import type { EndReason, PageState } from '../operator/operator.ts'
-import { loadCustomers } from '../operator/session.ts'
-import type { LiveEvent } from './model.ts'
+import type { EndReason, PageState } from './operator.ts'
+import { loadCustomers } from './session.ts'
 
 const RETRY_MS = [1000, 2000, 5000, 10_000]
+
+/** The payload of an event. Anyone can send one, so it may be any JSON object. */
+export type Payload = Readonly<Record<string, unknown>>
+
+/** An event as the gateway streams it. */
+export type LiveEvent = {
+  readonly seq: number
+  readonly id: string
+  readonly operation: string
+  readonly event: string
+  /** null if a server sent it. */
+  readonly did: string | null
+  /** ms since 1970. */
+  readonly at: number
+  readonly receivedAt: number
+  readonly bot?: boolean
+  /** Bytes of the stored payload, if it is shown shortened. */
+  readonly storedBytes?: number
+  readonly payload: Payload
+}
 
 export type FeedListeners = {
   /** @param length Length of the event's JSON, UTF-16 units. */

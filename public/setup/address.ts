@@ -1,0 +1,37 @@
+/** The shop's address, as the operator types it and as this page's address keeps it. */
+
+/** Longest address, characters. */
+const MAX_LENGTH = 2_000
+
+/** @returns The address; https is added if there is no scheme. Undefined if it is no address of a web page. */
+export function readAddress(text: string): string | undefined {
+  const typed = text.trim()
+  // Chromium takes a host with a space.
+  if (!typed || typed.length > MAX_LENGTH || /\s/.test(typed)) return undefined
+  const whole = /^[a-z][a-z\d+.-]*:\/\//i.test(typed) ? typed : `https://${typed}`
+  try {
+    const url = new URL(whole)
+    if (!/^https?:$/.test(url.protocol)) return undefined
+    // It is passed on to colleagues, and the gateway asks for it.
+    url.username = ''
+    url.password = ''
+    url.hash = ''
+    return url.href
+  } catch {
+    return undefined
+  }
+}
+
+/** `#shop=https%3A%2F%2Fshop.example%2F`. */
+export const hashOf = (shop: string): string => `#shop=${encodeURIComponent(shop)}`
+
+/** The address that a fragment of this page names. Undefined if it names none. */
+export const shopOf = (hash: string): string | undefined =>
+  readAddress(new URLSearchParams(hash.slice(1)).get('shop') ?? '')
+
+/** The same page with the inspector over it. */
+export function withInspector(address: string): string {
+  const url = new URL(address)
+  url.searchParams.set('track_debug', '1')
+  return url.href
+}

@@ -1,4 +1,4 @@
-import type { TrackingOperation } from '../../contract/events.ts'
+import type { TrackingOperation } from '../../contract/payloads.ts'
 import { guard } from '../lib/guard.ts'
 import {
   CART_NAME,

@@ -2,11 +2,13 @@ import { type Campaigns, createCampaigns } from './campaigns.ts'
 import { createEvents, type Events } from './events.ts'
 import { createOperate } from './operate.ts'
 import type { Settings } from './options.ts'
+import { createProblems, type Problems } from './problems.ts'
 
-/** The sixteen operations of the service. */
+/** The sixteen operations of the service, and the problems of this gateway. */
 export type Client = {
   readonly campaigns: Campaigns
   readonly events: Events
+  readonly problems: Problems
 }
 
 /** Creates a client from checked settings. */
@@ -15,5 +17,6 @@ export function createClientOf(settings: Settings): Client {
   return {
     campaigns: createCampaigns(operate, settings),
     events: createEvents(operate, settings),
+    problems: createProblems(settings),
   }
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Gateway } from '../gateway/index.ts'
 import { prepareGateway, recordsOf } from '../test/gateway.ts'
 import { completePayloads } from '../test/payloads.ts'
@@ -63,6 +63,24 @@ test('sendCustomApi is stored without a device', async () => {
   const record = (await recordsOf(gateway)).find((one) => one.id === id)
   expect(record).toMatchObject({ operation: 'sendCustomApi', did: null })
   expect(JSON.parse(record?.payload ?? '')).toEqual(completePayloads.sendCustomApi)
+})
+
+test('problems lists what went wrong, and how the operations come', async () => {
+  const wrong = connect({ restKey: 'wrong-key-123' })
+  await expect(wrong.problems()).rejects.toMatchObject({ name: 'UnauthorizedException' })
+  await client.events.sendCustomApi(completePayloads.sendCustomApi)
+  await vi.waitFor(async () => {
+    const { data, coverage } = await client.problems({ timeoutMs: 5_000 })
+    expect(data).toMatchObject([
+      { reason: 'wrong_key', source: 'gateway', path: 'k', page: '/api/v1/problems' },
+    ])
+    expect(coverage.find(({ operation }) => operation === 'sendCustomApi')).toMatchObject({
+      state: 'comes',
+      hour: expect.any(Number),
+    })
+  }, 5_000)
+  const faulty = client.problems({ retries: -1 })
+  await expect(faulty).rejects.toMatchObject({ name: 'ValidationException' })
 })
 
 test('an event whose answer is lost is stored once, with the time of the call', async () => {

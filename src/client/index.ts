@@ -10,6 +10,7 @@ export {
   type CampaignRecord,
   type CampaignStatus,
   type CampaignSummary,
+  type Coverage,
   type CustomApiEvent,
   CustomerNotFoundException,
   type EmailReport,
@@ -17,6 +18,9 @@ export {
   type EventPayload,
   type Issue,
   MethodNotAllowedException,
+  type Problem,
+  type ProblemList,
+  type ProblemReason,
   type ReportDay,
   type ServedScript,
   type StoredEvent,
@@ -29,6 +33,7 @@ export type { Client } from './client.ts'
 export type { Events, Named } from './events.ts'
 export type { ByteStream, Fetch, FetchedAnswer, FetchInit } from './fetch.ts'
 export type { CallOptions, ClientOptions } from './options.ts'
+export type { Problems } from './problems.ts'
 export type { Signal } from './signal.ts'
 
 /**

@@ -26,12 +26,42 @@ export type Operate = <O extends Operation, Answer>(
   issues?: readonly Issue[],
 ) => Promise<Answer>
 
+/**
+ * Carries out a call without a payload.
+ *
+ * @param name For errors.
+ * @throws Like Operate.
+ */
+export type Ask = <Answer>(
+  name: string,
+  options: CallOptions | undefined,
+  request: ApiRequest,
+) => Promise<Answer>
+
 /** Characters. A shorter customer ID is not redacted, because it occurs in many words and numbers. It is not a secret. */
 const MIN_ID_CHARACTERS = 4
 
+/** What no error may contain. */
+const keysOf = ({ customerId, restKey, trackingKey = '' }: Settings): string[] => [
+  restKey,
+  trackingKey,
+  customerId.length < MIN_ID_CHARACTERS ? '' : customerId,
+]
+
+export function createAsk(settings: Settings): Ask {
+  const redact = createRedact(keysOf(settings))
+  return async (name, options, request) => {
+    const read = readCallOptions(options, settings)
+    if (read.issues.length > 0)
+      throw new ValidationException(
+        read.issues.map(({ path, message }) => ({ path, message: redact(withoutCut(message)) })),
+      )
+    return (await send({ operation: name, request, redact, options: read.call }, settings)) as never
+  }
+}
+
 export function createOperate(settings: Settings): Operate {
-  const { customerId, restKey, trackingKey = '' } = settings
-  const keys = [restKey, trackingKey, customerId.length < MIN_ID_CHARACTERS ? '' : customerId]
+  const keys = keysOf(settings)
 
   return async (operation, payload, options, toRequest, issues = []) => {
     const checked = validate(operation, payload)

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Problem, ProblemList } from '../contract/problems.ts'
-import { prepareGateway, send } from '../test/gateway.ts'
+import { prepareGateway, send, startProcess } from '../test/gateway.ts'
 import type { Gateway, GatewayOptions } from './index.ts'
 
 /** The problems of a customer, over real sockets: what is counted, and what the two addresses answer. */
@@ -131,4 +133,210 @@ test('every refusal is counted by its fault, with the page and the fix', async (
   expect(sku.days).toHaveLength(30)
   expect(sku.days.at(-1)).toBe(3)
   expect(errors).toEqual([])
+})
+
+const report = (counts: Record<string, number>) =>
+  `&p=${encodeURIComponent(JSON.stringify(counts))}`
+const briefs = ({ data }: ProblemList) => data.map(brief).sort()
+
+test('what a page reports is counted with its event, its batch and its question, and from no one else', async () => {
+  const gateway = await start()
+  const restKey = addShop(gateway)
+  const sku = report({ 'invalid,addToCart,variation.sku,/p/12': 2 })
+  expect((await post(gateway, LINE, `k=SHOPKEY1${sku}`)).status).toBe(200)
+  // Also with an event that is refused.
+  expect((await post(gateway, {}, `k=SHOPKEY1${report({ 'too_old,,,/a,b': 1 })}`)).status).toBe(422)
+  const ask = { events: [{ id: randomUUID() }] }
+  const asked = await send(gateway.url, `/t/batch?k=SHOPKEY1${sku}`, {
+    method: 'POST',
+    headers: { origin: ORIGIN },
+    body: JSON.stringify(ask),
+  })
+  expect(asked.status).toBe(207)
+  // What is no report is no reason to refuse an event.
+  for (const p of ['&p=', '&p=%', '&p={', '&p=[]', `&p=${'%E4'.repeat(2_000)}`])
+    expect((await post(gateway, LINE, `k=SHOPKEY1${p}`)).status).toBe(200)
+  // Without the right credentials, and of a server.
+  await post(gateway, LINE, `k=SHOPKEY1${sku}`, { origin: 'https://else.example' })
+  await post(gateway, LINE, `k=SHOPKEY1&api_key=wrong${sku}`)
+  expect((await post(gateway, LINE, `k=SHOPKEY1&api_key=${restKey}${sku}`)).status).toBe(200)
+  await until(gateway, restKey, (list) =>
+    expect(briefs(list).filter((text) => text.includes(' page '))).toEqual([
+      'invalid page addToCart variation.sku /p/12 4',
+      'too_old page   /a,b 1',
+    ]),
+  )
+})
+
+test('stored events are coverage: not duplicates, not those of bots, and those of servers too', async () => {
+  const gateway = await start()
+  const restKey = addShop(gateway)
+  const id = randomUUID()
+  for (let i = 0; i < 3; i++) await post(gateway, LINE, `k=SHOPKEY1&id=${id}`)
+  await post(gateway, {
+    ...LINE,
+    http_user_agent: 'Googlebot/2.1 (+http://www.google.com/bot.html)',
+  })
+  clock += 60_000
+  await post(gateway)
+  await send(gateway.url, `/api/v1/custom_events?k=${restKey}&u=shop`, {
+    method: 'POST',
+    body: JSON.stringify({ event: 'quiz', email: 'jane@mail.example' }),
+  })
+  await until(gateway, restKey, ({ coverage, since }) => {
+    expect(since).toBe(new Date(NOON).toISOString())
+    expect(coverage.map(({ operation, week, state }) => `${operation} ${week} ${state}`)).toEqual([
+      'viewHomepage 0 never',
+      'setEmail 0 never',
+      'viewProduct 0 never',
+      'addToCart 2 comes',
+      'removeFromCart 0 never',
+      'addToWishlist 0 never',
+      'removeFromWishlist 0 never',
+      'initiateCheckout 0 never',
+      'search 0 never',
+      'sendCustom 0 never',
+      'sendCustomApi 1 comes',
+    ])
+    expect(coverage[3]).toMatchObject({
+      first: new Date(NOON).toISOString(),
+      last: new Date(NOON + 60_000).toISOString(),
+      hour: 2,
+      usual: null,
+    })
+  })
+})
+
+test('counts last over restarts and days, and gateways over one folder add theirs', async () => {
+  const first = await start()
+  const restKey = addShop(first)
+  await post(first, {})
+  await first.close()
+  clock += DAY_MS
+  const [second, third] = [await start(), await start()]
+  await post(second, {})
+  await post(third, {})
+  await post(third)
+  for (const gateway of [second, third])
+    await until(gateway, restKey, ({ data, coverage, from, to }) => {
+      expect(data).toHaveLength(1)
+      expect(data[0]?.days.slice(-3)).toEqual([0, 1, 2])
+      expect(coverage[3]?.week).toBe(1)
+      expect([from, to]).toEqual(['2024-09-06', '2024-10-05'])
+    })
+  expect(errors).toEqual([])
+})
+
+test('kill -9 loses at most what was counted in the last seconds', async () => {
+  const running = await startProcess(prepared.folder)
+  const query = 'k=DEMOSHOP'
+  const headers = { origin: 'http://localhost:1' }
+  await post(running, {}, query, headers)
+  await post(running, LINE, query, headers)
+  const live = async (url: string) =>
+    JSON.parse((await send(url, '/live/problems')).text) as ProblemList
+  // The answer contains what this process has counted, and it is stored by then.
+  await vi.waitFor(async () => expect((await live(running.url)).data).toHaveLength(1), 5_000)
+  await running.end('SIGKILL')
+  const again = await startProcess(prepared.folder)
+  const { data, coverage } = await live(again.url)
+  expect(data.map(brief)).toEqual(['refused gateway viewHomepage did /t/r 1'])
+  expect(coverage[3]?.week).toBe(1)
+  await again.end('SIGTERM')
+})
+
+test('who may see a list: the REST key, or an operator who has signed in', async () => {
+  const gateway = await start()
+  const restKey = addShop(gateway)
+  gateway.customers.add({ customerId: 'second', restKey: 'a-second-rest-key' })
+  const statusOf = async (target: string, method = 'GET', headers = {}) =>
+    (await send(gateway.url, target, { method, headers })).status
+  expect(await statusOf('/api/v1/problems')).toBe(401)
+  expect(await statusOf('/api/v1/problems?k=a-second-rest-key&u=shop')).toBe(401)
+  expect(await statusOf('/api/v1/problems?k=x&u=nobody')).toBe(404)
+  expect(await statusOf('/live/problems?customer=shop')).toBe(401)
+  const login = await send(gateway.url, '/live/login', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ customerId: 'shop', restKey }),
+  })
+  const cookie = login.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
+  expect(await statusOf('/live/problems?customer=second', 'GET', { cookie })).toBe(403)
+  for (const target of [`/api/v1/problems?k=${restKey}&u=shop`, '/live/problems?customer=shop']) {
+    expect(await statusOf(target, 'HEAD', { cookie })).toBe(200)
+    const refused = await send(gateway.url, target, { method: 'POST', headers: { cookie } })
+    expect([refused.status, refused.headers.allow]).toEqual([405, 'GET, HEAD, OPTIONS'])
+    const { headers } = await send(gateway.url, target, { headers: { cookie } })
+    expect(headers['cache-control']).toBe('no-store')
+    expect(headers['access-control-allow-origin']).toBeUndefined()
+  }
+  // A removed customer, and what its pages still send.
+  gateway.customers.remove('shop')
+  expect((await post(gateway, {})).status).toBe(404)
+  expect(await statusOf(`/api/v1/problems?k=${restKey}&u=shop`)).toBe(404)
+  expect(await statusOf('/live/problems?customer=shop', 'GET', { cookie })).toBe(401)
+})
+
+test('no value of a visitor is in a file or an answer: neither of a refused event, nor of a report, nor of an address', async () => {
+  const gateway = await start()
+  const restKey = addShop(gateway)
+  const MARKERS = ['jane', 'doe77', 'Secretword', '5550001234']
+  const payload = {
+    ...LINE,
+    did: 'jane-device'.repeat(20),
+    url: 'https://jane:Secretword@shop.example/u/jane@doe77.example/5550001234?q=Secretword',
+    email_address: 'jane@doe77.example',
+    firstname: 'jane',
+    search_term: 'doe77 Secretword',
+    jane: 'jane',
+    quantity: 'jane@doe77.example',
+  }
+  for (const event of ['add_to_cart', 'set_email', 'search', 'doe77@jane.example'])
+    await post(gateway, { ...payload, event }, 'k=SHOPKEY1&v=jane%40x', {
+      origin: ORIGIN,
+      referer: 'https://shop.example/jane/Secretword',
+      'user-agent': 'jane Secretword',
+    })
+  await post(
+    gateway,
+    {},
+    `k=SHOPKEY1${report({ 'invalid,jane,doe77,/jane@doe77.example/5550001234?Secretword': 1 })}`,
+  )
+  await post(gateway, LINE, 'k=jane%40doe77.example')
+  await until(gateway, restKey, ({ data }) => {
+    // One for each operation of the refused ones, the empty payload, the report, the unknown key.
+    expect(data.length).toBeGreaterThanOrEqual(5)
+    for (const marker of MARKERS) expect(JSON.stringify(data)).not.toContain(marker)
+  })
+  const folder = join(prepared.folder, 'data')
+  for (const name of readdirSync(folder))
+    for (const marker of MARKERS)
+      expect([name, marker, readFileSync(join(folder, name)).includes(marker)]).toEqual([
+        name,
+        marker,
+        false,
+      ])
+  await gateway.close()
+  for (const name of readdirSync(folder))
+    for (const marker of MARKERS)
+      expect(readFileSync(join(folder, name)).includes(marker)).toBe(false)
+})
+
+test('/metrics counts problems by reason, also those of an unknown shop, and names no customer', async () => {
+  const gateway = await start({ metricsPort: 0 })
+  addShop(gateway)
+  await post(gateway, {}, `k=SHOPKEY1${report({ 'outbox_full,,,/': 7 })}`)
+  await post(gateway, LINE, 'k=NOBODY12', { origin: 'https://nobody.example' })
+  const { text } = await send(gateway.metricsUrl ?? '', '/metrics')
+  expect(
+    text
+      .split('\n')
+      .filter((line) => /^problems_total/.test(line))
+      .sort(),
+  ).toEqual([
+    'problems_total{reason="outbox_full",source="page"} 7',
+    'problems_total{reason="refused",source="gateway"} 1',
+    'problems_total{reason="unknown_key",source="gateway"} 1',
+  ])
+  expect(text).not.toMatch(/shop|nobody/i)
 })

@@ -7,16 +7,20 @@ const WEEK = 7 * DAY
 const DAY_MS = 86_400_000
 /** Windows that are compared, hours: the first one in which enough events were to be expected decides. */
 const WINDOWS = [1, 2, 4, 8, 12, 24, 72, 168]
-/** Events that must have been expected before silence means something. Visitors come with several events each. */
-const MIN_FOR_STOPPED = 30
+/** Visits that must have been expected before silence means something. By chance none comes once in three million times. */
+const MIN_FOR_STOPPED = 15
 /** The same before few events mean something. */
-const MIN_FOR_FEWER = 60
+const MIN_FOR_FEWER = 30
 /** At most this share of what was expected is `fewer`. */
 const FEW = 0.2
-/** Above this an absence can not be chance. */
-const CERTAIN = 100
+/** From this number of visits on, an absence can not be chance. */
+const CERTAIN = 40
+/** Events of a visit, if it can not be estimated: more than most have. */
+const EVENTS_OF_VISIT = 4
 /** The part of a window in which a gateway must have run. */
 const MIN_OBSERVED = 0.8
+/** Days that an operation must have been silent, if there is no week to compare with. */
+const SILENT_DAYS = 3
 /** Days that must have been observed if the same weekday was not. */
 const MIN_DAYS = 4
 
@@ -25,6 +29,8 @@ type Finding = {
   readonly hours: number
   readonly came: number
   readonly expected: number
+  /** What was expected, in visits. */
+  readonly visits: number
   readonly state: 'comes' | 'fewer' | 'stopped'
 }
 
@@ -38,19 +44,30 @@ export function judgeCoverage(history: CoverageHistory, now: number): Coverage[]
   const end = now / SLOT_MS - from
   const ran = createSums(observed)
   const none = observed.map(() => 0)
-  const all = none.map((_, i) => sum([...events.values()].map((counts) => counts[i] ?? 0)))
+  const all = [...none]
+  for (const counts of events.values())
+    for (let i = 0; i < all.length; i++) all[i] = (all[i] as number) + (counts[i] ?? 0)
+  const nothing = createSums(none)
   const window = { ran, end, age: (now - since) / SLOT_MS }
-  const total = createSums(all)
+  const total = createSums(all, observed)
   const traffic = findFinding(total, window, () => 1)
 
   return OPERATION_NAMES.map((operation): Coverage => {
-    const sums = createSums(events.get(operation) ?? none)
+    const counts = events.get(operation)
+    const sums = counts ? createSums(counts, observed) : nothing
     const stored = totals.find((one) => one.operation === operation)
-    const rest = createSums(all.map((count, i) => count - (events.get(operation)?.[i] ?? 0)))
+    let rest: Sums | undefined
+    const restOf = (): Sums => {
+      rest ??= createSums(
+        all.map((count, i) => count - (counts?.[i] ?? 0)),
+        observed,
+      )
+      return rest
+    }
     // On a day with few visitors all operations come less. Unless they are so few that this is worth a warning itself.
     const scale =
       !traffic || traffic.state === 'comes'
-        ? (hours: number) => shareOf(rest, window, hours)
+        ? (hours: number) => shareOf(restOf(), window, hours)
         : () => 1
     const finding = findFinding(sums, window, scale) ?? findSilence(sums, stored, window, now)
     const state = stored ? (finding?.state ?? 'comes') : 'never'
@@ -75,11 +92,24 @@ type Sums = {
   between(from: number, to: number): number
   /** Up to the end: the events of the last slot have all come already, although it is not over. */
   after(from: number): number
+  /**
+   * About how many events come at once, at least 1: the index of dispersion, from the differences between neighbouring
+   * slots. Visitors who make ten events each come as irregularly as single events of which there are a tenth.
+   */
+  readonly clump: number
 }
 
-function createSums(counts: readonly number[]): Sums {
+function createSums(counts: readonly number[], observed: readonly number[] = []): Sums {
   const until = [0]
   for (const count of counts) until.push((until.at(-1) as number) + count)
+  let squares = 0
+  let both = 0
+  for (let i = 1; i < counts.length; i++) {
+    if (!observed[i] || !observed[i - 1]) continue
+    const [one, next] = [counts[i - 1] as number, counts[i] as number]
+    squares += (next - one) ** 2
+    both += one + next
+  }
   const at = (place: number): number => {
     const whole = Math.min(Math.max(Math.floor(place), 0), counts.length)
     const part = place > whole ? Math.min(place - whole, 1) : 0
@@ -88,6 +118,7 @@ function createSums(counts: readonly number[]): Sums {
   return {
     between: (from, to) => at(to) - at(from),
     after: (from) => (until.at(-1) as number) - at(from),
+    clump: both > 0 ? Math.max(1, squares / both) : 1,
   }
 }
 
@@ -132,7 +163,7 @@ function expect(sums: Sums, window: Window, hours: number): number | undefined {
 /** How many of the expected events of the other operations have come, at most 1. */
 function shareOf(rest: Sums, window: Window, hours: number): number {
   const expected = expect(rest, window, hours) ?? 0
-  return expected < MIN_FOR_STOPPED
+  return expected / rest.clump < MIN_FOR_STOPPED
     ? 1
     : Math.min(1, rest.after(window.end - hours * SLOTS_PER_HOUR) / expected)
 }
@@ -144,13 +175,14 @@ function findFinding(
 ): Finding | undefined {
   for (const hours of WINDOWS) {
     const usual = expect(sums, window, hours)
-    if (usual === undefined || usual < MIN_FOR_STOPPED) continue
+    if (usual === undefined || usual / sums.clump < MIN_FOR_STOPPED) continue
     const expected = usual * scale(hours)
-    const came = sums.after(window.end - hours * SLOTS_PER_HOUR)
-    if (came === 0 && expected >= MIN_FOR_STOPPED)
-      return { hours, came, expected, state: 'stopped' }
-    if (came > 0 && came >= expected * FEW) return { hours, came, expected, state: 'comes' }
-    if (expected >= MIN_FOR_FEWER && came > 0) return { hours, came, expected, state: 'fewer' }
+    const visits = expected / sums.clump
+    const came = Math.round(sums.after(window.end - hours * SLOTS_PER_HOUR))
+    const found = { hours, came, expected, visits }
+    if (came === 0 && visits >= MIN_FOR_STOPPED) return { ...found, state: 'stopped' }
+    if (came > 0 && came >= expected * FEW) return { ...found, state: 'comes' }
+    if (came > 0 && visits >= MIN_FOR_FEWER) return { ...found, state: 'fewer' }
   }
   return undefined
 }
@@ -167,9 +199,14 @@ function findSilence(
   if (lasted < 7) return undefined
   const silent = (now - total.last) / SLOT_MS
   const observed = ran.between(end - Math.min(silent, 2 * WEEK), end)
+  // A night or a weekend after a long time without a gateway is no silence.
+  if (observed < SILENT_DAYS * DAY) return undefined
   const expected = (total.events / lasted) * (observed / DAY)
   const hours = Math.floor(silent / SLOTS_PER_HOUR)
-  return expected >= MIN_FOR_STOPPED ? { hours, came: 0, expected, state: 'stopped' } : undefined
+  const visits = expected / EVENTS_OF_VISIT
+  return visits >= MIN_FOR_STOPPED
+    ? { hours, came: 0, expected, visits, state: 'stopped' }
+    : undefined
 }
 
 type Described = {
@@ -184,11 +221,11 @@ type Described = {
 function putInWords({ state, finding, numbers, since, now, isEverything }: Described): string {
   if (state === 'never') return `Not one since ${day(since)}, when the counting began.`
   if (finding && state !== 'comes') {
-    const { hours, came, expected } = finding
+    const { hours, came, expected, visits } = finding
     const span = spanOf(hours)
     const number = Math.floor(expected)
     const sure =
-      expected >= CERTAIN
+      visits >= CERTAIN
         ? 'So many are not missing by chance.'
         : 'That is unlikely to be chance, but possible.'
     const others = isEverything

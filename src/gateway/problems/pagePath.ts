@@ -7,9 +7,10 @@ const HIDDEN = '*'
 
 /**
  * What of a path may be about a visitor: an address, six digits or more (orders, telephones), and long words of digits
- * and letters (tokens). Words of letters alone are names of pages.
+ * and letters (tokens, UUIDs). Words of letters alone are names of pages.
  */
-const PERSONAL = /@|%|(?:\d[ ._-]?){6}|[a-z\d]{28}|(?=[a-z]*\d)(?=\d*[a-z])[a-z\d]{16}/i
+const PERSONAL =
+  /@|%|(?:\d[ ._-]?){6}|[a-z\d]{28}|[\da-f]{8}-[\da-f]{4}-|(?=[a-z]*\d)(?=\d*[a-z])[a-z\d]{16}/i
 /** Characters that a terminal or a page may show as something else. */
 const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}]/u
 

@@ -152,6 +152,8 @@ export function startRecorder(options: RecorderOptions): ProblemRecorder {
     isTicking = false
   }
   const timer = setInterval(tick, flushMs)
+  // The counting begins now, also if no event comes.
+  void flush()
 
   return {
     count(customerId, fault, makeExample) {

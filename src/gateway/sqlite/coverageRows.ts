@@ -66,7 +66,8 @@ export function createCoverageRows(database: Database): CoverageRows {
        began = min(began, excluded.began), ended = max(ended, excluded.ended), events = events + excluded.events`,
   )
   const begin = database.prepare<[number, number]>(
-    `INSERT OR IGNORE INTO coverage (customer, operation, began, ended, events) VALUES ('', '', ?, ?, 0)`,
+    `INSERT INTO coverage (customer, operation, began, ended, events) VALUES ('', '', ?, ?, 0)
+     ON CONFLICT (customer, operation) DO UPDATE SET began = excluded.began WHERE excluded.began < began`,
   )
   const old = database
     .prepare<[number, number], HourKey>(
@@ -96,7 +97,7 @@ export function createCoverageRows(database: Database): CoverageRows {
 
   return {
     addCoverage(rows, now) {
-      begin.run(now, now)
+      begin.run(Math.min(now, ...rows.map(({ first }) => first)), now)
       markHour.run(...rowWith('', '', slotOf(now), 1))
       for (const { customer, operation, slot, events, first, last } of rows) {
         addHour.run(...rowWith(customer, operation, slot, events))

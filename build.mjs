@@ -30,6 +30,7 @@ try {
 
 async function build(stamp, withFeatures) {
   const { buildBundles, write } = await import('./src/build/bundles.mjs')
+  const { buildLibrary } = await import('./src/build/library.mjs')
   const { licensesOf } = await import('./src/build/licenses.mjs')
   const { buildPages } = await import('./src/build/pages.mjs')
   const { stop } = await import('esbuild')
@@ -38,7 +39,11 @@ async function build(stamp, withFeatures) {
     readFileSync(join(root, 'package.json'), 'utf8'),
   )
   console.log('Building. This takes a minute.')
-  const inputs = [...(await buildBundles(version)), ...(await buildPages())]
+  const inputs = [
+    ...(await buildBundles(version)),
+    ...(await buildLibrary(version)),
+    ...(await buildPages()),
+  ]
   write('licenses.txt', licensesOf(inputs))
   const faults = checkSizes(budgetBrotliBytes)
   if (withFeatures) await printFeatureSizes(version)

@@ -1,13 +1,4 @@
-import { spawnSync } from 'node:child_process'
-import {
-  chmodSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { runInNewContext } from 'node:vm'
 import { build } from 'esbuild'
@@ -21,6 +12,7 @@ const dist = join(root, 'dist')
 export const BROWSER_INPUTS = /^src\/(tracker|contract)\/|(^|\/)node_modules\/valibot\//
 /** The inspector is loaded only in debug mode, so it may contain more. */
 export const INSPECTOR_INPUTS = /^src\/(tracker|contract)\/|(^|\/)node_modules\/(valibot|preact)\//
+export const CONTRACT_INPUTS = /^src\/contract\/|(^|\/)node_modules\/valibot\//
 export const CLIENT_INPUTS = /^src\/(client|contract)\/|(^|\/)node_modules\/valibot\//
 /**
  * The gateway's libraries, and on the second line those that they need. better-sqlite3 is not in a bundle, since it is
@@ -44,8 +36,6 @@ const REQUIRE =
 
 const TERSER = { ecma: 2020, compress: { ecma: 2020, passes: 5 } }
 
-const CLIENT_BUNDLES = { 'client.js': 'esm', 'client.cjs': 'cjs' }
-
 const GATEWAY_BUNDLES = {
   'gateway.js': 'src/gateway/index.ts',
   'shoptrail.js': 'src/gateway/shoptrail.ts',
@@ -55,7 +45,7 @@ const GATEWAY_BUNDLES = {
 }
 
 /**
- * Builds every bundle into dist.
+ * Builds the bundles of the script and the gateway into dist.
  *
  * @param version Version of the package; the sources see it as `__version__`.
  * @returns The modules in the bundles, as paths from the root.
@@ -68,9 +58,6 @@ export async function buildBundles(version) {
   }
   for (const set of PART_SETS) keep(scriptFile(set), await bundleTracker(version, set))
   for (const folder in MODULES) keep(`${folder}.js`, await bundleModule(folder, version))
-  for (const [file, format] of Object.entries(CLIENT_BUNDLES))
-    keep(file, await bundleClient(file, format, version))
-  writeClientTypes()
   for (const [file, entry] of Object.entries(GATEWAY_BUNDLES))
     keep(file, await bundleGateway(file, entry, version))
   chmodSync(join(dist, 'shoptrail.js'), 0o755)
@@ -209,64 +196,6 @@ async function bundleGateway(file, entry, version) {
   refuseForeign(inputs, GATEWAY_INPUTS, entry)
   return { code: outputFiles[0].text, inputs }
 }
-
-/**
- * Bundles the client for every runtime that has fetch: one file without imports, as a module and for `require`. Not
- * minified, because its users read it in stack traces.
- */
-async function bundleClient(file, format, version) {
-  const { outputFiles, metafile } = await build({
-    entryPoints: ['src/client/index.ts'],
-    absWorkingDir: root,
-    bundle: true,
-    write: false,
-    metafile: true,
-    format,
-    platform: 'neutral',
-    mainFields: ['module', 'main'],
-    target: 'es2022',
-    legalComments: 'inline',
-    logLevel: 'error',
-    define: { __version__: JSON.stringify(version) },
-  })
-  const inputs = Object.keys(metafile.inputs)
-  refuseForeign(inputs, CLIENT_INPUTS, file)
-  return { code: outputFiles[0].text, inputs }
-}
-
-/**
- * Writes the client's declarations twice. TypeScript decides by the nearest package.json whether a declaration is that
- * of a module or of CommonJS, and reports an error if the declaration of a module is loaded with `require`.
- */
-function writeClientTypes() {
-  const tsc = join(root, 'node_modules/typescript/bin/tsc')
-  const { status } = spawnSync(process.execPath, [tsc, '-b', 'src/client', '--pretty', 'false'], {
-    cwd: root,
-    stdio: 'inherit',
-  })
-  if (status !== 0) throw new Error('The types of the client have the faults above.')
-  // Files of an earlier build would be part of the package.
-  rmSync(join(dist, 'client'), { recursive: true, force: true })
-  for (const [folder, type] of [
-    ['types-esm', 'module'],
-    ['types-cjs', 'commonjs'],
-  ]) {
-    write(`client/${folder}/package.json`, `{ "type": "${type}" }\n`)
-    for (const part of ['client', 'contract']) {
-      for (const file of readdirSync(join(root, 'src', part)).filter(isDeclared)) {
-        const name = `${part}/${file.replace(/\.ts$/, '.d.ts')}`
-        const text = readFileSync(join(dist, 'types', name), 'utf8')
-        // Older compilers resolve './x.js', but not './x.ts'.
-        write(
-          `client/${folder}/${name}`,
-          text.replace(/((?:from|import\() ?['"]\.[^'"]*)\.ts(['"])/g, '$1.js$2'),
-        )
-      }
-    }
-  }
-}
-
-const isDeclared = (file) => /^\w+\.ts$/.test(file)
 
 /** The names of a module's exports, without types. */
 export async function exportsOf(path) {

@@ -6,10 +6,13 @@
 /** A policy: the directives by name in lower case, each with its values. */
 export type Policy = ReadonlyMap<string, readonly string[]>
 
+/** Policies that are read of one text. */
+const MAX_POLICIES = 20
+
 /** Reads the value of a header or a meta element, which may have several policies, separated by commas. */
 export const readPolicies = (text: string): readonly Policy[] =>
   text
-    .split(',')
+    .split(',', MAX_POLICIES)
     .map(readPolicy)
     .filter((policy) => policy.size > 0)
 

@@ -24,6 +24,13 @@ async function listen(server: Server, host = '127.0.0.1'): Promise<string> {
 
 const serve = (listener: RequestListener) => listen(createServer(listener))
 
+/** Sends a text to each client, and may be left by it before. */
+const sendOnce = (answer: string): Server =>
+  createTcpServer((socket) => {
+    socket.on('error', () => {})
+    socket.on('data', () => socket.end(answer))
+  })
+
 const get = (url: string, policy: FetchPolicy = {}) => createFetchPage(policy)(url)
 
 test.each([
@@ -188,6 +195,29 @@ test.each([
 ])('a body that can not be read, %s', async (_, headers, body, message) => {
   const url = await serve((_, response) => response.writeHead(200, headers).end(body))
   expect(await get(url)).toMatchObject({ ok: false, message: expect.stringMatching(message) })
+})
+
+test.each([
+  [
+    'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n',
+    'It answers 101',
+  ],
+  ['HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc', 'The answer ended early'],
+  [`HTTP/1.1 200 OK\r\nX: ${'a'.repeat(100_000)}\r\n\r\n`, 'The head of its answer is too large'],
+  ['HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\n\r\n', 'It is not an http or https'],
+  ['HTTP/1.1 302 Found\r\nLocation: http://[\r\n\r\n', 'It is not an http or https'],
+])('a hostile answer ends: %j', async (answer, message) => {
+  const url = await listen(sendOnce(answer))
+  expect(await get(url)).toMatchObject({ ok: false, message: expect.stringContaining(message) })
+})
+
+test.each([
+  'HTTP/1.1 204 No Content\r\nContent-Encoding: gzip\r\n\r\n',
+  'HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 0\r\n\r\n',
+  'HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n',
+])('an empty answer: %j', async (answer) => {
+  const url = await listen(sendOnce(answer))
+  expect(await get(url)).toMatchObject({ ok: true, body: Buffer.alloc(0) })
 })
 
 test('an answer that is not HTTP, and a connection that is closed', async () => {

@@ -149,6 +149,12 @@ export function createFetchPage(policy: FetchPolicy = {}): FetchPage {
       })
       request.on('response', resolve)
       request.on('error', reject)
+      // Without a listener, Node closes the connection and reports nothing.
+      request.on('upgrade', (_, socket) => {
+        socket.destroy()
+        reject(new Error('It answers 101 instead of a page'))
+      })
+      request.on('close', () => reject(new Error(REASONS.ECONNRESET)))
       request.end(body)
     })
   }
@@ -173,7 +179,12 @@ export function createFetchPage(policy: FetchPolicy = {}): FetchPage {
     answer.on('data', (chunk: Buffer) => {
       sentBytes += chunk.length
     })
-    const { body, isCut } = await readAtMost(decompress(answer), maxBytes, signal)
+    const { body, isCut } = await readAtMost(decompress(answer), maxBytes, signal).catch(
+      (error) => {
+        // That of a connection which was closed in the middle.
+        throw error.code === 'ECONNRESET' ? new Error('The answer ended early') : error
+      },
+    )
     answer.destroy()
     return { status: statusCode, headers: joinHeaders(answer), body, isCut, sentBytes }
   }
@@ -207,8 +218,10 @@ function redirectOf({ statusCode = 0, headers }: IncomingMessage, from: URL): st
 
 /** The bytes of a body, decompressed as they come, so that a small body can not become a large one in memory. */
 function decompress(answer: IncomingMessage): Readable {
-  const coding = answer.headers['content-encoding']?.trim().toLowerCase() ?? ''
-  if (coding === '' || coding === 'identity') return answer
+  const { statusCode = 0, headers } = answer
+  const coding = headers['content-encoding']?.trim().toLowerCase() ?? ''
+  const isEmpty = statusCode === 204 || statusCode === 304 || headers['content-length'] === '0'
+  if (isEmpty || coding === '' || coding === 'identity') return answer
   if (/^(x-)?gzip$/.test(coding)) return pipe(answer, createGunzip())
   if (coding === 'br') return pipe(answer, createBrotliDecompress())
   answer.destroy()

@@ -22,7 +22,8 @@ export type Inlined = {
   readonly hasBase: boolean
 }
 
-const ADDRESS = /^(.*)\/t\/j\/([^/?#]+)(?:\/([^/?#]+))?/s
+/** A key has at most 20 characters, each of at most 12 when it is encoded. */
+const ADDRESS = /^(.{1,2000})\/t\/j\/([^/?#]{1,240})(?:\/([^/?#]+))?(?:[?#]|$)/s
 const JAVASCRIPT = /^(module|(text|application)\/(x-)?(java|ecma)script\b.*)?$/i
 /** The end of a served script: its configuration, with the key at last. */
 const CONFIG_END = /"key":"((?:[^"\\]|\\.){1,200})"\}\);\s*$/
@@ -44,9 +45,12 @@ export function findTags({ scripts, url }: Page): readonly Tag[] {
   })
 }
 
+/** Attributes of a script that are looked at. */
+const MAX_ATTRIBUTES = 50
+
 /** An address in another attribute than `src`, where optimizers keep it. */
 function findHidden(attributes: Readonly<Record<string, string>>, page: string) {
-  for (const [name, value] of Object.entries(attributes)) {
+  for (const [name, value] of Object.entries(attributes).slice(0, MAX_ATTRIBUTES)) {
     if (name === 'src' || !value.includes('/t/j/')) continue
     try {
       const found = ADDRESS.exec(new URL(value, page).href)

@@ -29,7 +29,8 @@ const CHECKS = {
   message: 'Another check of a shop is running',
 }
 const MAX_REQUESTS = 20
-const MAX_PAGE_BYTES = 2 ** 20
+/** Reading a page of this length takes at most some tenths of a second, in the thread that takes events. */
+const MAX_PAGE_BYTES = 2 ** 19
 const MAX_PAGE_MS = 8_000
 const MAX_CHECK_MS = 20_000
 

@@ -32,10 +32,15 @@ export type Page = {
   readonly isTooDeep: boolean
 }
 
-/** Browsers nest no deeper than this, and the parser searches its open elements at each end tag. */
-const MAX_DEPTH = 2_000
+/** Chromium nests no deeper than this, and the parser searches its open elements at each end tag. */
+const MAX_DEPTH = 512
 const CHUNK_CHARACTERS = 8_192
+/** What is read of a page. No shop has as much, and a hostile page would cost more than its length. */
 const MAX_LINKS = 2_000
+const MAX_SCRIPTS = 1_000
+const MAX_POLICIES = 20
+const MAX_POLICY_CHARACTERS = 8_192
+const MAX_FIELDS = 200
 /** The word that searches look for. */
 export const SEARCH_WORD = 'test'
 
@@ -51,6 +56,8 @@ export function readPage(html: string, url: string): Page {
   let noscripts = 0
   let templates = 0
   let tracked = 0
+  let linksSeen = 0
+  let fieldsSeen = 0
   let hasProduct = false
   let generator: string | undefined
   let form: Form | undefined
@@ -89,23 +96,32 @@ export function readPage(html: string, url: string): Page {
     const { src } = attributes
     if (/ld\+json/i.test(attributes.type ?? '') && /"@type"\s*:\s*(\[\s*)?"Product"/.test(text))
       hasProduct = true
-    scripts.push({ attributes, text, place, src: src === undefined ? undefined : resolve(src) })
+    keep({ attributes, text, place, src: src === undefined ? undefined : resolve(src) })
+  }
+
+  function keep(script: PageScript): void {
+    if (scripts.length < MAX_SCRIPTS) scripts.push(script)
   }
 
   function readMeta({ 'http-equiv': equiv = '', name = '', content = '' }: Record<string, string>) {
-    if (/^content-security-policy$/i.test(equiv.trim()) && placeOf() === 'page')
-      metaPolicies.push({ text: content, scriptsBefore: scripts.length })
+    const isPolicy = /^content-security-policy$/i.test(equiv.trim()) && placeOf() === 'page'
+    if (isPolicy && metaPolicies.length < MAX_POLICIES)
+      metaPolicies.push({
+        text: content.slice(0, MAX_POLICY_CHARACTERS),
+        scriptsBefore: scripts.length,
+      })
     if (/^generator$/i.test(name.trim())) generator ??= content.trim().slice(0, 100) || undefined
   }
 
   function addLink(href: string): void {
-    const address = resolve(href)
-    if (address && links.size < MAX_LINKS) links.add(address.replace(/#.*/s, ''))
+    linksSeen++
+    const address = linksSeen > MAX_LINKS ? undefined : resolve(href)
+    if (address) links.add(address.replace(/#.*/s, ''))
   }
 
   /** The field of a form that searches: the address of its results. */
   function readInput({ type = 'text', name = '' }: Record<string, string>): void {
-    if (!form || /^post$/i.test(form.method ?? '') || !name) return
+    if (!form || fieldsSeen++ > MAX_FIELDS || /^post$/i.test(form.method ?? '') || !name) return
     const isSearch =
       type.toLowerCase() === 'search' || /^(q|s|search\w*|query|keywords?)$/i.test(name)
     const address = isSearch && resolve(form.action)
@@ -136,7 +152,7 @@ export function readPage(html: string, url: string): Page {
       for (const [, src = ''] of text.matchAll(
         /<script\b[^<>]{0,999}?\bsrc\s*=\s*["']?([^"'\s>]+)/gi,
       ))
-        scripts.push({ attributes: { src }, src: resolve(src), text: '', place: 'comment' })
+        keep({ attributes: { src }, src: resolve(src), text: '', place: 'comment' })
     },
   })
   let isTooDeep = false

@@ -44,10 +44,23 @@ export type KnownSettings = {
 /** A finding on one page, before those of all pages are put together. */
 export type PageFinding = Omit<Finding, 'pages'> & { readonly page?: string }
 
+/** Longest message and longest line of a fix, characters. They quote what a page says. */
+const MAX_MESSAGE = 1_000
+const MAX_LINE = 4_000
+
 export const found = (
   level: Finding['level'],
   code: string,
   message: string,
   fix: readonly string[] = [],
   page?: string,
-): PageFinding => ({ level, code, message, fix, ...(page !== undefined && { page }) })
+): PageFinding => ({
+  level,
+  code,
+  message: cut(message, MAX_MESSAGE),
+  fix: fix.map((line) => cut(line, MAX_LINE)),
+  ...(page !== undefined && { page }),
+})
+
+const cut = (text: string, max: number): string =>
+  text.length > max ? `${text.slice(0, max)} …` : text

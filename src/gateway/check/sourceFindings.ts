@@ -10,7 +10,7 @@ import {
 const PLUGIN = new RegExp(`\\bevent["']?\\s*:\\s*["']${DATA_LAYER_PREFIX}\\w`)
 const GA4_SCRIPT = /\/gtag\/js\?|\/gtm\.js\?/
 const GA4_PUSH =
-  /\bgtag\(\s*["']event["']|\bpush\(\s*\{[^}]{0,500}["']?ecommerce\b|\bGTM-[A-Z\d]{4,10}\b/
+  /\bgtag\(\s*["']event["']|\bpush\(\s*\{[^}]{0,100}["']?ecommerce\b|\bGTM-[A-Z\d]{4,10}\b/
 /** The name of the array, as a tag manager's line has it at its end. */
 const LAYER_NAME = /["']script["']\s*,\s*["']([A-Za-z_$][\w$]{0,60})["']\s*,\s*["']GTM-/
 

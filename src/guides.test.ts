@@ -51,10 +51,12 @@ describe.each(guides)('%s', (name) => {
     expect(unused.map(([fence]) => fence.split('\n', 1)[0])).toEqual([])
   })
 
-  test('a stub in it is one of the stubs, as HTML or as a text of JavaScript', () => {
+  test('a stub in it is one of the stubs, as HTML, or as a line or a text of JavaScript', () => {
     const stubs = new Set<string | undefined>(Object.values(snippet))
     const lines = text.split('\n').filter((line) => line.includes('new Proxy('))
-    const found = lines.map((line) => /^\s*(?:<script[^>]*>(.*)<\/script>|'(.*)',?)$/.exec(line))
-    expect(found.filter((match) => !stubs.has(match?.[1] ?? match?.[2]))).toEqual([])
+    const found = lines.map((line) =>
+      /^\s*(?:<script[^>]*>(.*)<\/script>|'(.*)',?|(!function.*))$/.exec(line),
+    )
+    expect(found.filter((match) => !stubs.has(match?.[1] ?? match?.[2] ?? match?.[3]))).toEqual([])
   })
 })

@@ -17,6 +17,7 @@ export async function bundle(
 ): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: ['./main.tsx'],
+    alias: { shoptrail: fileURLToPath(new URL('../../src/tracker/index.ts', import.meta.url)) },
     bundle: true,
     write: false,
     format: 'iife',
@@ -24,6 +25,9 @@ export async function bundle(
     logLevel: 'error',
     define: {
       'process.env.NODE_ENV': JSON.stringify(mode),
+      // Constants of the package's own build, and of Vue's.
+      __deviceCookie__: 'true',
+      __version__: '"0.0.0"',
       __VUE_OPTIONS_API__: 'true',
       __VUE_PROD_DEVTOOLS__: 'false',
       __VUE_PROD_HYDRATION_MISMATCH_DETAILS__: 'false',
@@ -32,8 +36,10 @@ export async function bundle(
       {
         name: 'files',
         setup({ onResolve, onLoad }) {
-          onResolve({ filter: /^\.\// }, ({ path }) =>
-            path in files ? { path, namespace: 'files' } : undefined,
+          onResolve({ filter: /.*/ }, ({ path, kind, namespace }) =>
+            path in files && (kind === 'entry-point' || namespace === 'files')
+              ? { path, namespace: 'files' }
+              : undefined,
           )
           onLoad({ filter: /.*/, namespace: 'files' }, ({ path }) => {
             const contents = files[path] ?? ''

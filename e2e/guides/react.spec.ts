@@ -86,6 +86,43 @@ for (const mode of ['production', 'development'] as const)
     await arrive(END)
   })
 
+test('the tracker in the app’s own bundle, in StrictMode: everything once, and no global', async ({
+  page,
+  shop,
+  customer,
+  arrive,
+}) => {
+  const track = block('tracker', shop).replace('YOURKEY', customer.trackingKey)
+  const own = (name: string) => `import { track } from './track.ts'\n${block(name)}`
+  const files = {
+    './track.ts': track,
+    './product.tsx': block('product'),
+    './handler.tsx': own('handler'),
+    './effect.tsx': own('effect'),
+    './shop.tsx': SHOP,
+    './main.tsx': `import './track.ts'\n${MAIN}`,
+  }
+  const app = shop.file('/app.js', 'text/javascript', await bundle(files, 'development'))
+  const headers = {
+    'content-security-policy': `script-src ${shop.url} ${new URL(shop.script()).origin}/t/p.js`,
+  }
+  const body = `<div id="app"></div><script src="${app}"></script>`
+  await page.goto(shop.page('/', { head: '', body, headers }))
+  await arrive(viewOf(shop, '/'))
+  await go(page, shop, '/p/12')
+  await arrive(viewOf(shop, '/p/12'), viewProduct(12))
+  await page.click('text=Add to cart')
+  await page.click('text=Remember')
+  await go(page, shop, '/checkout')
+  await arrive(
+    line('add_to_cart', 12, 1, '12-1', 'SKU-12'),
+    line('add_to_wishlist', 12, 1, '12-1', 'SKU-12'),
+    viewOf(shop, '/checkout'),
+    { event: 'initiate_checkout' },
+  )
+  expect(await page.evaluate('[effects, typeof track]')).toEqual([2, 'undefined'])
+})
+
 test('an effect that remembers nothing reports twice in development, before the script has loaded', async ({
   page,
   shop,

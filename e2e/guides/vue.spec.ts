@@ -84,6 +84,30 @@ test('Vue: pages of the router, attributes and a handler', async ({ page, shop, 
   expect(await page.evaluate('added')).toEqual([3])
 })
 
+test('the tracker in the app’s own bundle', async ({ page, shop, customer, arrive }) => {
+  const files = {
+    ...FILES,
+    './track.ts': block('tracker', shop).replace('YOURKEY', customer.trackingKey),
+    './handler.vue': block('handler')
+      .replace('<script setup lang="ts">', "$&\nimport { track } from './track.ts'")
+      .replace('window.track', 'track'),
+    './main.tsx': `import './track.ts'\n${main('path')}`,
+  }
+  const app = shop.file('/app.js', 'text/javascript', await bundle(files))
+  const body = `<div id="app"></div><script src="${app}"></script>`
+  await page.goto(shop.page('/', { head: '', body }))
+  await arrive(viewOf(shop, '/'))
+  await go(page, '/p/12')
+  await arrive(viewOf(shop, '/p/12'), viewProduct(12))
+  await page.click('text=Remember')
+  await page.click('text=Add to cart')
+  await arrive(
+    line('add_to_wishlist', 12, 1, '12-1', 'SKU-12'),
+    line('add_to_cart', 12, 1, '12-1', 'SKU-12'),
+  )
+  expect(await page.evaluate('typeof track')).toBe('undefined')
+})
+
 test('a router with paths in the fragment', async ({ page, shop, customer, arriveAt }) => {
   const own = customer.another({ pageViews: 'all', pageViewHash: true })
   const arrive = arriveAt(own)

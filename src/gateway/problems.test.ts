@@ -88,7 +88,8 @@ test('every refusal is counted by its fault, with the page and the fix', async (
   expect((await send(gateway.url, '/api/v1/problems?k=wrong&u=shop')).status).toBe(401)
   expect((await post(gateway, { ...LINE, url: 'x'.repeat(140_000) })).status).toBe(413)
   const referer = { referer: `${ORIGIN}/` }
-  expect((await send(gateway.url, '/t/j/OLDKEY12', { headers: referer })).status).toBe(404)
+  for (const path of ['/t/j/OLDKEY12', `/t/j/OLDKEY12/${'a'.repeat(64)}.js`])
+    expect((await send(gateway.url, path, { headers: referer })).status).toBe(404)
   expect((await post(gateway, LINE, 'k=OLDKEY12')).status).toBe(404)
   expect((await post(gateway, LINE, 'k=OLDKEY12', { origin: 'https://else.example' })).status).toBe(
     404,
@@ -108,7 +109,7 @@ test('every refusal is counted by its fault, with the page and the fix', async (
       'refused gateway addToCart variation.sku /p/mug 3',
       'refused gateway sendCustomApi email /api/v1/custom_events 1',
       'too_large gateway   /t/r 1',
-      'unknown_key gateway  OLDKEY12 https://shop.example 2',
+      'unknown_key gateway  OLDKEY12 https://shop.example 3',
       'wrong_key gateway  api_key /t/r 1',
       'wrong_key gateway  k /api/v1/problems 1',
       'wrong_key gateway  origin /t/r 1',

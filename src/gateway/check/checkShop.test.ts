@@ -96,6 +96,11 @@ test.each<[string, string, string[]]>([
     TAG.replace('t.example', 'old.example'),
     ['warning tag-other-gateway', 'ok tag-ok'],
   ],
+  [
+    "a proxy on the shop's own host",
+    '<script async src="/in/t/j/KEY123"></script>',
+    ['ok tag-ok', 'ok tag-own-host'],
+  ],
   ['a comment', `<!-- ${TAG} -->`, ['error tag-in-comment']],
   ['a comment and the tag', `<!-- ${TAG} -->${TAG}`, ['ok tag-ok']],
   ['noscript', `<noscript>${TAG}</noscript>`, ['error tag-in-noscript']],

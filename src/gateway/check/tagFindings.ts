@@ -39,11 +39,20 @@ export function tagFindings(shop: ShopPage, wanted: Wanted): readonly PageFindin
         ['Keep one of them. A tag manager and a template often both have it.'],
         url,
       )
-    if (own.some(({ gateway }) => gateway !== wanted.gateway))
+    const elsewhere = own.find(({ gateway }) => gateway !== wanted.gateway)?.gateway
+    if (elsewhere !== undefined && new URL(elsewhere).hostname === new URL(url).hostname)
+      add(
+        'ok',
+        'tag-own-host',
+        `The tag loads the script through the shop's own host (${elsewhere}).`,
+        [],
+        url,
+      )
+    else if (elsewhere !== undefined)
       add(
         'warning',
         'tag-other-gateway',
-        `The tag loads the script from ${own.find(({ gateway }) => gateway !== wanted.gateway)?.gateway}, not from ${wanted.gateway}.`,
+        `The tag loads the script from ${elsewhere}, not from ${wanted.gateway}.`,
         [tag],
         url,
       )

@@ -6,6 +6,7 @@ import type { CustomerLookup } from '../customers/customerLookup.ts'
 import type { Addresses } from '../http/address.ts'
 import type { Refusal } from '../http/answers.ts'
 import { Unavailable } from '../lib/unavailable.ts'
+import type { Problems } from '../problems/recorder.ts'
 import { hashOf, isHash, type PinnedScripts } from './pinnedScripts.ts'
 import {
   encode,
@@ -21,6 +22,7 @@ export type PinnedDependencies = {
   readonly pinned: Pick<PinnedScripts, 'find'>
   readonly addresses: Addresses
   readonly admission: Pick<Admission, 'script'>
+  readonly problems: Pick<Problems, 'unknownKey'>
 }
 
 /** Scripts that are kept ready in every encoding, about 50 kB each. */
@@ -44,7 +46,8 @@ const NOT_PINNED: Refusal = {
  * GET /t/j/{key}/{hash}.js: a pinned script, the same for ever. 404 for another hash, and for a key that no customer
  * has (any more): its pages could not send events either.
  */
-export function createServePinned({ customers, pinned, addresses, admission }: PinnedDependencies) {
+export function createServePinned(dependencies: PinnedDependencies) {
+  const { customers, pinned, addresses, admission, problems } = dependencies
   const cache = new LRUCache<string, Promise<Forms>>({ max: MAX_CACHED })
 
   return async function servePinned(
@@ -55,7 +58,10 @@ export function createServePinned({ customers, pinned, addresses, admission }: P
   ): Promise<Response> {
     const limited = admission.script(addresses.visitor(request, peer))
     if (limited) return refuseScript(limited, request)
-    if (!customers.findByTrackingKey(trackingKey)) return refuseScript(NOT_FOUND, request)
+    if (!customers.findByTrackingKey(trackingKey)) {
+      problems.unknownKey(request, trackingKey)
+      return refuseScript(NOT_FOUND, request)
+    }
     const hash = file.replace(/\.js$/, '')
     const bytes = file !== hash && isHash(hash) ? pinned.find(trackingKey, hash) : undefined
     if (!bytes) return refuseScript(NOT_PINNED, request)

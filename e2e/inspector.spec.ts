@@ -97,6 +97,11 @@ test.describe('with an open root', () => {
     expect(frame?.x).toBeCloseTo((element?.x ?? 0) - 2, 0)
     expect(frame?.y).toBeCloseTo((element?.y ?? 0) - 2, 0)
     expect(frame?.width).toBeCloseTo((element?.width ?? 0) + 4, 0)
+    // It follows the element.
+    await page.evaluate(() => scrollTo(0, 20))
+    await expect
+      .poll(async () => (await outline.boundingBox())?.y)
+      .toBeCloseTo((frame?.y ?? 0) - 20, 0)
     await page.mouse.move(5, 300)
     await expect(outline).toBeHidden()
     expect(await page.locator('#add').evaluate((one) => one.outerHTML)).toBe(before)
@@ -402,6 +407,32 @@ test.describe('with an open root', () => {
     await page.evaluate("addEventListener('keydown', (event) => event.preventDefault(), true)")
     await page.keyboard.press('Alt+Shift+KeyT')
     await expect(page.locator('shoptrail-inspector')).toHaveCount(0)
+  })
+
+  test('focus and unfolded events stay while events arrive', async ({ page, shop }) => {
+    shop.page('/a')
+    await page.goto(`${shop.url}/a?track_debug=1`)
+    await search(page, 'first')
+    await rowsOf(page).first().click()
+    await page.evaluate(() => track.search({ search_term: 'second' }))
+    await expect(rowsOf(page)).toHaveCount(2)
+    await expect(rowsOf(page).nth(1)).toBeFocused()
+    await expect(rowsOf(page).nth(1)).toHaveAttribute('aria-expanded', 'true')
+    await expect(rowsOf(page).first()).toHaveAttribute('aria-expanded', 'false')
+  })
+
+  test('a page that has broken what the panel needs still has the console', async ({
+    page,
+    shop,
+    context,
+  }) => {
+    const lines: string[] = []
+    context.on('console', (message) => lines.push(message.text()))
+    shop.page('/a', { head: `<script>window.requestAnimationFrame = null</script>${shop.tag()}` })
+    await page.goto(`${shop.url}/a?track_debug=1`)
+    await expect.poll(() => lines[0]).toMatch(/The panel over the page could not start/)
+    await page.evaluate("track.search({ search_term: '' })")
+    await expect.poll(() => lines[1]).toMatch(/search was not sent \(invalid\)/)
   })
 
   test('nothing is drawn while it is minimised, and at most once a frame while it is open', async ({

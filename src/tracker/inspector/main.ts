@@ -1,4 +1,5 @@
 import type { InspectorState } from '../debug.ts'
+import { guard } from '../lib/guard.ts'
 import { readSwitch } from '../lib/readSwitch.ts'
 import { createStore } from '../lib/storage.ts'
 import { explain } from './explain.ts'
@@ -21,7 +22,8 @@ const local = createStore(() => localStorage)
 export function start(state: InspectorState): void {
   const { helpers, seen } = state
   const get = shareAnswers(fetch)
-  const panel = startPanel(state, get)
+  // A page may have replaced what the panel needs. The console works without it.
+  const panel = guard(() => startPanel(state, get))
   // Without consent nothing may be read, and the script does not read the switch either.
   const mayRead = helpers.consentState === 'granted'
   if (mayRead && readSwitch('track.ignore', local, () => location.href)) {
@@ -34,7 +36,7 @@ export function start(state: InspectorState): void {
     found: (notice) => panel?.add(notice),
     hint: panel
       ? `The panel over the page shows every event; ${SHORTCUT} closes and opens it.`
-      : 'This browser is too old for the panel over the page.',
+      : 'The panel over the page could not start in this browser, or on this page.',
   })
   const overwritten = findOverwritten(window, state)
   if (overwritten) print(overwritten)

@@ -103,7 +103,7 @@ export function startPanel(state: InspectorState, get: typeof fetch = fetch): Pa
     one.setAttribute('popover', 'manual')
     root.append(one)
   }
-  const outline = createOutline(outlineFrame)
+  const { mark, update } = createOutline(outlineFrame)
   for (const type of OWN_EVENTS.split(' '))
     root.addEventListener(type, (event) => event.stopPropagation(), { passive: true })
 
@@ -152,7 +152,7 @@ export function startPanel(state: InspectorState, get: typeof fetch = fetch): Pa
   }
 
   const show = (shown: Look['shown']) => {
-    outline(undefined)
+    mark(undefined)
     message = ''
     isAsking = false
     json = undefined
@@ -180,7 +180,7 @@ export function startPanel(state: InspectorState, get: typeof fetch = fetch): Pa
 
   const scrollTo = (element: Element) => {
     element.scrollIntoView({ block: 'center', behavior: 'instant' })
-    outline(element)
+    mark(element)
   }
 
   const reveal = (number: number) => {
@@ -392,7 +392,7 @@ export function startPanel(state: InspectorState, get: typeof fetch = fetch): Pa
                 filter = { onlyProblems, chosenKey }
                 draw()
               }}
-              outline={outline}
+              outline={mark}
               scrollTo={scrollTo}
             />
           )}
@@ -404,7 +404,7 @@ export function startPanel(state: InspectorState, get: typeof fetch = fetch): Pa
                 draw()
               }}
               copy={copy}
-              outline={outline}
+              outline={mark}
               scrollTo={scrollTo}
             />
           )}
@@ -499,9 +499,11 @@ export function startPanel(state: InspectorState, get: typeof fetch = fetch): Pa
     show('open')
     root.querySelector<HTMLElement>(`#tab-${look.tab}`)?.focus({ preventScroll: true })
   })
-  listen(window, 'resize', () => look.shown === 'open' && isReady && place())
-  // A frame over an element that has moved would be wrong.
-  listen(window, 'scroll', () => outline(undefined), true)
+  listen(window, 'resize', () => {
+    if (look.shown === 'open' && isReady) place()
+    update()
+  })
+  listen(window, 'scroll', update, true)
 
   // Where the events come from
 

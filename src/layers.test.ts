@@ -55,7 +55,12 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
 
 /** The files of the script's own folder that other bundles may import: types, and the snippet that shops paste. */
 const OF_SCRIPT: Readonly<Record<string, readonly string[]>> = {
-  'tracker/inspector': ['tracker/debug.ts', 'tracker/global.d.ts', 'tracker/parts.ts'],
+  'tracker/inspector': [
+    'tracker/config.ts',
+    'tracker/debug.ts',
+    'tracker/global.d.ts',
+    'tracker/parts.ts',
+  ],
   'tracker/presence': ['tracker/config.ts'],
   'gateway/check': ['tracker/snippet.ts'],
   'public/shop': ['tracker/global.d.ts', 'tracker/snippet.ts'],

@@ -5,7 +5,6 @@ import { createStore } from '../lib/storage.ts'
 import { explain } from './explain.ts'
 import { findOverwritten } from './findOverwritten.ts'
 import { findUnknown } from './findUnknown.ts'
-import { shareAnswers } from './shareAnswers.ts'
 import { startConsole } from './startConsole.ts'
 import { SHORTCUT, startPanel } from './startPanel.tsx'
 import { watchConsent } from './watchConsent.ts'
@@ -20,10 +19,9 @@ const local = createStore(() => localStorage)
  * Called by the script in debug mode (debug.ts).
  */
 export function start(state: InspectorState): void {
-  const { helpers, seen } = state
-  const get = shareAnswers(fetch)
+  const { helpers, configs, seen } = state
   // A page may have replaced what the panel needs. The console works without it.
-  const panel = guard(() => startPanel(state, get))
+  const panel = guard(() => startPanel(state))
   // Without consent nothing may be read, and the script does not read the switch either.
   const mayRead = helpers.consentState === 'granted'
   if (mayRead && readSwitch('track.ignore', local, () => location.href)) {
@@ -32,7 +30,7 @@ export function start(state: InspectorState): void {
   }
   startConsole(helpers.on, console, {
     seen,
-    watch: (warn) => watchTrackedElements(window, warn, get),
+    watch: (warn) => watchTrackedElements(window, configs, warn),
     found: (notice) => panel?.add(notice),
     hint: panel
       ? `The panel over the page shows every event; ${SHORTCUT} closes and opens it.`
@@ -40,14 +38,18 @@ export function start(state: InspectorState): void {
   })
   const overwritten = findOverwritten(window, state)
   if (overwritten) print(overwritten)
-  watchConsent(
-    window,
-    helpers,
-    print,
-    () => local.get('track.c'),
-    get,
-    (facts) => panel?.showConsent(facts),
-  )
-  watchGa4(window, print, get)
+  // Consent is one for the page: a key that asks for it decides for the others, too.
+  const all = [...configs.values()]
+  const asking = all.find(({ consentTools }) => consentTools) ?? all[0]
+  if (asking)
+    watchConsent(
+      window,
+      helpers,
+      asking,
+      print,
+      () => local.get('track.c'),
+      (facts) => panel?.showConsent(facts),
+    )
+  watchGa4(window, configs, print)
   for (const text of findUnknown(window)) print(text)
 }

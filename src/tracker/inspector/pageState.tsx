@@ -104,7 +104,9 @@ export function PageState({
             )}
           </dd>
           <dt>consent</dt>
-          <dd>{consent?.title ?? `${consentState ?? 'not answered'}: this key does not ask`}</dd>
+          <dd>
+            {consent?.title ?? `${consentState ?? 'nothing is recorded'}: this key does not ask`}
+          </dd>
           {consent?.rows.map(([label, text]) => (
             <>
               <dt>{label}</dt>

@@ -52,10 +52,9 @@ export type Panel = {
  * reach into it. It changes nothing of the page, except that one element is added to `<html>`.
  *
  * @param state What the script gives.
- * @param get `fetch`, for the settings of each key.
  * @returns Undefined if the browser has no constructable stylesheets: other styles may be forbidden by the page's policy.
  */
-export function startPanel(state: InspectorState, get: typeof fetch = fetch): Panel | undefined {
+export function startPanel(state: InspectorState): Panel | undefined {
   const { helpers, configs, outbox, seen } = state
   const sheet = guard(() => {
     const own = new CSSStyleSheet()
@@ -221,7 +220,7 @@ export function startPanel(state: InspectorState, get: typeof fetch = fetch): Pa
     for (const { base, key } of [...configs.values()].slice(0, MAX_KEYS)) {
       if (gateways.has(key)) continue
       gateways.set(key, undefined)
-      askGateway(base, key, get).then((facts) => {
+      askGateway(base, key).then((facts) => {
         gateways.set(key, facts)
         ask()
       })

@@ -1,8 +1,9 @@
 // @vitest-environment happy-dom
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { Config } from '../config.ts'
 import type { TrackApi } from '../global.d.ts'
-import type { Served } from './describeConsent.ts'
+import type { ConsentFacts, Served } from './describeConsent.ts'
 import { MISSING_SECONDS, watchConsent } from './watchConsent.ts'
 
 const page = window as unknown as { acme?: object | undefined; dataLayer?: unknown[] | undefined }
@@ -14,7 +15,6 @@ afterEach(() => {
   vi.useRealTimers()
   page.acme = undefined
   page.dataLayer = undefined
-  document.head.innerHTML = ''
 })
 
 const acme = {
@@ -28,8 +28,7 @@ const acme = {
 } as const
 
 /** Watches a page whose key has these settings. `set` is a change of the consent, as the script reports it. */
-async function watch(config: Served | undefined, attributes = '', choice: string | null = null) {
-  document.head.innerHTML = `<script type="text/plain" src="https://gateway.example/t/j/ABC123" ${attributes}></script>`
+async function watch(settings: Served, choice: string | null = null) {
   let report: (() => void) | undefined
   const helpers: { -readonly [K in 'consentState' | 'on']: TrackApi[K] } = {
     consentState: undefined,
@@ -39,20 +38,19 @@ async function watch(config: Served | undefined, attributes = '', choice: string
     },
   }
   const printed: string[] = []
-  const get = async () => {
-    if (!config) throw new TypeError('Failed to fetch')
-    return Response.json({ config })
-  }
-  await watchConsent(
+  const shown: ConsentFacts[] = []
+  watchConsent(
     window,
     helpers,
+    { ...settings, key: 'ABC123', base: 'https://gateway.example' } as Config,
     (text) => printed.push(text),
     () => choice,
-    get,
+    (facts) => shown.push(facts),
   )
   await vi.advanceTimersByTimeAsync(200)
   return {
     printed,
+    shown,
     first: () => printed.map((text) => text.split('\n')[0]),
     async set(state: TrackApi['consentState']) {
       helpers.consentState = state
@@ -64,7 +62,7 @@ async function watch(config: Served | undefined, attributes = '', choice: string
 
 test('the state is printed with its source, then each change', async () => {
   page.acme = {}
-  const { printed, set } = await watch({ consent: 'required', consentTools: [acme] })
+  const { printed, shown, set } = await watch({ consent: 'required', consentTools: [acme] })
   expect(printed).toEqual([expect.stringMatching(/nobody has answered[\s\S]+waits for: acme/)])
   page.acme = { yes: true }
   await set('granted')
@@ -72,10 +70,15 @@ test('the state is printed with its source, then each change', async () => {
   page.acme = { no: true }
   await set('denied')
   expect(printed[2]).toMatch(/consent is denied\n {2}by: acme/)
+  expect(shown.map(({ title, rows }) => [title, rows[0]])).toEqual([
+    ['nobody has answered the question for consent', ['waits for', 'acme']],
+    ['consent is granted', ['by', 'acme']],
+    ['consent is denied', ['by', 'acme']],
+  ])
 })
 
 test('the remembered answer is a source', async () => {
-  const { printed, set } = await watch({ consent: 'required', consentTools: [] }, '', 'granted')
+  const { printed, set } = await watch({ consent: 'required', consentTools: [] }, 'granted')
   await set('granted')
   expect(printed.at(-1)).toContain('track.c')
 })
@@ -98,12 +101,12 @@ test('commands in the dataLayer are read, also if the array was shortened meanwh
 })
 
 test('the setting of the tag counts', async () => {
-  const { printed } = await watch({ consentTools: [] }, 'data-consent="cookieless"')
+  const { printed } = await watch({ consentTools: [], consent: 'cookieless' })
   expect(printed[0]).toContain('sent without a device id')
 })
 
 test('a tag asks for consent on a script that has the part for another setting', async () => {
-  const { first } = await watch({ exclude: ['/account'] }, 'data-consent="required"')
+  const { first } = await watch({ exclude: ['/account'], consent: 'required' })
   expect(first()).toEqual(['track: nobody has answered the question for consent'])
 })
 
@@ -140,14 +143,14 @@ test('a tool that loads late is not reported', async () => {
 })
 
 test('a tag that asks for consent on a script without the part is reported, and no state', async () => {
-  const { first } = await watch({}, 'data-consent="required"')
+  const { first } = await watch({ consent: 'required' })
   await vi.advanceTimersByTimeAsync(MISSING_SECONDS * 1_000)
   expect(first()).toEqual([expect.stringMatching(/^track: nothing is recorded: the tag asks/)])
 })
 
-test.each<[string, Served | undefined]>([
+test.each<[string, Served]>([
   ['a key that does not ask for consent', {}],
-  ['settings that can not be fetched', undefined],
+  ['a key that does not ask, by its settings', { consent: 'granted' }],
 ])('nothing is printed for %s', async (_, config) => {
   const { printed } = await watch(config)
   await vi.advanceTimersByTimeAsync(MISSING_SECONDS * 1_000)

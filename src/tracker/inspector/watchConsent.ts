@@ -1,3 +1,4 @@
+import type { Config } from '../config.ts'
 import type { TrackApi } from '../global.d.ts'
 import { type Answered, watchConsent as watchSources } from '../lib/consentSources.ts'
 import { guard } from '../lib/guard.ts'
@@ -11,7 +12,6 @@ import {
   type Served,
   SIGNAL,
 } from './describeConsent.ts'
-import { readSettings, tagOf } from './readSettings.ts'
 import { signalReader } from './signalReader.ts'
 
 /** A source that was not found after this time is reported, seconds. Consent tools load late. */
@@ -26,35 +26,33 @@ const SETTLE_MS = 100
  * sources that are not on the page. It reads the sources of the key as the script does. Prints nothing for a key that
  * does not ask for consent, unless the tag does.
  *
+ * @param config The configuration of the key.
  * @param read The remembered answer, `track.c`.
- * @param get `fetch`, for the key's settings.
  * @param show Receives the consent whenever it is printed.
  */
-export async function watchConsent(
+export function watchConsent(
   page: Window,
   helpers: Pick<TrackApi, 'on' | 'consentState'>,
+  config: Config,
   print: (text: string) => void,
   read: () => string | null | undefined,
-  get: typeof fetch = fetch,
   show: (facts: ConsentFacts) => void = () => {},
-): Promise<void> {
-  const own = tagOf(page)?.dataset ?? {}
-  const served: Served | undefined = await readSettings(page, get)
-  if (!served) return
-  const faults = findConsentFaults(served, own.consent)
+): void {
+  // A tag can not set the lists.
+  const settings = config as Served
+  const mode = config.consent ?? 'granted'
+  const faults = findConsentFaults(settings, mode)
   for (const text of faults) print(text)
-  const mode = own.consent ?? served.consent ?? 'granted'
-  if (!served.consentTools && (faults.length > 0 || mode === 'granted')) return
+  if (!config.consentTools && (faults.length > 0 || mode === 'granted')) return
 
-  const isOn = (name: 'gpc' | 'dnt') => (own[name] ? own[name] !== 'false' : served[name])
-  const signals = { gpc: isOn('gpc'), dnt: isOn('dnt') }
+  const signals = { gpc: config.gpc === undefined || !!config.gpc, dnt: !!config.dnt }
   const answers = new Map<string, Answered>()
   const readers: Parameters<typeof watchSources>[1] = new Map()
   const readAgain = watchSources(
-    { ...served, ...own, consentTools: [signalReader(signals), ...(served.consentTools ?? [])] },
+    { ...settings, consentTools: [signalReader(signals), ...(config.consentTools ?? [])] },
     readers,
     (name, answer) => {
-      const row = served.consentTools?.find((other) => other.name === name)
+      const row = config.consentTools?.find((other) => other.name === name)
       // The script reads each source without a look whether it is there. Nobody waits for the browser's signals.
       if (
         answer ||
@@ -69,7 +67,7 @@ export async function watchConsent(
   const seen = new WeakSet<object>()
   const look = () => {
     const layer = (page as unknown as { readonly [name: string]: unknown })[
-      own.dataLayerName ?? served.dataLayerName ?? 'dataLayer'
+      config.dataLayerName ?? 'dataLayer'
     ]
     if (!Array.isArray(layer)) return
     for (const push of layer) {
@@ -99,6 +97,6 @@ export async function watchConsent(
   report()
   setTimeout(() => {
     look()
-    for (const text of findMissingSources(served, answers, MISSING_SECONDS)) print(text)
+    for (const text of findMissingSources(settings, answers, MISSING_SECONDS)) print(text)
   }, MISSING_SECONDS * 1_000)
 }

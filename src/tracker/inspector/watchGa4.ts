@@ -1,4 +1,4 @@
-import { readSettings, tagOf } from './readSettings.ts'
+import type { InspectorState } from '../debug.ts'
 
 /** The time between two looks into the page's array. */
 const LOOK_MS = 1000
@@ -8,29 +8,28 @@ const NAMES =
   /^(view_item|add_to_cart|remove_from_cart|add_to_wishlist|remove_from_wishlist|begin_checkout)$/
 
 /**
- * Reports once that the page pushes GA4 or Universal Analytics events while the first key does not read them.
+ * Reports once that the page pushes GA4 or Universal Analytics events while no key reads them.
  *
  * @param print Receives the text.
- * @param get `fetch`, for the key's settings. Used only if there is such a push.
  * @returns Stops watching.
  */
 export function watchGa4(
   page: Window,
+  configs: InspectorState['configs'],
   print: (text: string) => void,
-  get: typeof fetch = fetch,
 ): () => void {
-  const { ga4: ownGa4, dataLayerName: ownName } = tagOf(page)?.dataset ?? {}
-  const look = async () => {
-    const layer = (page as unknown as { [name: string]: unknown })[ownName ?? 'dataLayer']
+  const look = () => {
+    const all = [...configs.values()]
+    if (all.some(({ ga4 }) => ga4)) return
+    const layer = (page as unknown as { [name: string]: unknown })[
+      all[0]?.dataLayerName ?? 'dataLayer'
+    ]
     const name = Array.isArray(layer) ? layer.map(nameOf).find(Boolean) : undefined
     if (!name) return
     stop()
-    const config =
-      ownGa4 === undefined ? await readSettings(page, get) : { ga4: ownGa4 !== 'false' }
-    if (config && !config.ga4)
-      print(
-        `track: a GA4 push was seen (${name}); ga4 is off for this key\n  why: GA4 and Universal Analytics pushes are read only if the key's setting ga4 is on.\n  fix: npx shoptrail customer set ID --config '{"ga4":true}', unless the shop reports its events in another way.`,
-      )
+    print(
+      `track: a GA4 push was seen (${name}); ga4 is off for this key\n  why: GA4 and Universal Analytics pushes are read only if the key's setting ga4 is on.\n  fix: npx shoptrail customer set ID --config '{"ga4":true}', unless the shop reports its events in another way.`,
+    )
   }
   const timer = setInterval(look, LOOK_MS)
   const stop = () => clearInterval(timer)

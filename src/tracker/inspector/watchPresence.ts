@@ -1,22 +1,22 @@
 import { PRESENT } from '../lib/trackedElements.ts'
-import { tagOf } from './readSettings.ts'
 
 /**
  * Tries to load the script for `load` and `visible` elements when the page has such an element. The page's policy or a
- * proxy may block it. Does nothing if the page has no tag of the script.
+ * proxy may block it.
  *
+ * @param base The gateway's address.
  * @param onBlocked Called with the first such element, if the script can not be loaded.
  * @param load `import`.
  */
 export function watchPresence(
   page: Window,
+  base: string,
   onBlocked: (where: HTMLElement) => void,
   load: (address: string) => Promise<unknown>,
 ): void {
-  const base = tagOf(page)?.src.match(/(.*)\/t\/j\//)?.[1]
   const look = () => {
     const where = page.document.querySelector<HTMLElement>(PRESENT)
-    if (!base || !where) return
+    if (!where) return
     changes.disconnect()
     load(`${base}/t/p.js`).catch(() => onBlocked(where))
   }

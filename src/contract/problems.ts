@@ -34,7 +34,7 @@ export type Problem = {
   readonly source: 'page' | 'gateway'
   /** Undefined if it is not known. */
   readonly operation?: TrackingOperation | 'sendCustomApi'
-  /** Path of the faulty field, such as `variation.sku`; the tracking key of `unknown_key`. Absent if there is none. */
+  /** Path of the faulty field, such as `variation.sku`; the tracking key of `unknown_key` (the first four characters and `…` of a long one, which may be a secret). Absent if there is none. */
   readonly path?: string
   /** Where: path of the page without query, an Origin, or the path of a call. `(other)` for what is counted together. */
   readonly page: string

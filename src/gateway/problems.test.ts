@@ -281,7 +281,7 @@ test('who may see a list: the REST key, or an operator who has signed in', async
 test('no value of a visitor is in a file or an answer: neither of a refused event, nor of a report, nor of an address', async () => {
   const gateway = await start()
   const restKey = addShop(gateway)
-  const MARKERS = ['jane', 'doe77', 'Secretword', '5550001234']
+  const MARKERS = [restKey.slice(0, 8), 'jane', 'doe77', 'Secretword', '5550001234']
   const payload = {
     ...LINE,
     did: 'jane-device'.repeat(20),
@@ -304,6 +304,8 @@ test('no value of a visitor is in a file or an answer: neither of a refused even
     `k=SHOPKEY1${report({ 'invalid,jane,doe77,/jane@doe77.example/5550001234?Secretword': 1 })}`,
   )
   await post(gateway, LINE, 'k=jane%40doe77.example')
+  // A shop that puts its REST key into its pages.
+  await post(gateway, LINE, `k=${restKey}`)
   await until(gateway, restKey, ({ data }) => {
     // One for each operation of the refused ones, the empty payload, the report, the unknown key.
     expect(data.length).toBeGreaterThanOrEqual(5)

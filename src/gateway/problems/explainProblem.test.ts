@@ -56,6 +56,11 @@ test.each<[Partial<Fault>, message: string, fix: string]>([
     'Put the customer’s key in the tag and the stub: SHOPKEY1. This prints both: npx shoptrail snippet --key SHOPKEY1',
   ],
   [
+    { reason: 'unknown_key', path: 'ABCD…', page: 'https://shop.example' },
+    'Pages of https://shop.example use the tracking key ABCD…, which no customer has. They track nothing.',
+    'If it is the secret REST key, replace that at once: npx shoptrail customer rotate shop --key rest. Put the customer’s key in the tag and the stub: SHOPKEY1. This prints both: npx shoptrail snippet --key SHOPKEY1',
+  ],
+  [
     { reason: 'unknown_key', path: 'SHOPKEY1', page: 'https://shop.example' },
     'Pages of https://shop.example have used the tracking key SHOPKEY1 before it was known. It is known now.',
     'Nothing: the pages send again what they have kept.',

@@ -9,6 +9,7 @@ import { readPageReport } from './pageReport.ts'
 import { createProblemCounts } from './problemCounts.ts'
 import { makeProblemList } from './problemList.ts'
 import { type CountStore, type Fault, KEPT_DAYS, slotOf } from './problems.ts'
+import { shownKey } from './shownKey.ts'
 
 /** Counts what goes wrong with a customer's events, and which operations come. No call of it fails or waits. */
 export type Problems = {
@@ -168,7 +169,7 @@ export function startRecorder(options: RecorderOptions): ProblemRecorder {
     },
     unknownKey(request, trackingKey) {
       const page = shownOrigin(originOf(request))
-      const path = /^[A-Z\d_-]{1,64}$/i.test(trackingKey) ? trackingKey : ''
+      const path = shownKey(trackingKey)
       const fault = { reason: 'unknown_key', source: 'gateway', operation: '', path, page } as const
       onFault(fault, 1)
       if (!page) return

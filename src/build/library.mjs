@@ -1,12 +1,13 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
-import { CLIENT_INPUTS, CONTRACT_INPUTS, refuseForeign, write } from './bundles.mjs'
+import { BROWSER_INPUTS, CLIENT_INPUTS, CONTRACT_INPUTS, refuseForeign, write } from './bundles.mjs'
 import { declarationsOf } from './declarations.mjs'
 import { root } from './install.mjs'
 
 /** What the package exports, by the name of its files in dist, with the modules that it may contain. */
 const ENTRIES = {
+  index: { entry: 'tracker/index.ts', allowed: BROWSER_INPUTS, target: 'es2021' },
   client: { entry: 'client/index.ts', allowed: CLIENT_INPUTS, target: 'es2022' },
   contract: { entry: 'contract/public.ts', allowed: CONTRACT_INPUTS, target: 'es2022' },
 }
@@ -48,7 +49,7 @@ async function bundleEntry({ entry, allowed, target }, format, version) {
     target,
     legalComments: 'none',
     logLevel: 'error',
-    define: { __version__: JSON.stringify(version) },
+    define: { __version__: JSON.stringify(version), __deviceCookie__: 'true' },
   })
   const inputs = Object.keys(metafile.inputs)
   refuseForeign(inputs, allowed, entry)

@@ -63,13 +63,44 @@ checked.payload
 export const stored: EventPayload<'addToCart'> = line
 export const faults = (error: unknown) => (error instanceof Invalid ? error.issues.length : 0)
 `
+const TRACKER = `
+export const tracker: TrackApi = createTracker({
+  key: 'SHOPKEY', base: 'https://gateway.example', consent: 'required', mask: ['q'],
+  parts: { pageViews, attributes, dataLayer, ga4, schemaOrg, consent, consentSources, deviceCookie },
+})
+export const outcome = async () => {
+  const result = await tracker.addToCart({ product_id: 1, quantity: 1, variation: { id: '1', sku: 's' } })
+  return result.ok ? result.id : result.error
+}
+// @ts-expect-error the key is missing
+createTracker({ base: 'https://gateway.example' })
+// @ts-expect-error a part is not a text
+createTracker({ key: 'SHOPKEY', base: 'https://gateway.example', parts: { pageViews: 'all' } })
+// @ts-expect-error a line has a quantity
+tracker.addToCart({ product_id: 1, variation: { id: '1', sku: 's' } })
+`
+const STORAGE = `
+createTracker({ key: 'SHOPKEY', base: 'https://gateway.example', storage: sessionStorage })
+`
+/** The package declares no global variable. */
+const NO_GLOBAL = `
+// @ts-expect-error there is no such variable
+track.viewHomepage()
+`
+const NAMES =
+  'attributes, consent, consentSources, createTracker, dataLayer, deviceCookie, ga4, pageViews, schemaOrg'
 const IMPORT = `
+import { ${NAMES} } from 'shoptrail'
+import type { TrackApi } from 'shoptrail'
 import { ApiException, createClient, ValidationException } from 'shoptrail/client'
 import type { Client, ClientOptions } from 'shoptrail/client'
 import { EVENT_NAMES, validate, ValidationException as Invalid } from 'shoptrail/contract'
 import type { EventInput, EventPayload } from 'shoptrail/contract'
 `
 const REQUIRE = `
+import script = require('shoptrail')
+import type { TrackApi } from 'shoptrail'
+const { ${NAMES} } = script
 import shoptrail = require('shoptrail/client')
 import contract = require('shoptrail/contract')
 import type { Client, ClientOptions } from 'shoptrail/client'
@@ -90,16 +121,19 @@ const NODE: Options = { module: 'nodenext', moduleResolution: 'nodenext', types:
 const DOM: Options = { lib: ['es2022', 'dom', 'dom.iterable'] }
 
 const SERVER: Files = {
-  'module.mts': IMPORT + CLIENT + RUNTIME + CONTRACT,
-  'common.cts': IMPORT + CLIENT + RUNTIME + CONTRACT,
-  'required.cts': REQUIRE + CLIENT + RUNTIME + CONTRACT,
+  'module.mts': IMPORT + TRACKER + NO_GLOBAL + CLIENT + RUNTIME + CONTRACT,
+  'common.cts': IMPORT + TRACKER + NO_GLOBAL + CLIENT + RUNTIME + CONTRACT,
+  'required.cts': REQUIRE + TRACKER + NO_GLOBAL + CLIENT + RUNTIME + CONTRACT,
 }
 /** Without the types of Node and of browsers. */
 const BARE: Files = {
-  'module.mts': IMPORT + CLIENT + CONTRACT,
-  'required.cts': REQUIRE + CLIENT + CONTRACT,
+  'module.mts': IMPORT + TRACKER + NO_GLOBAL + CLIENT + CONTRACT,
+  'required.cts': REQUIRE + TRACKER + NO_GLOBAL + CLIENT + CONTRACT,
 }
-const PAGE: Files = { 'page.ts': IMPORT + CLIENT + RUNTIME + CONTRACT, 'global.ts': GLOBAL }
+const PAGE: Files = {
+  'page.ts': IMPORT + TRACKER + STORAGE + CLIENT + RUNTIME + CONTRACT,
+  'global.ts': GLOBAL,
+}
 
 type Case = readonly [name: string, files: Files, options: Options]
 

@@ -1,9 +1,9 @@
 import { UUID } from '../contract/uuid.ts'
+import type { TrackApi } from './api.d.ts'
 import type { Config } from './config.ts'
 import type { DeviceCookie } from './deviceCookie.ts'
 import { deviceCookie as keepInCookie } from './deviceCookie.ts'
 import { DID_NAME } from './deviceId.ts'
-import type { TrackApi } from './global.d.ts'
 import { guard } from './lib/guard.ts'
 import { isExcluded } from './lib/isExcluded.ts'
 import { watchSources } from './lib/watchSources.ts'
@@ -31,7 +31,7 @@ export type {
   TrackNotice,
   TrackOutcome,
   TrackReporter,
-} from './global.d.ts'
+} from './api.d.ts'
 
 /** A part of the tracker. Import those that you use, so that your bundle contains no others. */
 export type TrackerPart = (...state: never[]) => unknown
@@ -131,7 +131,14 @@ export type TrackerEnvironment = {
    */
   readonly did?: string
   /** Keeps the device id and undelivered events, such as sessionStorage. Default: localStorage. Without one: memory. */
-  readonly storage?: Storage
+  readonly storage?: TrackerStorage
+}
+
+/** A Storage of the browser, or an object like it, whose own keys are the stored names. */
+export type TrackerStorage = {
+  getItem(name: string): string | null
+  setItem(name: string, value: string): void
+  removeItem(name: string): void
 }
 
 export type TrackerOptions = TrackerSettings &
@@ -193,7 +200,7 @@ export function createTracker(options: TrackerOptions): TrackApi {
       started as Parts,
       globals,
       'track',
-      () => storage ?? localStorage,
+      () => (storage as Storage | undefined) ?? localStorage,
       url ?? (() => guard(() => location.href, '')),
       did ? keepGiven(did) : (parts.deviceCookie as DeviceCookie | undefined),
     )(config, started as Parts),

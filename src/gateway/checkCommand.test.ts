@@ -81,6 +81,19 @@ test('the key and the gateway of the options, and a finding of only some pages',
   expect(public_).toContain(tagOf('LOOPBACK'))
 })
 
+test('a page that can not be read is named, and the others are not', async () => {
+  const shop = await serve((request, response) => {
+    response.statusCode = request.url === '/' ? 200 : 403
+    response.setHeader('content-type', 'text/html')
+    response.end(`<a href="/cart">cart</a>${tagOf('LOOPBACK')}`)
+  })
+  const { code, text } = await check([shop])
+  expect(code).toBe(0)
+  expect(text).toContain(`cart     403  ${shop}/cart\n`)
+  expect(text).toMatch(new RegExp(`note {5}The page is answered 403\\..*\n  on ${shop}/cart\n`))
+  expect(text).not.toContain(`  on ${shop}/\n`)
+})
+
 test('a shop that can not be reached: exit code 69', async () => {
   const { code, text } = await check(['http://127.0.0.1:1/'])
   expect(code).toBe(69)

@@ -65,6 +65,7 @@ const WORDS: Readonly<Record<Level, string>> = {
 }
 
 function linesOf({ shop, key, gateway, pages, findings }: CheckReport): readonly string[] {
+  const read = pages.flatMap(({ status, url }) => (status === 200 ? [url] : []))
   return [
     `shop     ${shop}`,
     `key      ${key ?? 'none found; --key names one'}`,
@@ -73,15 +74,23 @@ function linesOf({ shop, key, gateway, pages, findings }: CheckReport): readonly
       ({ kind, url, status }, i) =>
         `${i === 0 ? 'pages' : '     '}    ${kind.padEnd(8)} ${status || '---'}  ${url}`,
     ),
-    ...findings.flatMap((finding) => ['', ...findingLines(finding, pages.length)]),
+    ...findings.flatMap((finding) => ['', ...findingLines(finding, read)]),
     '',
     summary(findings),
   ]
 }
 
-/** Indented, so that a fix can be copied line by line. */
-function findingLines({ level, message, fix, pages }: Finding, all: number): readonly string[] {
-  const where = pages.length > 0 && pages.length < all ? pages.map((page) => `  on ${page}`) : []
+/**
+ * Indented, so that a fix can be copied line by line.
+ *
+ * @param read The pages that were read. They are not named if the finding is about all of them.
+ */
+function findingLines(
+  { level, message, fix, pages }: Finding,
+  read: readonly string[],
+): readonly string[] {
+  const isEverywhere = `${pages}` === `${read}`
+  const where = !isEverywhere ? pages.map((page) => `  on ${page}`) : []
   return [`${WORDS[level].padEnd(8)} ${message}`, ...where, ...fix.map((line) => `    ${line}`)]
 }
 

@@ -42,6 +42,8 @@ export type CheckOptions = {
   readonly customerId?: string | undefined
   readonly fetchPage: FetchPage
   readonly askGateway: AskGateway
+  /** What to do about a page whose address `fetchPage` refuses. Default: nothing. */
+  readonly fixRefused?: ((url: string) => readonly string[]) | undefined
 }
 
 /**
@@ -53,11 +55,11 @@ export type CheckOptions = {
 export async function checkShop(
   options: CheckOptions,
 ): Promise<{ readonly report: CheckReport; readonly isReached: boolean }> {
-  const { fetchPage, askGateway, customerId = 'ID' } = options
+  const { askGateway, customerId = 'ID' } = options
   const address = withScheme(options.shop)
-  const home = await readOne({ kind: 'home', url: address }, fetchPage)
+  const home = await readOne({ kind: 'home', url: address }, options)
   const further = home.page ? findLinks(home.page.page) : []
-  const others = await Promise.all(further.map((target) => readOne(target, fetchPage)))
+  const others = await Promise.all(further.map((target) => readOne(target, options)))
   const read = unique([home, ...others])
   const pages = read.flatMap(({ page }) => (page ? [page] : []))
   const first = pages.flatMap(({ tags }) => tags.filter(({ dead }) => !dead))[0]
@@ -107,10 +109,13 @@ type Read = {
   readonly findings: readonly PageFinding[]
 }
 
-async function readOne({ kind, url }: Target, fetchPage: FetchPage): Promise<Read> {
+async function readOne(
+  { kind, url }: Target,
+  { fetchPage, fixRefused = () => [] }: CheckOptions,
+): Promise<Read> {
   const fetched = await fetchPage(url)
   if (!fetched.ok) {
-    const { message } = fetched
+    const { message, reason } = fetched
     return {
       checked: { kind, url: fetched.url, status: 0 },
       findings: [
@@ -118,7 +123,7 @@ async function readOne({ kind, url }: Target, fetchPage: FetchPage): Promise<Rea
           kind === 'home' ? 'error' : 'note',
           'page-unreachable',
           `The page can not be read: ${message}.`,
-          [],
+          reason === 'refused' ? fixRefused(fetched.url) : [],
           fetched.url,
         ),
       ],

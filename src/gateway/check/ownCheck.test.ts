@@ -89,11 +89,27 @@ test('a redirect from the shop to another origin is not followed', async () => {
   const result = await createOwnCheck()(checkOf(shop, [shop]))
   expect(result).toMatchObject({
     report: {
-      findings: [{ message: expect.stringContaining("is not one of the customer's origins") }],
+      findings: [
+        {
+          message: expect.stringContaining("is not one of the customer's origins"),
+          fix: [`npx shoptrail customer set C1 --origin ${shop} --origin ${inner}`],
+        },
+      ],
     },
   })
   expect(asked).toBe(0)
 })
+
+test.each(['http://other.example/', 'http://www.other.example/', 'ftp://localhost/', 'http://['])(
+  'a redirect to %s has no command that would allow it',
+  async (location) => {
+    const shop = await serve((_, response) => response.writeHead(302, { location }).end())
+    const result = await createOwnCheck()(checkOf(shop, [shop]))
+    expect(result).toMatchObject({
+      report: { findings: [{ code: 'page-unreachable', fix: [] }] },
+    })
+  },
+)
 
 test('links of a page are followed only to origins of the customer', async () => {
   const asked: string[] = []

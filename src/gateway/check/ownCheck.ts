@@ -8,6 +8,7 @@ import { createSemaphore } from '../http/semaphore.ts'
 import { createAskOwn } from './askGateway.ts'
 import { checkShop } from './checkShop.ts'
 import { createFetchPage, isPublicAddress } from './fetchPage.ts'
+import { allowCommand } from './setupTexts.ts'
 
 /** A check of a customer's shop that an operator asks for. */
 export type OwnCheck = {
@@ -66,6 +67,7 @@ export function createOwnCheck(find?: typeof lookup) {
         gateway,
         customerId,
         askGateway: createAskOwn(customer),
+        fixRefused: (url) => fixRefused(url, shop, customer),
         fetchPage: createFetchPage({
           refuse,
           allowsAddress: (address, host) =>
@@ -83,6 +85,18 @@ export function createOwnCheck(find?: typeof lookup) {
       release()
     }
   }
+}
+
+/**
+ * The command that allows an origin to which the shop has redirected, if it is the same name with or without `www.`:
+ * the usual reason, and no other site gets allowed by a redirect of its choice.
+ */
+function fixRefused(url: string, shop: string, customer: OwnCheck['customer']): readonly string[] {
+  const bare = (address: string) => new URL(address).hostname.replace(/^www\./, '')
+  if (!/^https?:/.test(url) || !URL.canParse(url) || bare(url) !== bare(shop)) return []
+  const { origin } = new URL(url)
+  const { customerId, origins } = customer
+  return allowsOrigin(origins, origin) ? [] : [allowCommand(customerId, origins, origin)]
 }
 
 /** Why a text is not the address of a page that may be read. */

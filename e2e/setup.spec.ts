@@ -43,6 +43,10 @@ test('an address, its tag, and a walk through the shop that ticks off what arriv
     `<script async src="${demo.url}/t/j/${kiln.trackingKey}"></script>`,
   )
   await expect(page.getByTestId('not-allowed')).toHaveCount(0)
+  // The link that skips the header does not lose the address.
+  await page.locator('.skip').focus()
+  await page.keyboard.press('Enter')
+  await expect(page).toHaveURL(new RegExp(`#shop=${encodeURIComponent(shop.url)}`))
   await expect(page.getByTestId('progress')).toHaveText('0 of 11')
   await expect(page.getByTestId('waiting')).toContainText('Waiting for the first event')
 

@@ -98,17 +98,24 @@ function Row({ one }: { readonly one: Coverage }) {
   )
 }
 
-/** This hour as a bar, with a mark where it usually is. */
+/** This hour as a bar, with a mark where it usually is. Without the latter, a bar would say nothing. */
 function Rate({ hour, usual }: Pick<Coverage, 'hour' | 'usual'>) {
-  const most = Math.max(hour, usual ?? 0, 1)
+  const count = <b>{number(hour)}</b>
+  const unit = <small class="per">in 60 minutes</small>
+  if (usual === null)
+    return (
+      <>
+        {count} {unit}
+      </>
+    )
+  const most = Math.max(hour, usual, 1)
   return (
     <>
-      <b>{number(hour)}</b> <small class="per">in 60 minutes,</small>{' '}
-      {usual === null ? '' : <small>usual {mean(usual)}</small>}
+      {count} {unit} <small>usual {mean(usual)}</small>
       <svg class="rate" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
         <rect width="100" height="6" />
         <rect class="now" width={(hour / most) * 100} height="6" />
-        {usual !== null && <rect class="usual" x={(usual / most) * 98} width="2" height="6" />}
+        <rect class="usual" x={(usual / most) * 98} width="2" height="6" />
       </svg>
     </>
   )

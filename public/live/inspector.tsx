@@ -75,7 +75,7 @@ function Facts({
   readonly record: Shown
   readonly onDevice: Listeners['onDevice']
 }) {
-  const { operation, event, at, receivedAt, did, id, seq, bot } = record
+  const { operation, event, at, receivedAt, did, id, seq, bot, version } = record
   const lateMs = receivedAt - at
   return (
     <>
@@ -111,6 +111,7 @@ function Facts({
         <code>{id}</code>
       </Fact>
       <Fact name="position">{seq}</Fact>
+      {version && <Fact name="script">{version}</Fact>}
       {bot && <Fact name="bot">yes, by its user agent</Fact>}
       {hasNoConsent(record) && (
         <Fact name="consent">none: the device id is a hash that changes each day</Fact>

@@ -19,6 +19,8 @@ export type LiveEvent = {
   readonly at: number
   readonly receivedAt: number
   readonly bot?: boolean
+  /** Version of the script that sent it; null for a server, or if it is not known. */
+  readonly version?: string | null
   /** Bytes of the stored payload, if it is shown shortened. */
   readonly storedBytes?: number
   readonly payload: Payload

@@ -40,6 +40,8 @@ let isPlanned = false
 addEventListener('hashchange', () => {
   const named = shopOf(location.hash)
   if (watched && named && named !== shop) open(watched, named)
+  // The link that skips the header has a fragment of its own.
+  if (shop && !named) history.replaceState(null, '', hashOf(shop))
 })
 draw()
 operator.start()

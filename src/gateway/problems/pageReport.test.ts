@@ -45,6 +45,35 @@ test.each<[Record<string, unknown>, unknown[]]>([
   ).toEqual(expected)
 })
 
+const LINE = 'invalid,search,search_term,/find'
+test.each<[string[], unknown[]]>([
+  [
+    [LINE, 'too_old,,,/a,b', LINE],
+    [
+      ['invalid', 'search', 'search_term', '/find', 2],
+      ['too_old', '', '', '/a,b', 1],
+    ],
+  ],
+  [
+    ['', LINE, 'no_consent,search,,/', 'invalid,search'],
+    [['invalid', 'search', 'search_term', '/find', 1]],
+  ],
+  // The last line may have been cut.
+  [
+    [...new Array<string>(50).fill(LINE).join('\n').slice(0, 1_500).split('\n')],
+    [['invalid', 'search', 'search_term', '/find', 45]],
+  ],
+  [
+    [`invalid,,,/${'x/'.repeat(800)}`.slice(0, 1_500)],
+    [['invalid', '', '', expect.stringMatching(/^\/x\/.*…$/), 1]],
+  ],
+])('the lines %j', (lines, expected) => {
+  const read = readPageReport(encodeURIComponent(lines.join('\n')))
+  expect(
+    read.map(({ reason, operation, path, page, count }) => [reason, operation, path, page, count]),
+  ).toEqual(expected)
+})
+
 test.each([
   ['', 'empty'],
   ['%', 'not encoded'],
@@ -71,6 +100,7 @@ test('whatever is sent, only names of the contract and bounded paths are counted
   const key = fc.array(part, { maxLength: 6 }).map((parts) => parts.join(','))
   const report = fc.dictionary(key, fc.oneof(fc.nat(), fc.anything()), { maxKeys: 60 })
   const text = fc.oneof(
+    fc.array(key).map((keys) => keys.join('\n')),
     report.map((value) => JSON.stringify(value) ?? ''),
     fc.json(),
     fc.string({ unit: 'binary' }),

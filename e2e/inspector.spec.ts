@@ -255,7 +255,7 @@ test.describe('with an open root', () => {
     ])
   })
 
-  test('it changes nothing: elements, globals, functions, focus, layout, events and listeners of the page', async ({
+  test('@both it changes nothing: elements, globals, functions, focus, layout, events and listeners of the page', async ({
     page,
     shop,
     stored,
@@ -523,6 +523,26 @@ test.describe('with an open root', () => {
     await expect(guesses).toHaveCount(1)
     await page.click('#buy')
     await expectStored([{ operation: 'addToCart', payload: { product_id: 12, quantity: 2 } }])
+  })
+
+  test('a product that schema.org reports is no guess, and the panel says if attributes are off', async ({
+    page,
+    shop,
+  }) => {
+    const product =
+      '<script type="application/ld+json">{"@type":"Product","productID":"12"}</script>'
+    const body = `${product}<form class="newsletter"><input type="email" name="email"></form>`
+    shop.page('/a', { body })
+    await page.goto(`${shop.url}/a?track_debug=1`)
+    await tab(page, 'Not tracked').click()
+    const guesses = panelOf(page).locator('.guess')
+    await expect(guesses).toHaveCount(2)
+    await expect(panelOf(page)).not.toContainText('Attributes are off')
+    shop.page('/a', { body, head: shop.tag('data-schema-org="true" data-attributes="false"') })
+    await page.reload()
+    await expect(guesses).toHaveCount(1)
+    await expect(guesses).toContainText('setEmail')
+    await expect(panelOf(page)).toContainText('Attributes are off for this key')
   })
 
   test('the state of the page: device id, clock, versions, and a copy as JSON', async ({

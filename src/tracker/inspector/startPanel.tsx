@@ -1,4 +1,5 @@
 import { options, render } from 'preact'
+import { ATTRIBUTES } from '../../contract/settings.ts'
 import type { InspectorState } from '../debug.ts'
 import type { TrackNotice } from '../global.d.ts'
 import { guard } from '../lib/guard.ts'
@@ -213,7 +214,10 @@ export function startPanel(state: InspectorState): Panel | undefined {
     isGuessed = true
     const reported = [...new Set([...look.reported, ...model.operations()])]
     if (reported.length > look.reported.length) set({ reported })
-    guesses = guard(() => findUntracked(document, new Set(reported)), []) ?? []
+    // The reader of schema.org descriptions waits some seconds before it reports.
+    const isDescribed = [...configs.values()].some(({ schemaOrg }) => schemaOrg)
+    const tracked = new Set(isDescribed ? [...reported, 'viewProduct'] : reported)
+    guesses = guard(() => findUntracked(document, tracked), [])
   }
 
   const askGateways = () => {
@@ -398,6 +402,7 @@ export function startPanel(state: InspectorState): Panel | undefined {
           {look.tab === 'untracked' && (
             <UntrackedList
               guesses={guesses}
+              isOff={[...configs.values()].every(({ attributes = ATTRIBUTES }) => !attributes)}
               look={() => {
                 lookForUntracked()
                 draw()

@@ -3,12 +3,15 @@ import { type Guess, toHtml } from './findUntracked.ts'
 
 export function UntrackedList({
   guesses,
+  isOff,
   look,
   copy,
   outline,
   scrollTo,
 }: {
   readonly guesses: readonly Guess[]
+  /** Whether every key has attributes off. */
+  readonly isOff: boolean
   readonly look: () => void
   readonly copy: (text: string, what: string) => void
   readonly outline: (element: Element | undefined) => void
@@ -25,6 +28,12 @@ export function UntrackedList({
           Look again
         </button>
       </div>
+      {isOff && guesses.length > 0 && (
+        <p class="empty">
+          Attributes are off for this key: they work after npx shoptrail customer set ID --config
+          {` '{"attributes":true}'`}.
+        </p>
+      )}
       {guesses.length === 0 && <p class="empty">Nothing was found that is not tracked.</p>}
       <ol aria-label="Not tracked">
         {guesses.map((guess, index) => {

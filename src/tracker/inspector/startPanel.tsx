@@ -1,4 +1,4 @@
-import { options, render } from 'preact'
+import { render } from 'preact'
 import { ATTRIBUTES } from '../../contract/settings.ts'
 import type { InspectorState } from '../debug.ts'
 import type { TrackNotice } from '../global.d.ts'
@@ -522,9 +522,6 @@ export function startPanel(state: InspectorState): Panel | undefined {
   }
   for (const kind of KINDS) helpers.on(kind, (notice) => add(kind, notice, now()))
   helpers.on('consent', ask)
-
-  // A page's names on Object.prototype would become attributes.
-  options.vnode = (vnode) => Object.setPrototypeOf(vnode.props, null)
 
   const begin = () => {
     if (isReady) return

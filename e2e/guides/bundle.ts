@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { compileScript, parse } from 'vue/compiler-sfc'
 
-/** Where packages are resolved from. */
+/** Where packages are resolved from: this one too, by its own name, so that its built entry is used. */
 const folder = fileURLToPath(new URL('.', import.meta.url))
 
 /**
@@ -17,7 +17,6 @@ export async function bundle(
 ): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: ['./main.tsx'],
-    alias: { shoptrail: fileURLToPath(new URL('../../src/tracker/index.ts', import.meta.url)) },
     bundle: true,
     write: false,
     format: 'iife',
@@ -25,9 +24,6 @@ export async function bundle(
     logLevel: 'error',
     define: {
       'process.env.NODE_ENV': JSON.stringify(mode),
-      // Constants of the package's own build, and of Vue's.
-      __deviceCookie__: 'true',
-      __version__: '"0.0.0"',
       __VUE_OPTIONS_API__: 'true',
       __VUE_PROD_DEVTOOLS__: 'false',
       __VUE_PROD_HYDRATION_MISMATCH_DETAILS__: 'false',

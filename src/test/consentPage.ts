@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, vi } from 'vitest'
+import { consentConfig } from '../contract/consentConfig.ts'
 import type { KeySettings } from '../contract/settings.ts'
-import { consentConfig } from '../gateway/script/consentConfig.ts'
 import { type Answered, watchConsent } from '../tracker/lib/consentSources.ts'
 import { watchTrack } from './watchTrack.ts'
 

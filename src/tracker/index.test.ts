@@ -5,6 +5,7 @@ import { UUID } from '../contract/uuid.ts'
 import {
   attributes,
   consent,
+  consentSources,
   createTracker,
   type TrackApi,
   type TrackerOptions,
@@ -58,6 +59,17 @@ test('the settings are those of a key, without what only the gateway and the scr
   expectTypeOf<NonNullable<KeySettings['events']>>().toExtend<
     NonNullable<TrackerSettings['events']>
   >()
+})
+
+test('with a source of consent, the tracker waits for the answer of that tool', async () => {
+  const tracker = create({ consentSources: ['cookiebot'], parts: { consent, consentSources } })
+  void tracker.viewHomepage()
+  expect(tracker.consentState).toBe(undefined)
+  expect(await settled(tracker)).toEqual([])
+  vi.stubGlobal('Cookiebot', { consent: { statistics: true }, hasResponse: true })
+  document.dispatchEvent(new Event('CookiebotOnAccept', { bubbles: true }))
+  expect(tracker.consentState).toBe('granted')
+  expect(await settled(tracker)).toHaveLength(1)
 })
 
 test.each([

@@ -1,3 +1,5 @@
+import { consentConfig } from '../contract/consentConfig.ts'
+import type { KeySettings } from '../contract/settings.ts'
 import { UUID } from '../contract/uuid.ts'
 import type { TrackApi } from './api.d.ts'
 import type { Config } from './config.ts'
@@ -49,7 +51,11 @@ export const schemaOrg: TrackerPart = readSchemaOrg
 /** Asks for the visitor's consent: needed for the settings `consent`, `gpc` and `dnt`. */
 export const consent: TrackerPart = askConsent
 /** Reads the consent from other tools (`consentSources`), and knows excluded pages (`exclude`). Needs the part `consent`. */
-export const consentSources: TrackerPart = () => ({ watchSources, isExcluded })
+export const consentSources: TrackerPart = (settings: KeySettings) => ({
+  watchSources,
+  isExcluded,
+  ...consentConfig(settings),
+})
 /** Keeps the device id in a cookie too: needed for the settings `cookieDomain` and `firstParty`. */
 export const deviceCookie: TrackerPart = keepInCookie
 
@@ -183,7 +189,7 @@ export function createTracker(options: TrackerOptions): TrackApi {
   const config = {
     batch: true,
     ...settings,
-    ...(parts.consentSources as (() => object) | undefined)?.(),
+    ...(parts.consentSources as ((settings: object) => object) | undefined)?.(settings),
     ...(userAgent && { userAgent }),
     key,
     base: base.replace(/\/+$/, ''),

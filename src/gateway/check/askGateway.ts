@@ -1,5 +1,5 @@
+import { consentOf } from '../../contract/consentOf.ts'
 import { DATA_LAYER_NAME, type KeySettings } from '../../contract/settings.ts'
-import { consentOf } from '../customers/consentOf.ts'
 import type { Customer } from '../customers/customers.ts'
 import { allowsOrigin } from '../http/origins.ts'
 import type { AskGateway } from './checkShop.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
+import { consentOf } from '../../contract/consentOf.ts'
 import { CONSENT_TOOLS } from '../../contract/consentTools.ts'
 import type { CheckReport, CspLine, SetupTexts } from '../../contract/setup.ts'
-import { consentOf } from '../customers/consentOf.ts'
 import type { Customer } from '../customers/customers.ts'
 import { allowsOrigin } from '../http/origins.ts'
 import { stubOf, stubSource, tagOf } from './snippetLines.ts'

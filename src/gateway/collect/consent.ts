@@ -1,4 +1,4 @@
-import { consentOf } from '../customers/consentOf.ts'
+import { consentOf } from '../../contract/consentOf.ts'
 import type { Customer } from '../customers/customers.ts'
 import type { Refusal } from '../http/answers.ts'
 

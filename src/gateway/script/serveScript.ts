@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
+import { asksConsent, consentConfig } from '../../contract/consentConfig.ts'
 import type { KeySettings } from '../../contract/settings.ts'
 import type { Admission } from '../collect/admission.ts'
 import type { CustomerLookup } from '../customers/customerLookup.ts'
@@ -14,7 +15,6 @@ import { createRateLimit, type Rate } from '../http/rateLimit.ts'
 import { version } from '../lib/version.ts'
 import type { Problems } from '../problems/recorder.ts'
 import { toAdoptSource } from './adoptSource.ts'
-import { asksConsent, consentConfig } from './consentConfig.ts'
 
 /** The scripts that the build has written. */
 export type ScriptFiles = {

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
+import { consentConfig } from '../../contract/consentConfig.ts'
 import type { KeySettings } from '../../contract/settings.ts'
-import { consentConfig } from '../../gateway/script/consentConfig.ts'
 import { bundle, createBrowser } from '../../test/tab.ts'
 
 let script: string

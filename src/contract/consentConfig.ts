@@ -1,6 +1,6 @@
-import { CONSENT_TOOLS, type ConsentReader, type ConsentTool } from '../../contract/consentTools.ts'
-import type { KeySettings } from '../../contract/settings.ts'
-import { consentOf } from '../customers/consentOf.ts'
+import { consentOf } from './consentOf.ts'
+import { CONSENT_TOOLS, type ConsentReader, type ConsentTool } from './consentTools.ts'
+import type { KeySettings } from './settings.ts'
 
 /** What the script gets instead of the settings that name its consent sources. */
 export type ConsentConfig = {

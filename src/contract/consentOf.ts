@@ -1,4 +1,4 @@
-import type { KeySettings } from '../../contract/settings.ts'
+import type { KeySettings } from './settings.ts'
 
 /**
  * What happens before the visitor has answered. A key with sources of consent that does not say it waits for them:

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { CONSENT_TOOLS, type ConsentTool } from '../../contract/consentTools.ts'
-import type { KeySettings } from '../../contract/settings.ts'
 import { asksConsent, consentConfig } from './consentConfig.ts'
+import { CONSENT_TOOLS, type ConsentTool } from './consentTools.ts'
+import type { KeySettings } from './settings.ts'
 
 const FIRST = CONSENT_TOOLS[0] as ConsentTool
 

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { runInNewContext } from 'node:vm'
@@ -173,6 +173,15 @@ test('a budget of a file that is not built fails the build', () => {
   expect(findFaults([], { 'track.js': 5500 })).toEqual([
     expect.stringContaining('track.js, which is not built'),
   ])
+})
+
+test("the changelog's first section is that of the package's version", () => {
+  const read = (path) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+  const { version } = JSON.parse(read('package.json'))
+  const lock = JSON.parse(read('package-lock.json'))
+
+  expect(/^## (\S+)/m.exec(read('CHANGELOG.md'))[1]).toBe(version)
+  expect([lock.version, lock.packages[''].version]).toEqual([version, version])
 })
 
 test('licenses.txt has each package once, with its licence', () => {

@@ -19,6 +19,13 @@ async function reload(page: Page): Promise<void> {
   await answer
 }
 
+/** Has the page load its lists until they say what is expected: for half a second the gateway gives the same answer. */
+const reloadUntil = (page: Page, expectation: () => Promise<void>) =>
+  expect(async () => {
+    await reload(page)
+    await expectation()
+  }).toPass()
+
 /** Sends an event that the gateway refuses: its e-mail address is none. */
 async function sendRefused(request: APIRequestContext, { url }: Gateway, key: string) {
   const origin = 'http://localhost:1'
@@ -75,6 +82,44 @@ test('a page of an Origin that is not allowed appears with the command that allo
   await shop.close()
 })
 
+test('a new problem announces itself, and is counted where every view shows it', async ({
+  page,
+  demo,
+  request,
+}) => {
+  const kiln = addOperated(demo, 'Kiln')
+  await openSignedIn(page, demo, '/live/', kiln)
+  await page.getByTestId('view-problems').click()
+  await expect(page).toHaveURL(/#problems$/)
+  await expect(page.getByTestId('no-problems')).toContainText('No problem in the last')
+  await expect(page.getByTestId('no-problems')).toContainText('Origin')
+  await page.getByTestId('view-events').click()
+  await expect(page.getByTestId('problem-badge')).toBeHidden()
+
+  await sendRefused(request, demo, kiln.trackingKey)
+  const title = 'E-mail known: refused by the gateway on /newsletter'
+  await reloadUntil(page, () =>
+    expect(page.getByTestId('problem-badge')).toHaveText('1', { timeout: 200 }),
+  )
+  await expect(page.getByTestId('news')).toContainText(title)
+  await expect(page.locator('p.sr')).toHaveText(`1 new problem: ${title}`)
+  await page.getByTestId('news').click()
+  await expect(page.getByTestId('problem-count')).toHaveText('1')
+  await page.getByTestId('view-events').click()
+  await expect(page.getByTestId('news')).toBeHidden()
+
+  // Again: it is counted, and no news.
+  await sendRefused(request, demo, kiln.trackingKey)
+  await reloadUntil(page, async () =>
+    expect(await page.getByTestId('problem-count').textContent()).toBe('2'),
+  )
+  await expect(page.getByTestId('news')).toBeHidden()
+  await page.getByTestId('view-problems').click()
+  // A link to the view opens it.
+  await page.reload()
+  await expect(page.getByTestId('problem')).toBeVisible()
+})
+
 test('a payload that the gateway refuses is shown without personal values', async ({
   page,
   demo,
@@ -107,8 +152,11 @@ test('the coverage tells which operations come', async ({ page, demo }) => {
     await track.flush()
   })
   await visitor.close()
-  await reload(page)
-  await expect(page.getByTestId('coverage-search')).toHaveAttribute('data-state', 'comes')
+  await reloadUntil(page, () =>
+    expect(page.getByTestId('coverage-search')).toHaveAttribute('data-state', 'comes', {
+      timeout: 200,
+    }),
+  )
   await expect(page.getByTestId('coverage-search')).toContainText('1')
   await expect(page.getByTestId('coverage-viewHomepage')).toHaveAttribute('data-state', 'comes')
   await expect(page.locator('tr[data-state="never"]')).toHaveCount(9)

@@ -508,12 +508,33 @@ test.each<[string, string, Partial<KnownSettings> | undefined, string | undefine
     'ok schema-read',
   ],
   ['attributes', '<button data-track="addToCart">', {}, 'ok attributes-found'],
+  ['a misspelled helper', '<b data-track="viewProdct">', {}, 'warning attribute-helper'],
+  ['data-track of another script', '<b data-track="hero">', {}, 'note attribute-other'],
+  ['a misspelled attribute', '<b data-track-quantiy="2">', {}, 'warning attribute-name'],
+  ['an attribute of another script', '<b data-track-category="2">', {}, undefined],
   ['what it is made with', '<meta name=generator content="Shop 9">', {}, 'note generator'],
   ['nothing', '<p>', {}, undefined],
 ])('what the page already says: %s', async (_, html, settings, expected) => {
   const codes = await codesOf(html + TAG, {}, { settings })
   const others = codes.filter((code) => code !== 'ok tag-ok')
   expect(others).toEqual(expected ? expect.arrayContaining([expected]) : [])
+})
+
+test('misspelled attributes have the right ones as their fix, and do not count as found', async () => {
+  const html = `${TAG}<main data-track="viewProdct"><b data-track=search data-track-quantiy=2></b></main>`
+  const { report } = await check({ [SHOP]: html })
+  const own = report.findings.filter(({ code }) => code.startsWith('attribute'))
+  expect(own.map(({ code, message, fix }) => [code, message, ...fix])).toEqual([
+    [
+      'attribute-helper',
+      'data-track="viewProdct" names no helper, so the script does not report it.',
+      'data-track="viewProduct"',
+    ],
+    ['attribute-name', 'The script does not read data-track-quantiy.', 'data-track-quantity'],
+    ['attributes-found', 'The page has elements with data-track.'],
+  ])
+  const { codes } = await check({ [SHOP]: `${TAG}<b data-track="viewProdct"></b>` })
+  expect(codes).not.toContain('ok attributes-found')
 })
 
 test('the most serious findings come first', async () => {

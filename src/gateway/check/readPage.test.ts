@@ -100,10 +100,20 @@ test.each([
   expect(read(html).hasProduct).toBe(expected)
 })
 
-test('generator and tracked elements', () => {
-  expect(
-    read('<meta name=Generator content=" Shop 9.1 "><b data-track="search"></b><i data-track></i>'),
-  ).toMatchObject({ generator: 'Shop 9.1', tracked: 2 })
+test('generator', () => {
+  expect(read('<meta name=Generator content=" Shop 9.1 ">').generator).toBe('Shop 9.1')
+})
+
+test('attributes of tracking, each once, and not more than 200', () => {
+  const html = '<b data-track="search" data-track-on=load></b><i data-track DATA-TRACK-ON="click">'
+  expect(read(html + html).trackAttributes).toEqual([
+    ['data-track', 'search'],
+    ['data-track-on', ''],
+    ['data-track', ''],
+  ])
+  const many = Array.from({ length: 300 }, (_, n) => `<b data-track="${n}${'x'.repeat(90)}">`)
+  const { trackAttributes } = read(many.join(''))
+  expect([trackAttributes.length, trackAttributes[0]?.[1].length]).toEqual([200, 60])
 })
 
 test.each([

@@ -24,8 +24,8 @@ export type Page = {
   readonly searches: readonly string[]
   /** What the page says that it was made with. */
   readonly generator: string | undefined
-  /** Elements with `data-track`. */
-  readonly tracked: number
+  /** The attributes `data-track` and `data-track-…`, each once. Only `data-track` has its value. */
+  readonly trackAttributes: readonly (readonly [name: string, value: string])[]
   /** Whether it describes a product with schema.org. */
   readonly hasProduct: boolean
   /** Whether its elements are nested deeper than the check reads. */
@@ -41,6 +41,9 @@ const MAX_SCRIPTS = 1_000
 const MAX_POLICIES = 20
 const MAX_POLICY_CHARACTERS = 8_192
 const MAX_FIELDS = 200
+const MAX_TRACK_ATTRIBUTES = 200
+/** What is kept of an attribute's name or value, to quote it. No helper or field has as much. */
+const MAX_QUOTED_CHARACTERS = 60
 /** The word that searches look for. */
 export const SEARCH_WORD = 'test'
 
@@ -55,7 +58,6 @@ export function readPage(html: string, url: string): Page {
   let depth = 0
   let noscripts = 0
   let templates = 0
-  let tracked = 0
   let linksSeen = 0
   let fieldsSeen = 0
   let hasProduct = false
@@ -66,12 +68,13 @@ export function readPage(html: string, url: string): Page {
   const metaPolicies: Page['metaPolicies'][number][] = []
   const links = new Set<string>()
   const searches = new Set<string>()
+  const trackAttributes = new Map<string, Page['trackAttributes'][number]>()
 
   const placeOf = (): Place => (noscripts > 0 ? 'noscript' : templates > 0 ? 'template' : 'page')
 
   function start(name: string, attributes: Record<string, string>): void {
     if (!VOID.has(name)) depth++
-    if (attributes['data-track'] !== undefined) tracked++
+    readTrackAttributes(attributes)
     if (/schema\.org\/Product$/i.test(attributes.itemtype?.trim() ?? '')) hasProduct = true
     if (name === 'base' && attributes.href && base === url) base = resolve(attributes.href) ?? base
     else if (name === 'script') open = { attributes, text: '', place: placeOf() }
@@ -81,6 +84,15 @@ export function readPage(html: string, url: string): Page {
     else if (name === 'a' && attributes.href) addLink(attributes.href)
     else if (name === 'form') form = { action: attributes.action ?? '', method: attributes.method }
     else if (name === 'input') readInput(attributes)
+  }
+
+  function readTrackAttributes(attributes: Record<string, string>): void {
+    for (const [name, text] of Object.entries(attributes)) {
+      if (!/^data-track(-|$)/.test(name) || trackAttributes.size >= MAX_TRACK_ATTRIBUTES) continue
+      const value = name === 'data-track' ? text.slice(0, MAX_QUOTED_CHARACTERS) : ''
+      const quoted = name.slice(0, MAX_QUOTED_CHARACTERS)
+      trackAttributes.set(`${quoted}=${value}`, [quoted, value])
+    }
   }
 
   function end(name: string): void {
@@ -168,7 +180,7 @@ export function readPage(html: string, url: string): Page {
     links: [...links],
     searches: [...searches],
     generator,
-    tracked,
+    trackAttributes: [...trackAttributes.values()],
     hasProduct,
     isTooDeep,
   }

@@ -1,4 +1,6 @@
 import { DATA_LAYER_NAME, DATA_LAYER_PREFIX } from '../../contract/settings.ts'
+import { HELPERS, misspelledAttribute, nearestHelper } from '../../contract/trackAttributes.ts'
+import type { Page } from './readPage.ts'
 import {
   found,
   type KnownSettings,
@@ -102,10 +104,7 @@ export function sourceFindings(
           url,
         ),
       )
-    if (page.tracked > 0)
-      findings.push(
-        found('ok', 'attributes-found', 'The page has elements with data-track.', [], url),
-      )
+    findings.push(...attributeFindings(page))
     if (page.generator)
       findings.push(
         found(
@@ -127,5 +126,42 @@ export function sourceFindings(
         ),
       )
   }
+  return findings
+}
+
+/** The most misspelled attributes of a page that are named. */
+const MAX_NAMED = 10
+
+/** What the page's `data-track` attributes report, and which of them seem to be misspelled. */
+function attributeFindings({ url, trackAttributes }: Page): PageFinding[] {
+  const helpers = trackAttributes.flatMap(([name, value]) => (name === 'data-track' ? [value] : []))
+  const unknown = helpers.filter((helper) => !HELPERS.includes(helper))
+  const others = unknown.filter((helper) => !nearestHelper(helper)).slice(0, MAX_NAMED)
+  const findings: PageFinding[] = []
+  const add = (...[level, code, message, fix]: Parameters<typeof found>) =>
+    findings.push(found(level, code, message, fix, url))
+
+  for (const helper of unknown.filter(nearestHelper).slice(0, MAX_NAMED))
+    add(
+      'warning',
+      'attribute-helper',
+      `data-track="${helper}" names no helper, so the script does not report it.`,
+      [`data-track="${nearestHelper(helper)}"`],
+    )
+  for (const [name] of trackAttributes
+    .filter(([name]) => misspelledAttribute(name))
+    .slice(0, MAX_NAMED))
+    add('warning', 'attribute-name', `The script does not read ${name}.`, [
+      `${misspelledAttribute(name)}`,
+    ])
+  if (others.length)
+    add(
+      'note',
+      'attribute-other',
+      `These values of data-track name no helper, so the script does not report them: ${others.map((value) => `"${value}"`).join(', ')}.`,
+      [`If they are meant for the script: ${HELPERS.join(', ')}`],
+    )
+  if (unknown.length < helpers.length)
+    add('ok', 'attributes-found', 'The page has elements with data-track.')
   return findings
 }

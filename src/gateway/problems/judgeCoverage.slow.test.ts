@@ -239,3 +239,27 @@ test('an operation of which only a tenth comes is fewer', () => {
   for (const now of times(broken + 2 * HOUR_MS, broken + 10 * HOUR_MS))
     expect(warningsAt(simulated, now)).toEqual(['viewProduct fewer'])
 })
+
+test('a gateway that comes back after some hours says nothing of the time before', () => {
+  const [down, up] = [days(23) + 8 * HOUR_MS, days(23) + 14 * HOUR_MS]
+  const simulated = simulate({ visitors: 20_000, isUp: (at) => at < down || at >= up })
+  for (let now = up + 60_000; now < up + 3 * HOUR_MS; now += 5 * 60_000)
+    expect([new Date(now).toISOString(), ...warningsAt(simulated, now)]).toEqual([
+      new Date(now).toISOString(),
+    ])
+})
+
+test('an operation that comes with the other ones is not fewer, on a day with a quarter of the visitors', () => {
+  const quiet = days(23)
+  const simulated = simulate({
+    visitors: 20_000,
+    factor: (at) => (at >= quiet && at < quiet + DAY_MS ? 0.25 : 1),
+    works: (operation, at) =>
+      operation !== 'addToCart' || at < quiet || at % (3 * SLOT_MS) < 2 * SLOT_MS,
+  })
+  // Of addToCart two thirds come, so it is a sixth of usual.
+  for (let now = quiet + 10 * HOUR_MS; now < quiet + 20 * HOUR_MS; now += HOUR_MS)
+    expect([new Date(now).toISOString(), ...warningsAt(simulated, now)]).toEqual([
+      new Date(now).toISOString(),
+    ])
+})

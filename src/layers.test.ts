@@ -82,6 +82,7 @@ const LINES: readonly (readonly string[])[] = [
   ['payload', 'deviceId', 'schemas'],
   ['flush'],
   ['outbox', 'transport'],
+  ['problems'],
   ['notices', 'config'],
 ]
 

@@ -34,7 +34,7 @@ export const GATEWAY_INPUTS = new RegExp(
 const REQUIRE =
   "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);"
 
-const TERSER = { ecma: 2020, compress: { ecma: 2020, passes: 5 } }
+const TERSER = { ecma: 2020, compress: { ecma: 2020, passes: 5, unsafe_arrows: true } }
 
 const GATEWAY_BUNDLES = {
   'gateway.js': 'src/gateway/index.ts',

@@ -1,6 +1,5 @@
 import type { GenericSchema, ObjectEntries } from 'valibot'
 import { type Checked, type Issue, ValidationException } from './errors.ts'
-import { tagOf } from './fields.ts'
 
 /**
  * Checks a value against a schema. Only own, enumerable fields count, and each is read once. valibot's own `object`
@@ -29,7 +28,7 @@ export function check<T>(schema: GenericSchema<unknown, T>, value: unknown): Che
       return checked.value
     }
     const fields: { [key: string]: unknown } = { __proto__: null }
-    if (tagOf(value) === 'Object')
+    if ({}.toString.call(value) === '[object Object]')
       for (const key of Object.keys(entries)) {
         const field = walk(
           entries[key] as GenericSchema,

@@ -34,14 +34,10 @@ export const rule = <I, O = I>(
   convert?: (value: I) => O,
 ): GenericSchema<I, O> =>
   ({
-    '~run'(dataset: { value?: unknown; typed?: boolean; issues?: object[] }) {
-      const input = dataset.value
-      if (is(input)) {
-        dataset.typed = true
-        if (convert) dataset.value = convert(input as I)
-      } else dataset.issues = [{ message: what }]
-      return dataset
-    },
+    '~run': ({ value }: { value?: unknown }) =>
+      is(value)
+        ? { typed: true, value: convert ? convert(value as I) : value }
+        : { issues: [{ message: what }] },
   }) as unknown as GenericSchema<I, O>
 
 /** Whether a value is a text of at most `maxCharacters` characters. Default 2048. */

@@ -40,8 +40,7 @@ export function watchTrack(...settings: Partial<Config>[]) {
   const reports: Reports = new Map()
   const deviceId = createDeviceId(store, () => ({ cookie: '' }))
   const isDuplicate = createIsDuplicate(reports)
-  const getUrl = () => location.href
-  const track = createTrack(configs, deviceId, outbox, flush, notices, isDuplicate, getUrl)
+  const track = createTrack(configs, deviceId, outbox, flush, notices, isDuplicate)
   const state: Parameters<Part> = [
     track,
     configs,

@@ -107,10 +107,9 @@ function callPage(
     new Map([[key, config]]),
     createDeviceId(store, () => ({ cookie: '' })),
     outbox,
-    { fresh() {} } as Flush,
+    { busy: 0, fresh() {} } as Flush,
     createNotices(),
     () => false,
-    () => location.href,
   )
   return track(operation, given).ok ? outbox.own()[0]?.body : undefined
 }

@@ -20,8 +20,6 @@ export type Config = {
   readonly watchSources?: typeof watchSources
   /** Set by a script that has the part exclude. */
   readonly isExcluded?: typeof isExcluded
-  /** In place of that of the browser. Only createTracker sets it. */
-  readonly userAgent?: string
   /** The gateway's address, without a slash at its end. The gateway serves it only if PUBLIC_URL is set. */
   base: string
   /** The gateway's PUBLIC_URL, if it is set. Used if `base` answers with a redirect. */

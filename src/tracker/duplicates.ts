@@ -1,7 +1,6 @@
 import { DUPLICATE_WINDOW_MS } from '../contract/settings.ts'
 import type { Config } from './config.ts'
 import type { TrackReporter } from './global.d.ts'
-import { guard } from './lib/guard.ts'
 import { now } from './lib/now.ts'
 
 export type Reporter = TrackReporter
@@ -59,8 +58,7 @@ export const createIsDuplicate =
     const subject = text.replace(/,"quantity".*/, '')
     const at = now()
     // A page may have a global `event` of its own.
-    const current = guard(() => window.event)
-    const event = current?.eventPhase ? [current] : []
+    const event = self.event?.eventPhase ? [self.event] : []
     const recent = (reports.get(subject) ?? []).filter(
       (report) => Math.abs(at - report.at) < +duplicateWindowMs,
     )

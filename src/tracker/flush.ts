@@ -131,10 +131,10 @@ export function createFlush(
    * no room while other requests are open.
    */
   const deliver = (entries: readonly Entry[], isFresh: boolean): Promise<boolean> | undefined => {
-    const [first] = entries
+    const [first] = entries as [Entry | undefined]
     const config = configs.get(first?.key as string)
-    if (!first || !config) return
-    const isMissing = triedAt(first) < 0
+    if (!config) return
+    const isMissing = triedAt(first as Entry) < 0
     const asks = !(isFresh || isMissing || config.anyOk || !config.batch)
     let bytes = 0
     const group = entries.filter((entry) => {

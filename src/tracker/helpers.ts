@@ -19,13 +19,12 @@ export function createHelpers(
   flush: Flush,
   notices: Notices,
   debug: TrackApi['debug'],
-  getUrl: () => string,
 ): TrackApi {
   const helpers: { [O in TrackingOperation]?: unknown } = {}
   for (const operation of Object.keys(schemas) as TrackingOperation[])
     helpers[operation] = (payload: unknown, options?: TrackOptions) =>
       new Promise((resolve) => {
-        const all = { at: now(), url: getUrl(), ...options }
+        const all = { at: now(), url: location.href, ...options }
         whenShown(() => resolve(track(operation, payload, all)))
       })
   return {
@@ -39,7 +38,7 @@ export function createHelpers(
     // The listeners of consent get the state in place of a notice.
     on: notices.on as TrackApi['on'],
     reset() {
-      outbox.all([]).map(({ name }) => outbox.remove(name))
+      outbox.all([], true).map(({ name }) => outbox.remove(name))
       deviceId.reset()
     },
     debug,

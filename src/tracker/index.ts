@@ -1,7 +1,7 @@
 import { consentConfig } from '../contract/consentConfig.ts'
 import type { KeySettings } from '../contract/settings.ts'
 import { UUID } from '../contract/uuid.ts'
-import type { TrackApi } from './api.d.ts'
+import type { TrackApi, TrackOutcome } from './api.d.ts'
 import type { Config } from './config.ts'
 import type { DeviceCookie } from './deviceCookie.ts'
 import { deviceCookie as keepInCookie } from './deviceCookie.ts'
@@ -16,6 +16,7 @@ import { ga4 as readGa4 } from './parts/ga4.ts'
 import { pageViews as readPageViews } from './parts/pageViews.ts'
 import { schemaOrg as readSchemaOrg } from './parts/schemaOrg.ts'
 import type { Parts } from './parts.ts'
+import { schemas } from './schemas.ts'
 import { runTracker } from './tracker.ts'
 
 /*
@@ -127,7 +128,7 @@ export type TrackerSettings = {
 
 /** What the tracker is to use in place of what it finds. All are optional. */
 export type TrackerEnvironment = {
-  /** Returns the page's address at this moment. Default: that of the document or worker. Give it in a sandboxed frame. */
+  /** Returns the page's address at this moment. Default: that of the document or worker. Give it in a worker and in a sandboxed frame. */
   readonly url?: () => string
   /** The user agent. Default: that of the browser. */
   readonly userAgent?: string
@@ -171,7 +172,7 @@ const trackers = new Map<string, TrackApi>()
  * @throws TypeError if the key or the gateway's address is missing, or if a setting needs a part that is not given.
  */
 export function createTracker(options: TrackerOptions): TrackApi {
-  const { key, base, parts = {}, url, userAgent, did, storage, ...settings } = options
+  const { key, base, parts = {}, url: _, userAgent: __, did, storage, ...settings } = options
   if (typeof key !== 'string' || !key)
     throw new TypeError('createTracker: `key` is the tracking key')
   if (!/^https?:\/\/./.test(base))
@@ -190,7 +191,6 @@ export function createTracker(options: TrackerOptions): TrackApi {
     batch: true,
     ...settings,
     ...(parts.consentSources as ((settings: object) => object) | undefined)?.(settings),
-    ...(userAgent && { userAgent }),
     key,
     base: base.replace(/\/+$/, ''),
     knownPrefix: settings.eventPrefix ?? '',
@@ -207,13 +207,34 @@ export function createTracker(options: TrackerOptions): TrackApi {
       globals,
       'track',
       () => (storage as Storage | undefined) ?? localStorage,
-      url ?? (() => guard(() => location.href, '')),
       did ? keepGiven(did) : (parts.deviceCookie as DeviceCookie | undefined),
     )(config, started as Parts),
   )
   const helpers = globals.track as TrackApi
+  complete(helpers, options)
   trackers.set(key, helpers)
   return helpers
+}
+
+/** Makes the helpers use the address and the user agent that are given. */
+function complete(helpers: TrackApi, { url, userAgent }: TrackerEnvironment): void {
+  type Helper = (payload: unknown, options?: { readonly url: string }) => Promise<TrackOutcome>
+  const all = helpers as unknown as { [name: string]: Helper }
+  for (const name of Object.keys(schemas)) {
+    const helper = all[name] as Helper
+    all[name] = async (given) => {
+      if (typeof location === 'undefined') return { ok: false, error: 'ignored' }
+      const address = url && guard(url)
+      const payload = userAgent ? guard(() => withAgent(given, userAgent), given) : given
+      return helper(payload, address ? { url: address } : undefined)
+    }
+  }
+}
+
+function withAgent(given: unknown, userAgent: string): unknown {
+  const payload = (given ?? {}) as { readonly http_user_agent?: unknown }
+  if (typeof payload !== 'object') return given
+  return { ...payload, http_user_agent: payload.http_user_agent ?? userAgent }
 }
 
 /** Settings that do nothing without a part. */

@@ -39,15 +39,7 @@ function start(config: Config, parts: Parts): Join {
     name = 'shoptrail'
   }
   const keep = __deviceCookie__ ? deviceCookie : undefined
-  return runTracker(
-    config,
-    parts,
-    window,
-    name,
-    () => localStorage,
-    () => location.href,
-    keep,
-  )
+  return runTracker(config, parts, window, name, () => localStorage, keep)
 }
 
 /**

@@ -10,6 +10,8 @@ export type Seen = readonly [kind: Kind | 'consent', notice: Notice, at: number]
 export type Notices = {
   /** Receives every notice while debug mode loads the inspector (debug.ts). */
   seen?: Seen[] | undefined
+  /** Counts dropped events (problems.ts). The consent part replaces it. */
+  count?: (notice: Notice) => unknown
   /** Calls the listeners, in a later microtask, so that none of them delays an event. */
   emit(kind: Kind, notice: Notice): void
   /** Adds a listener. Returns a function that removes it. */
@@ -20,6 +22,7 @@ export function createNotices(): Notices {
   const all = new Set<readonly [Kind, Listener]>()
   const notices: Notices = {
     emit(kind, notice) {
+      if (kind === 'dropped') notices.count?.(notice)
       const later = Promise.resolve(notice)
       // Listeners are looked up in the microtask, so a part that starts after an early call is notified too.
       later.then(() => {

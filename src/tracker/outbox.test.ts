@@ -205,3 +205,15 @@ test('if storage and memory differ, memory counts', () => {
   storage.setItem(`track.e.${entry(1).name}`, '1 OTHERKEY {"forged":true}')
   expect(outbox.all()).toEqual([entry(1)])
 })
+
+test('a reset removes what is counted for reports of problems; other readings do not', () => {
+  const storage = createMemoryStorage()
+  const outbox = open(storage)
+  for (const name of ['track.p.DEMOSHOP', 'track.p.OTHER1', 'track.c', 'own'])
+    storage.setItem(name, 'x')
+  outbox.all([])
+  outbox.all()
+  expect(storage).toHaveLength(4)
+  outbox.all([], true)
+  expect(Object.keys(storage)).toEqual(['track.c', 'own'])
+})

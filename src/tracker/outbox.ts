@@ -2,6 +2,7 @@ import type { DropReason } from '../contract/delivery.ts'
 import { UUID } from '../contract/uuid.ts'
 import type { Store } from './lib/storage.ts'
 import type { Notice } from './notices.ts'
+import { PROBLEMS } from './problems.ts'
 
 /** Storage names are this prefix and the entry's name. */
 const PREFIX = 'track.e.'
@@ -50,8 +51,9 @@ export type Outbox = {
    *
    * @param calls Receives the calls that stubs of earlier pages have stored, and removes them from storage. Default:
    * they stay stored.
+   * @param isReset Removes what is counted for reports of problems too.
    */
-  all(calls?: string[]): Entry[]
+  all(calls?: string[], isReset?: boolean): Entry[]
 }
 
 export function createOutbox(store: Store): Outbox {
@@ -76,11 +78,12 @@ export function createOutbox(store: Store): Outbox {
     },
     remove,
     own: () => [...own.values()],
-    all(calls) {
+    all(calls, isReset) {
       const all = new Map(own)
       stored = 0
       for (const storedName of store.names())
-        if (storedName.startsWith(PREFIX)) {
+        if (isReset && storedName.startsWith(PROBLEMS)) store.remove(storedName)
+        else if (storedName.startsWith(PREFIX)) {
           const name = storedName.slice(PREFIX.length)
           const value = store.get(storedName) ?? ''
           const [, at, key, body] = /^(\d+) (\S+) (\{.*\})$/s.exec(value) ?? []

@@ -3,7 +3,6 @@ import { MAX_URL_CHARACTERS } from '../contract/fields.ts'
 import { maskUrl, namesToMask, shortenUrl } from '../contract/maskUrl.ts'
 import type { TrackingOperation } from '../contract/payloads.ts'
 import type { Config } from './config.ts'
-import { guard } from './lib/guard.ts'
 
 /**
  * The complete payload. Fields that the caller gives replace those that the script fills in
@@ -27,7 +26,7 @@ export function completePayload(
     did,
     event: event && (config.eventPrefix ?? '') + event,
     url,
-    http_user_agent: config.userAgent ?? guard(() => navigator.userAgent),
+    http_user_agent: navigator.userAgent,
     remote_addr: config.remoteAddr,
     source: config.source,
     ...(operation === 'setEmail' && { firstname: '', lastname: '', phone: '' }),

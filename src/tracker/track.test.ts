@@ -29,9 +29,8 @@ function openPage(keys: readonly Partial<Config>[] = [{}], fresh: () => void = (
   const flush = { busy: 0, fresh: vi.fn(fresh) } as Partial<Flush> as Flush
   const deviceId = createDeviceId(store, () => ({ cookie: '' }))
   const isDuplicate = createIsDuplicate(new Map())
-  const getUrl = () => location.href
-  const track = createTrack(configs, deviceId, outbox, flush, notices, isDuplicate, getUrl)
-  return { storage, outbox, flush, emitted, track, deviceId, configs }
+  const track = createTrack(configs, deviceId, outbox, flush, notices, isDuplicate)
+  return { storage, outbox, flush, notices, emitted, track, deviceId, configs }
 }
 
 const nextTask = () => new Promise((resolve) => setTimeout(resolve))
@@ -236,10 +235,29 @@ test('a page that tracks inside its own fetch or storage causes no loop', () => 
     outcomes.push(faults(page.track('search', { search_term: 'inner' })))
   })
   expect(faults(page.track('search', { search_term: 'outer' }))).toBe('ok')
-  expect(outcomes).toEqual([['']])
+  expect(outcomes).toEqual(['ignored'])
   expect(page.outbox.own()).toHaveLength(1)
   // Later calls are accepted again.
   expect(faults(page.track('viewHomepage', {}))).toBe('ok')
+})
+
+test('an unreadable payload is reported for each key', async () => {
+  const page = openPage([{}, { key: 'OTHER1' }])
+  page.track('search', Object.defineProperty({}, 'x', { get: throwing, enumerable: true }))
+  await nextTask()
+  expect(page.emitted.map(({ kind, key, reason }) => [kind, key, reason])).toEqual([
+    ['dropped', 'DEMOSHOP', 'invalid'],
+    ['dropped', 'OTHER1', 'invalid'],
+  ])
+})
+
+test('a dropped event is counted, before its notice', async () => {
+  const page = openPage()
+  const counted: unknown[] = []
+  page.notices.count = ({ reason }) => counted.push(reason)
+  page.track('search', {})
+  page.track('search', { search_term: 'mug' })
+  expect(counted).toEqual(['invalid'])
 })
 
 const throwing = () => {

@@ -54,10 +54,7 @@ const operationOf = (operation: TrackingOperation, event: unknown, config: Confi
     )) ||
   operation
 
-/**
- * @param configs The configuration of each key on this page; one may join later.
- * @param getUrl Returns the address of the page.
- */
+/** @param configs The configuration of each key on this page; one may join later. */
 export function createTrack(
   configs: ReadonlyMap<string, Config>,
   deviceId: DeviceId,
@@ -65,14 +62,13 @@ export function createTrack(
   flush: Flush,
   notices: Notices,
   isDuplicate: IsDuplicate,
-  getUrl: () => string,
 ): Track {
   return (operation, given, options) => {
     // Without a prototype, because pages extend Object.prototype.
     const {
       at = now(),
       id = uuid7(at),
-      url = getUrl(),
+      url = location.href,
       where,
       only,
       from = 'call',
@@ -118,11 +114,17 @@ export function createTrack(
 
     try {
       // A page that calls `track` inside its own replacement of storage or fetch would loop forever.
-      if (flush.busy++) throw flush
-      for (const config of configs.values()) if (!only || only(config)) add(config)
+      flush.busy++
+      for (const config of configs.values())
+        if (flush.busy < 2 && (!only || only(config))) add(config)
     } catch {
-      const message = 'Unreadable'
-      drop('invalid', undefined, undefined, new ValidationException([{ path: '', message }]))
+      for (const key of configs.keys())
+        drop(
+          'invalid',
+          key,
+          undefined,
+          new ValidationException([{ path: '', message: 'Unreadable' }]),
+        )
     } finally {
       flush.busy--
     }

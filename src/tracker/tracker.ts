@@ -16,6 +16,7 @@ import { whenShown } from './lib/whenShown.ts'
 import { createNotices } from './notices.ts'
 import { createOutbox } from './outbox.ts'
 import { createParts, type Parts } from './parts.ts'
+import { createCount } from './problems.ts'
 import { createTrack } from './track.ts'
 import { createSend } from './transport.ts'
 
@@ -34,7 +35,6 @@ declare const __deviceCookie__: boolean
  * @param globals Gets the helpers. It may have a stub with earlier calls (earlyCalls.ts).
  * @param name The name of the helpers in `globals`.
  * @param local Returns localStorage, or what takes its place. May throw.
- * @param getUrl Returns the address of the page.
  * @param keep Keeps the device id in another way than in `local`.
  */
 export function runTracker(
@@ -43,7 +43,6 @@ export function runTracker(
   globals: { [name: string]: unknown },
   name: string,
   local: () => Storage,
-  getUrl: () => string,
   keep?: DeviceCookie,
 ): Join {
   const stub = globals[name]
@@ -69,19 +68,20 @@ export function runTracker(
     outbox.add = () => reason
   }
 
+  notices.count = createCount(store)
   const withTabLock = createTabLock(() => navigator.locks as Locks, store)
   const flush = createFlush(
     outbox,
-    createSend(keeping ? keeping[2] : fetch),
+    createSend(keeping ? keeping[2] : fetch, store),
     configs,
     notices,
     withTabLock,
   )
 
   const isDuplicate = createIsDuplicate(reports)
-  const add = createTrack(configs, deviceId, outbox, flush, notices, isDuplicate, getUrl)
+  const add = createTrack(configs, deviceId, outbox, flush, notices, isDuplicate)
   const debug = createDebug(config.base, session, notices, (parts) => startParts(parts, config))
-  const helpers = createHelpers(add, deviceId, outbox, flush, notices, debug, getUrl)
+  const helpers = createHelpers(add, deviceId, outbox, flush, notices, debug)
   const startParts = createParts(
     add,
     configs,
@@ -102,8 +102,8 @@ export function runTracker(
   /** Reads what earlier pages have stored, and sends. Called at the start, and when the consent part opens later. */
   function begin(early?: unknown) {
     // People who work at the shop exclude their browser with `?track_ignore=1`.
-    if (readSwitch('track.ignore', store, getUrl)) close('ignored')
-    if (readSwitch(DEBUG, session, getUrl)) debug(true)
+    if (readSwitch('track.ignore', store)) close('ignored')
+    if (readSwitch(DEBUG, session)) debug(true)
     const stored: string[] = []
     outbox.all(stored)
     const replay = takeEarlyCalls(stored, early, helpers)

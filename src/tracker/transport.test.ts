@@ -1,7 +1,9 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createMemoryStorage } from '../test/storage.ts'
 import type { Config } from './config.ts'
+import { createStore } from './lib/storage.ts'
 import { type Entry, idOf } from './outbox.ts'
 import { type Answer, createSend } from './transport.ts'
 
@@ -22,6 +24,8 @@ const server = createServer(async (request, response) => {
   reply(response, one)
 })
 
+vi.stubGlobal('__version__', '1.2.3')
+
 beforeAll(async () => {
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve)
@@ -37,7 +41,9 @@ afterAll(() => {
   server.close()
 })
 
-const send = createSend(fetch)
+const storage = createMemoryStorage()
+const store = createStore(() => storage)
+const send = createSend(fetch, store)
 const entry = (number: number, body = `{"n":${number}}`): Entry => ({
   name: `01890000-0000-7000-8000-${`${number}`.padStart(12, '0')}`,
   at: 1_700_000_000_000 + number,
@@ -72,7 +78,7 @@ test('one event: its payload is the body, the rest is in the query', async () =>
   expect(fates(got)).toEqual(['taken'])
   const [{ method, url, headers, body }] = seen as [Seen]
   expect([method, url.pathname, body]).toEqual(['POST', '/t/r', '{"text":"ä 😀 \\u2028"}'])
-  expect([...url.searchParams.keys()]).toEqual(['k', 'id', 'at', 'sent'])
+  expect([...url.searchParams.keys()]).toEqual(['k', 'v', 'id', 'at', 'sent'])
   expect(url.searchParams.get('k')).toBe('DEMOSHOP')
   expect(url.searchParams.get('id')).toBe(A.name)
   expect(url.searchParams.get('at')).toBe(`${A.at}`)
@@ -86,7 +92,7 @@ test('several events: a batch', async () => {
   reply = answer(200, { results: [A, B].map(({ name }) => ({ id: name, status: 200 })) })
   expect(fates(await post([A, B]), [A, B])).toEqual(['taken', 'taken'])
   const [{ url, body }] = seen as [Seen]
-  expect([url.pathname, url.search]).toEqual(['/t/batch', '?k=DEMOSHOP'])
+  expect([url.pathname, url.search]).toEqual(['/t/batch', '?k=DEMOSHOP&v=1.2.3'])
   const { sent, events } = JSON.parse(body)
   expect(Number.isSafeInteger(sent)).toBe(true)
   expect(events).toEqual([
@@ -106,7 +112,7 @@ test('the id of a second key’s entry is sent without the key; keys are encoded
 test('options of fetch', async () => {
   const fake = vi.fn(async (..._: Parameters<typeof fetch>) => Response.json({ id: A.name }))
   for (const keepalive of [true, false])
-    await createSend(fake)({ key: 'DEMOSHOP', base }, [A], keepalive, false)
+    await createSend(fake, store)({ key: 'DEMOSHOP', base }, [A], keepalive, false)
   expect(fake.mock.calls.map(([, options]) => options)).toMatchObject(
     [true, false].map((keepalive) => ({
       method: 'POST',
@@ -134,7 +140,7 @@ test('a question: events without payload', async () => {
     { id: B.name, status: 404 },
   ])
   const [{ url, body }] = seen as [Seen]
-  expect([url.pathname, url.search]).toEqual(['/t/batch', '?k=DEMOSHOP'])
+  expect([url.pathname, url.search]).toEqual(['/t/batch', '?k=DEMOSHOP&v=1.2.3'])
   expect(JSON.parse(body).events).toEqual([A, B].map(({ name, at }) => ({ id: name, at })))
 })
 
@@ -160,10 +166,10 @@ test.each<[string, ReturnType<typeof answer>, number[]]>([
     await response.text()
     return response
   }
-  const got = await ask(createSend(reading))
+  const got = await ask(createSend(reading, store))
   expect(got[2].map(({ status }) => status)).toEqual(expected)
   // If the request was not a question, the status is no verdict on an event.
-  const sent = await createSend(reading)(
+  const sent = await createSend(reading, store)(
     { key: 'DEMOSHOP', base, batch: true },
     [A, B],
     true,
@@ -186,7 +192,7 @@ test.each<[string, unknown]>([
 
 test('a redirect, whose status browsers hide, is 308', async () => {
   const opaque = { status: 0, ok: false, headers: new Headers(), json: () => Promise.reject() }
-  const got = await createSend(async () => opaque as unknown as Response)(
+  const got = await createSend(async () => opaque as unknown as Response, store)(
     { key: 'DEMOSHOP', base },
     [A],
     true,
@@ -413,7 +419,12 @@ test.each<[string, () => unknown]>([
   ['answers nothing', () => undefined],
   ['answers junk', async () => ({ ok: true, status: 200 })],
 ])('a fetch of the page’s own that %s', async (_, fake) => {
-  const got = await createSend(fake as typeof fetch)({ key: 'DEMOSHOP', base }, [A], true, false)
+  const got = await createSend(fake as typeof fetch, store)(
+    { key: 'DEMOSHOP', base },
+    [A],
+    true,
+    false,
+  )
   expect(fates(got)).toEqual(['unknown'])
 })
 
@@ -422,9 +433,82 @@ test('if the page has replaced Date, its events are still acknowledged', async (
   const fake = async () => Response.json({ id: A.name })
   try {
     globalThis.Date = class {} as never
-    const got = await createSend(fake)({ key: 'DEMOSHOP', base }, [A], true, false)
+    const got = await createSend(fake, store)({ key: 'DEMOSHOP', base }, [A], true, false)
     expect(fates(got)).toEqual(['taken'])
   } finally {
     globalThis.Date = own
   }
+})
+
+test('every request names the version of the script', async () => {
+  reply = answer(200, {})
+  await post([A])
+  await post([A, B])
+  await send({ key: 'DEMOSHOP', base, batch: true }, [A], false, true)
+  expect(seen.map(({ url }) => [url.pathname, url.searchParams.get('v')])).toEqual([
+    ['/t/r', '1.2.3'],
+    ['/t/batch', '1.2.3'],
+    ['/t/batch', '1.2.3'],
+  ])
+})
+
+describe('problems of the page', () => {
+  const NAME = 'track.p.DEMOSHOP'
+  const LINES = 'invalid,addToCart,variation.sku,/a,b%C8%9B\ntoo_old,,,/'
+  const accepted = () => answer(200, { id: idOf(A.name) })
+  const reports = () => seen.map(({ url }) => url.searchParams.get('p'))
+  beforeEach(() => {
+    storage.clear()
+    storage.setItem(NAME, LINES)
+  })
+
+  test('are reported with the next request, and removed when the gateway has answered', async () => {
+    reply = accepted()
+    await createSend(fetch, store)({ key: 'DEMOSHOP', base }, [A], true, false)
+    expect(reports()).toEqual([LINES])
+    expect(storage).toHaveLength(0)
+  })
+
+  test('are reported with a question too', async () => {
+    reply = answer(200, { results: [{ id: idOf(A.name), status: 404 }] })
+    await createSend(fetch, store)({ key: 'DEMOSHOP', base, batch: true }, [A], false, true)
+    expect(reports()).toEqual([LINES])
+    expect(storage).toHaveLength(0)
+  })
+
+  test('of another key are not', async () => {
+    reply = accepted()
+    await createSend(fetch, store)({ key: 'OTHER1', base }, [A], true, false)
+    expect(reports()).toEqual([null])
+    expect(storage.getItem(NAME)).toBe(LINES)
+  })
+
+  test.each<[string, (response: ServerResponse) => unknown]>([
+    ['no answer', (response) => response.destroy()],
+    ['503', answer(503, { message: 'busy' })],
+    ['403', answer(403, { message: 'Origin' })],
+    ['a page of a captive portal', answer(200, '<p>Sign in')],
+  ])('are kept after %s, and reported again after a minute', async (_, fault) => {
+    const clock = vi.spyOn(Date.prototype, 'valueOf')
+    const sendOnPage = createSend(fetch, store)
+    const sendAt = async (at: number) => {
+      clock.mockReturnValue(at)
+      await sendOnPage({ key: 'DEMOSHOP', base }, [A], true, false)
+    }
+    reply = fault
+    await sendAt(1_000_000)
+    expect(storage.getItem(NAME)).toBe(LINES)
+    reply = accepted()
+    await sendAt(1_060_000)
+    await sendAt(1_060_001)
+    await sendAt(1_060_002)
+    expect(reports()).toEqual([LINES, null, LINES, null])
+    expect(storage).toHaveLength(0)
+  })
+
+  test('a refused event is an answer too', async () => {
+    reply = answer(422, { id: idOf(A.name), message: 'why' })
+    await createSend(fetch, store)({ key: 'DEMOSHOP', base }, [A], true, false)
+    expect(storage).toHaveLength(0)
+  })
 })

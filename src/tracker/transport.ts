@@ -1,7 +1,11 @@
 import type { Verdict } from '../contract/delivery.ts'
 import type { Config } from './config.ts'
 import { now } from './lib/now.ts'
+import type { Store } from './lib/storage.ts'
 import { type Entry, idOf } from './outbox.ts'
+import { PROBLEMS } from './problems.ts'
+
+declare const __version__: string
 
 /** A request without an answer is aborted after this time. */
 const TIMEOUT_MS = 30_000
@@ -36,16 +40,22 @@ export type Send = (
 ) => Promise<Answer>
 
 /** @param post `fetch` of the page. */
-export const createSend =
-  (post: typeof fetch): Send =>
-  async (config, entries, keepalive, asks) => {
+export const createSend = (post: typeof fetch, store: Store): Send => {
+  let due = 0
+  return async (config, entries, keepalive, asks) => {
+    const name = PROBLEMS + config.key
     let status = 0
     let afterMs = 0
     let verdicts: Verdict[] = []
     try {
       const sent = now()
       const one = !asks && entries.length < 2 && entries[0]
-      const query = `?k=${encodeURIComponent(config.key)}`
+      let query = `?k=${encodeURIComponent(config.key)}&v=${__version__}`
+      const problems = sent > due && store.get(name)
+      if (problems) {
+        due = sent + 60_000
+        query += `&p=${encodeURIComponent(problems)}`
+      }
       const response = await post(
         `${config.base}/t/${
           one ? `r${query}&id=${idOf(one.name)}&at=${one.at}&sent=${sent}` : `batch${query}`
@@ -88,8 +98,10 @@ export const createSend =
       verdicts = (answered as Verdict[]).filter(
         ({ status }) => asks || /^2|^4(00|13|22)/.test(status as never),
       )
+      if (problems && verdicts[0]) store.remove(name)
     } catch {
       // No answer, or one that is not from the gateway. The events are still in the outbox.
     }
     return [status, afterMs, verdicts]
   }
+}

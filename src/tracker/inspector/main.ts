@@ -24,7 +24,7 @@ export function start(state: InspectorState): void {
   const panel = guard(() => startPanel(state))
   // Without consent nothing may be read, and the script does not read the switch either.
   const mayRead = helpers.consentState === 'granted'
-  if (mayRead && readSwitch('track.ignore', local, () => location.href)) {
+  if (mayRead && readSwitch('track.ignore', local)) {
     print(explain({ reason: 'ignored' }))
     return
   }

@@ -11,7 +11,7 @@ function visit(searches: readonly string[], storage = createMemoryStorage()) {
   const store = createStore(() => storage)
   return searches.map((search) => {
     history.replaceState({}, '', `/p${search}`)
-    return Boolean(readSwitch('track.ignore', store, () => location.href))
+    return Boolean(readSwitch('track.ignore', store))
   })
 }
 

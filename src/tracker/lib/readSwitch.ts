@@ -6,11 +6,10 @@ import type { Store } from './storage.ts'
  *
  * @param name Storage name, `track.debug`. In the URL any character may replace the dot.
  * @param store Where the switch is stored.
- * @param getUrl Returns the address of the page.
  * @returns 1 if it is on, else 0 or NaN.
  */
-export function readSwitch(name: string, store: Store, getUrl: () => string): number {
-  const [, value = store.get(name)] = landingUrl(getUrl()).split(RegExp(`[?&]${name}=(\\d)`))
+export function readSwitch(name: string, store: Store): number {
+  const [, value = store.get(name)] = landingUrl(location.href).split(RegExp(`[?&]${name}=(\\d)`))
   if (value) store.set(name, value)
   return Number(value)
 }

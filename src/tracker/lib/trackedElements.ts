@@ -101,5 +101,5 @@ export function whenUsed(
     )
       use(element, event as MouseEvent & SubmitEvent, path)
   }
-  listen(window, 'click auxclick submit change focusin', act, true)
+  listen(self, 'click auxclick submit change focusin', act, true)
 }

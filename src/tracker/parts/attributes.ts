@@ -70,7 +70,7 @@ export const attributes: Part = (track, configs) => {
       about = [helper, ...path]
     }
   })
-  listen(window, 'pagehide', () => {
+  listen(self, 'pagehide', () => {
     settle()
     // If the page is left before that script has loaded, `load` elements are reported here.
     if (!isLoaded)

@@ -6,17 +6,18 @@ import { guard } from '../lib/guard.ts'
 import { listen } from '../lib/listen.ts'
 import { createStore } from '../lib/storage.ts'
 import { whenShown } from '../lib/whenShown.ts'
-import type { Kind } from '../notices.ts'
+import type { Kind, Notices } from '../notices.ts'
 import type { Entry, Outbox } from '../outbox.ts'
 import type { Part } from '../parts.ts'
 
 const STATES = ['denied', 'granted'] as const
+type Count = NonNullable<Notices['count']>
 type State = (typeof STATES)[number] | undefined
 
 /** Name in localStorage of what the visitor has chosen on this shop. */
 const CHOICE = 'track.c'
 /** Names that a denial removes from both storages, besides the outbox and the device id. */
-const STORED = /^track\.(turn|ignore|ga4|debug|panel|p\..*)$/
+const STORED = ['track.turn', 'track.ignore', 'track.ga4', 'track.debug', 'track.panel']
 /** The field `did` of a body. It is the first of every payload. */
 const DID = /"did":"(\\.|[^\\"])*",/
 /** In place of a device id while there must be none. Neither stored nor sent. */
@@ -46,6 +47,7 @@ export const consent: Part = (
 ) => {
   const local = createStore(() => localStorage)
   const { add } = outbox
+  const { count } = notices
   const { get } = deviceId
   const { reset } = helpers
   /** Reads the sources of a key again. */
@@ -115,7 +117,7 @@ export const consent: Part = (
     outbox.add = addOrHold
     // A denial opens them to delete what is there.
     setOpen(!!state)
-    const entries = [...(state === 'denied' ? outbox.all([]) : outbox.own()), ...held]
+    const entries = [...(state === 'denied' ? outbox.all([], true) : outbox.own()), ...held]
     held = state ? [] : held
     if (state === 'granted' && isRunning) begin()
     if (state)
@@ -127,8 +129,10 @@ export const consent: Part = (
       }
     if (state === 'denied') {
       deviceId.reset(0)
-      for (const store of [local, session])
-        for (const name of store.names()) if (STORED.test(name)) store.remove(name)
+      for (const name of STORED) {
+        local.remove(name)
+        session.remove(name)
+      }
       setOpen(false)
     }
     page.consentState = state
@@ -149,6 +153,8 @@ export const consent: Part = (
   outbox.add = addOrHold
   deviceId.get = () => did() || NONE
   Object.defineProperty(page, 'did', { get: did })
+  // Excluded pages report nothing. Before a grant storage is closed.
+  notices.count = (notice) => did() && (count as Count)(notice)
   page.consent = choose
   page.consentState = state
   page.reset = () => {

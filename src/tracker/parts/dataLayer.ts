@@ -28,7 +28,7 @@ const wantsPlugins = ({ dataLayer = DATA_LAYER }: Config) => dataLayer
  * they are pushed.
  */
 export const dataLayer: Part = (track, _configs, notices, readers) => {
-  const page = window as unknown as { [name: string]: unknown }
+  const page = self as unknown as { [name: string]: unknown }
   let name = ''
   let layer: unknown
   let wrapped: unknown
@@ -72,7 +72,7 @@ export const dataLayer: Part = (track, _configs, notices, readers) => {
     if (!name && (wantsPlugins(config) || readers.size)) {
       name = config.dataLayerName ?? DATA_LAYER_NAME
       readers.set(createPluginReader(track, notices, config), new WeakMap())
-      listen(window, 'load click pagehide', follow, true)
+      listen(self, 'load click pagehide', follow, true)
     }
     if (name) follow()
   }

@@ -65,8 +65,8 @@ export const pageViews: Part = (track, configs, _notices, _readers, _reports, ne
     timer = setTimeout(settle, SETTLE_MS)
   }
 
-  listen(window, 'pagehide', settle)
-  listen(window, 'pageshow', (event) => {
+  listen(self, 'pagehide', settle)
+  listen(self, 'pageshow', (event) => {
     if (!(event as PageTransitionEvent).persisted) return
     change(false)
     last.clear()
@@ -85,13 +85,13 @@ export const pageViews: Part = (track, configs, _notices, _readers, _reports, ne
  * @param changed Called with whether the entry in the history was replaced.
  */
 function watchAddress(changed: (isReplaced: boolean) => void): void {
-  const { navigation } = window as { navigation?: EventTarget & { currentEntry?: unknown } }
+  const { navigation } = self as { navigation?: EventTarget & { currentEntry?: unknown } }
   if (navigation?.currentEntry)
     listen(navigation, 'currententrychange', (event) =>
       changed((event as Event & { navigationType?: string }).navigationType === 'replace'),
     )
   else {
-    listen(window, 'popstate hashchange', () => changed(false))
+    listen(self, 'popstate hashchange', () => changed(false))
     for (const name of ['pushState', 'replaceState'] as const) {
       const wrapped = history[name]
       history[name] = function (...all) {

@@ -74,10 +74,15 @@ export type FetchPolicy = {
   readonly lookup?: typeof lookupDns
 }
 
+/** The part of IPv6 from which public addresses are given out. */
+const PUBLIC_IPV6 = ipaddr.parseCIDR('2000::/3')
+
 /** Whether an IP address is one of the public internet: not private, link-local, loopback, reserved or a translation. */
 export function isPublicAddress(text: string): boolean {
   const address = readAddress(text)
-  return address !== undefined && ipaddr.parse(address).range() === 'unicast'
+  if (address === undefined) return false
+  const parsed = ipaddr.parse(address)
+  return parsed.range() === 'unicast' && (parsed.kind() === 'ipv4' || parsed.match(PUBLIC_IPV6))
 }
 
 /** A fetch within bounds. They count from its first call, so each check makes its own. */

@@ -104,6 +104,8 @@ function historyAt(
               first: MONDAY + first * SLOT_MS,
               last: MONDAY + last * SLOT_MS,
               events: counts.reduce((a, b) => a + b, 0),
+              days: new Set(counts.flatMap((n, i) => (n > 0 ? [Math.floor(i / DAY_SLOTS)] : [])))
+                .size,
             },
           ]
     }),
@@ -187,6 +189,35 @@ test.each<[string, Shop]>([
       ])
     }
   }
+})
+
+const everyDays = (step: number): number[] =>
+  Array.from({ length: Math.ceil((WEEKS * 7) / step) }, (_, i) => i * step)
+
+test.each<[string, days: readonly number[], hours: number]>([
+  ['once, in ten minutes', [14], 1 / SLOTS_PER_HOUR],
+  ['once, in five hours', [14], 5],
+  ['once, in two days', [14], 40],
+  ['twice', [3, 14], 1],
+  ['every 28 days', everyDays(28), 2],
+  ['every week', everyDays(7), 2],
+  ['every third day', everyDays(3), 2],
+  ['every second day', everyDays(2), 2],
+  ['every day', everyDays(1), 2],
+])('no warning for events that a server imports %s', (_, when, hours) => {
+  const simulated = simulate({ visitors: 300 })
+  const counts = simulated.observed.map(() => 0)
+  for (const day of when)
+    counts.fill(
+      300,
+      day * DAY_SLOTS + 9 * SLOTS_PER_HOUR,
+      day * DAY_SLOTS + (9 + hours) * SLOTS_PER_HOUR,
+    )
+  simulated.events.set('sendCustomApi', counts)
+  for (const now of times(MONDAY, END))
+    expect([new Date(now).toISOString(), ...warningsAt(simulated, now)]).toEqual([
+      new Date(now).toISOString(),
+    ])
 })
 
 test.each<[string, Shop, broken: number, hours: number]>([

@@ -25,7 +25,7 @@ test('the numbers, and the words of every state', () => {
   const rare = zeros()
   rare[length - 50] = 3
   const total = (operation: string, last: number, events: number) =>
-    ({ operation, first: now - 15 * DAY_MS, last, events }) as const
+    ({ operation, first: now - 15 * DAY_MS, last, events, days: 3 }) as const
   const history: CoverageHistory = {
     since: now - 15 * DAY_MS,
     from,
@@ -45,6 +45,7 @@ test('the numbers, and the words of every state', () => {
         first: now - 100 * DAY_MS,
         last: now - 20 * DAY_MS,
         events: 8_000,
+        days: 70,
       },
     ],
   }
@@ -96,7 +97,7 @@ test('at the first start there is nothing to compare with', () => {
     from: MONDAY / SLOT_MS,
     observed: [1],
     events: new Map([['search', [2]]]),
-    totals: [{ operation: 'search', first: MONDAY, last: MONDAY, events: 2 }],
+    totals: [{ operation: 'search', first: MONDAY, last: MONDAY, events: 2, days: 1 }],
   }
   expect(only(judgeCoverage(history, MONDAY + 1_000), 'search')).toMatchObject({
     hour: 2,

@@ -23,6 +23,10 @@ const MIN_OBSERVED = 0.8
 const SILENT_DAYS = 3
 /** Days that must have been observed if the same weekday was not. */
 const MIN_DAYS = 4
+/** Days of the week to compare with on which an operation must have come: an import now and then is no habit. */
+const MIN_ACTIVE_DAYS = 4
+/** The same share of all days since the operation came first. */
+const MIN_ACTIVE_SHARE = 0.5
 
 /** What a window shows of an operation. */
 type Finding = {
@@ -155,9 +159,17 @@ function expect(sums: Sums, window: Window, hours: number): number | undefined {
   const known = days.filter((day) => isObserved(window, slots, day * DAY))
   const counts = known.map(came).sort((a, b) => a - b)
   const sameWeekday = known.includes(7) ? came(7) : undefined
-  if (hours > 24) return sameWeekday
+  if (hours > 24) return isHabit(sums, end) ? sameWeekday : undefined
   if (sameWeekday === undefined) return counts.length >= MIN_DAYS ? counts[0] : undefined
-  return Math.min(sameWeekday, counts[Math.floor((counts.length - 1) / 2)] as number)
+  return Math.min(sameWeekday, counts[Math.floor((counts.length - 1) / 3)] as number)
+}
+
+/** Whether events came on most days of the week before the last. */
+function isHabit(sums: Sums, end: number): boolean {
+  const days = [7, 8, 9, 10, 11, 12, 13].filter(
+    (day) => sums.between(end - (day + 1) * DAY, end - day * DAY) > 0,
+  )
+  return days.length >= MIN_ACTIVE_DAYS
 }
 
 /** How many of the expected events of the other operations have come, at most 1. */
@@ -196,7 +208,7 @@ function findSilence(
 ): Finding | undefined {
   if (!total || sums.after(end - WEEK) > 0) return undefined
   const lasted = (total.last - total.first) / DAY_MS
-  if (lasted < 7) return undefined
+  if (lasted < 7 || total.days / lasted < MIN_ACTIVE_SHARE) return undefined
   const silent = (now - total.last) / SLOT_MS
   const observed = ran.between(end - Math.min(silent, 2 * WEEK), end)
   // A night or a weekend after a long time without a gateway is no silence.

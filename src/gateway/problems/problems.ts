@@ -77,6 +77,8 @@ export type OperationTotal = {
   readonly first: number
   readonly last: number
   readonly events: number
+  /** On how many days (UTC) it came. */
+  readonly days: number
 }
 
 /** The slots of a customer, from `from` on. */

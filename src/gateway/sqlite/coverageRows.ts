@@ -32,10 +32,12 @@ export const COVERAGE_TABLES = `
     began INTEGER NOT NULL,
     ended INTEGER NOT NULL,
     events INTEGER NOT NULL,
+    days INTEGER NOT NULL,
     PRIMARY KEY (customer, operation)
   ) STRICT, WITHOUT ROWID;
 `
 const HOURS = COVERAGE_DAYS * 24
+const DAY_MS = 86_400_000
 /** Old rows that are removed with each write. */
 const MAX_FORGOTTEN = 500
 
@@ -61,12 +63,13 @@ export function createCoverageRows(database: Database): CoverageRows {
   const addHour = toHour((name) => `${name} = ${name} + excluded.${name}`)
   const markHour = toHour((name) => `${name} = max(${name}, excluded.${name})`)
   const addTotal = database.prepare<[string, string, number, number, number]>(
-    `INSERT INTO coverage (customer, operation, began, ended, events) VALUES (?, ?, ?, ?, ?)
+    `INSERT INTO coverage (customer, operation, began, ended, events, days) VALUES (?, ?, ?, ?, ?, 1)
      ON CONFLICT (customer, operation) DO UPDATE SET
-       began = min(began, excluded.began), ended = max(ended, excluded.ended), events = events + excluded.events`,
+       began = min(began, excluded.began), ended = max(ended, excluded.ended), events = events + excluded.events,
+       days = days + (excluded.ended / ${DAY_MS} > ended / ${DAY_MS})`,
   )
   const begin = database.prepare<[number, number]>(
-    `INSERT INTO coverage (customer, operation, began, ended, events) VALUES ('', '', ?, ?, 0)
+    `INSERT INTO coverage (customer, operation, began, ended, events, days) VALUES ('', '', ?, ?, 0, 0)
      ON CONFLICT (customer, operation) DO UPDATE SET began = excluded.began WHERE excluded.began < began`,
   )
   const old = database
@@ -78,7 +81,7 @@ export function createCoverageRows(database: Database): CoverageRows {
     'DELETE FROM coverage_hours WHERE hour = ? AND customer = ? AND operation = ?',
   )
   const totals = database.prepare<[string], OperationTotal>(
-    'SELECT operation, began AS first, ended AS last, events FROM coverage WHERE customer = ?',
+    'SELECT operation, began AS first, ended AS last, events, days FROM coverage WHERE customer = ?',
   )
   const hours = database
     .prepare<[number, number, string], HourRow>(

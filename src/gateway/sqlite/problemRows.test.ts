@@ -112,7 +112,7 @@ test('problems are kept for 30 days, hours for 15, and old ones go in small step
   const { events, totals } = store.readCoverage('shop', NOON)
   expect([events.size, totals]).toEqual([
     0,
-    [{ operation: 'search', first: NOON, last: NOON, events: 1 }],
+    [{ operation: 'search', first: NOON, last: NOON, events: 1, days: 1 }],
   ])
   store.close()
 })
@@ -143,11 +143,23 @@ test('coverage has the events of each slot, the slots in which a gateway ran, an
   expect(events.get('addToCart')?.slice(at - 1)).toEqual([0, 5, 0, 0, 0])
   expect(events.get('search')?.slice(at - 1)).toEqual([0, 1, 0, 0, 3])
   expect(totals).toEqual([
-    { operation: 'addToCart', first: NOON, last: NOON, events: 5 },
-    { operation: 'search', first: NOON, last: later, events: 4 },
+    { operation: 'addToCart', first: NOON, last: NOON, events: 5, days: 1 },
+    { operation: 'search', first: NOON, last: later, events: 4, days: 1 },
   ])
   // A clock that was ahead has counted in the future.
   expect(store.readCoverage('shop', NOON).events.get('search')?.at(-1)).toBe(1)
   second.close()
+  store.close()
+})
+
+test('the days on which an operation came are counted, each once', () => {
+  const store = openStore(nextFile())
+  for (const day of [0, 0, 1, 1, 5, 1, 6]) {
+    const at = NOON + day * DAY_MS
+    store.writeCounts(batch([], [stored('search', at), stored('search', at + SLOT_MS)], at))
+  }
+  expect(store.readCoverage('shop', NOON + 6 * DAY_MS).totals).toMatchObject([
+    { operation: 'search', events: 14, days: 4 },
+  ])
   store.close()
 })

@@ -3,12 +3,16 @@
 /** Longest address, characters. */
 const MAX_LENGTH = 2_000
 
-/** @returns The address; https is added if there is no scheme. Undefined if it is no address of a web page. */
+/** A shop on this machine, which seldom has https. */
+const LOOPBACK = /^(localhost|127\.[\d.]+|\[::1\])(:|\/|$)/i
+
+/** @returns The address; if there is no scheme, https is added, or http on this machine. Undefined if it is no address of a web page. */
 export function readAddress(text: string): string | undefined {
   const typed = text.trim()
   // Chromium takes a host with a space.
   if (!typed || typed.length > MAX_LENGTH || /\s/.test(typed)) return undefined
-  const whole = /^[a-z][a-z\d+.-]*:\/\//i.test(typed) ? typed : `https://${typed}`
+  const scheme = LOOPBACK.test(typed) ? 'http' : 'https'
+  const whole = /^[a-z][a-z\d+.-]*:\/\//i.test(typed) ? typed : `${scheme}://${typed}`
   try {
     const url = new URL(whole)
     if (!/^https?:$/.test(url.protocol)) return undefined

@@ -20,7 +20,7 @@ import { type Found, Walk } from './walk.tsx'
 const root = document.querySelector('#page') as HTMLElement
 const field = createRef<HTMLInputElement>()
 const arrivals = createArrivals()
-const operator = createOperator({ title: 'set up', draw, onWatch: watch, onLeave: leave })
+const operator = createOperator({ title: 'setup', draw, onWatch: watch, onLeave: leave })
 
 let watched: Customer | undefined
 let stopFeed = () => {}

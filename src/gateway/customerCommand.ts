@@ -141,6 +141,7 @@ function add(
       settings.publicUrl
         ? `(${base} is the PUBLIC_URL of the settings.)`
         : `(${base} works on this machine only, while the gateway listens on port ${port}. If you start it with another PORT, use that port in the tag. For other machines use the address of your gateway, or set PUBLIC_URL.)`,
+      `What to paste, and what arrives of it: ${base}/setup/`,
     ],
   )
 }

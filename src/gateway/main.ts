@@ -140,6 +140,7 @@ function welcome(gateway: Gateway, { dataDir, publicUrl }: Settings): string[] {
     `  Demo shop    ${base}/shop/`,
     `  Live view    ${base}/live/`,
     `  Campaigns    ${base}/campaigns/`,
+    `  Set up       ${base}/setup/`,
     `  Script tag   <script async src="${base}/t/j/${trackingKey}"></script>`,
     ...(gateway.demoRestKey
       ? [`  REST key     ${gateway.demoRestKey} (of the customer demo; shown only now)`]

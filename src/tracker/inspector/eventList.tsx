@@ -139,7 +139,7 @@ function EventRow({
         <span class="by">
           {reporterOf(event)}
           {element && ` ${toText(element)}`}
-          {ownName && ` · ${operation}`}
+          {ownName && operation && ` · ${operation}`}
         </span>
         <time>{clock(at)}</time>
       </button>

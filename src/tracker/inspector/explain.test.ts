@@ -102,6 +102,7 @@ const OWN = [
   'presence',
   'helper',
   'from',
+  'attribute',
   'push',
   'order',
   'set_phone',

@@ -2,11 +2,11 @@ import { describeIssue } from '../../contract/describeIssue.ts'
 import type { Issue } from '../../contract/errors.ts'
 import { EVENT_NAMES } from '../../contract/eventNames.ts'
 import { nearest } from '../../contract/nearest.ts'
+import { HELPERS } from '../../contract/trackAttributes.ts'
 import type { TrackDropReason, TrackNotice } from '../global.d.ts'
 
 /** A name that differs by more letters is not suggested. */
 const MAX_DISTANCE = 4
-const HELPERS = Object.keys(EVENT_NAMES)
 /** Event names that plugins may push, without the prefix. */
 const PUSHES = [
   ...Object.values(EVENT_NAMES).filter(Boolean),
@@ -35,6 +35,10 @@ const BY_CODE: { readonly [code: string]: readonly [why: string, fix: string] } 
   from: [
     'The selector matches no form field that may be read, neither in this element nor in one around it. Passwords, card numbers and unchecked choices are not read. A default was sent instead if there is one (a quantity of 1, the product as its own variation).',
     'Correct the selector, or put the field into the same card as the element.',
+  ],
+  attribute: [
+    'The script does not know an attribute of that name. A default was sent instead if there is one (a quantity of 1, the product as its own variation).',
+    'Correct the name.',
   ],
   disabled: [
     'The control is disabled, by `disabled` or `aria-disabled="true"`, on it or around it.',

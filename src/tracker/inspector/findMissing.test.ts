@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 
 import { expect, test } from 'vitest'
-import { findMissing } from './findMissing.ts'
+import { findMissing, findMisspelled } from './findMissing.ts'
 
 test.each([
   ['a field that exists', '<input id="qty"><button data-track-quantity-from="#qty"></button>', []],
@@ -40,4 +40,13 @@ test('also outside a shadow root', () => {
   const root = document.querySelector('x-buy')?.attachShadow({ mode: 'open' }) as ShadowRoot
   root.innerHTML = '<button data-track-quantity-from="#qty"></button>'
   expect(findMissing(root.querySelector('button') as Element)).toEqual([])
+})
+
+test('misspelled attributes, also around the element, each once', () => {
+  document.body.innerHTML = `<div data-track-quantiy="2" data-track-category="x">
+    <p data-track-quantiy="3" data-track-productid="12"><button data-track="addToCart"></button></p></div>`
+  expect(findMisspelled(document.querySelector('button') as Element)).toEqual([
+    'data-track-quantiy is not read. Did you mean data-track-quantity?',
+    'data-track-productid is not read. Did you mean data-track-product-id?',
+  ])
 })

@@ -1,3 +1,4 @@
+import { misspelledAttribute } from '../../contract/trackAttributes.ts'
 import { around, UNREAD } from '../lib/trackedElements.ts'
 
 /**
@@ -23,4 +24,13 @@ export function findMissing(element: Element): string[] {
     .filter(({ name, value }) => /^data-track-.+-from$/.test(name) && !isFound(value))
     .filter(({ name }) => !attributes.some((other) => `${other.name}-from` === name))
     .map(({ name, value }) => `${name}="${value}"`)
+}
+
+/** The misspelled attributes of an element, and of those around it, each with the one that was probably meant. */
+export function findMisspelled(element: Element): string[] {
+  const names = around(element).flatMap((node) => node.getAttributeNames?.() ?? [])
+  return [...new Set(names)].flatMap((name) => {
+    const meant = misspelledAttribute(name)
+    return meant ? [`${name} is not read. Did you mean ${meant}?`] : []
+  })
 }

@@ -110,6 +110,19 @@ test('a form field that is not found is reported, also if the event was sent', a
   expect(printed[0]).toContain('seen: data-track-quantity-from="#qyt"')
 })
 
+test('a misspelled attribute is reported, also if the event was sent', async () => {
+  const { notices, printed } = await printOf()
+  const where = document.createElement('button')
+  where.dataset.trackQuantiy = '2'
+  notices.emit('accepted', { id: 'one', operation: 'addToCart', where })
+  await nextTask()
+  expect(printed).toHaveLength(1)
+  expect(printed[0]).toMatch(/^track: addToCart was sent, but not all of it \(attribute\)/)
+  expect(printed[0]).toContain(
+    'seen: data-track-quantiy is not read. Did you mean data-track-quantity?',
+  )
+})
+
 test('for an unknown helper, the message is about the helper, not about an invalid event', async () => {
   const where = document.createElement('button')
   const error = new ValidationException([{ path: '', message: 'Unreadable' }])

@@ -9,7 +9,7 @@ import {
   ownEventName,
   toText,
 } from './explain.ts'
-import { findMissing } from './findMissing.ts'
+import { findMissing, findMisspelled } from './findMissing.ts'
 
 /** The most messages of a page: every card of a product list may have the same mistake. */
 const MAX_LINES = 50
@@ -71,10 +71,12 @@ export function startConsole(
     if (warn(notice)) found?.(notice)
   }
 
-  /** An attribute that selects no form field is not visible in the payload, because a default may replace its value. */
+  /** An attribute that selects no form field, or is misspelled, is not visible in the payload, because a default may replace its value. */
   const warnOfMissing = ({ operation, where }: TrackNotice) => {
     if (!isElement(where)) return
     for (const message of findMissing(where)) warnOwn({ operation, code: 'from', where, message })
+    for (const message of findMisspelled(where))
+      warnOwn({ operation, code: 'attribute', where, message })
   }
 
   const print: { readonly [K in 'accepted' | 'dropped' | 'held']: (notice: TrackNotice) => void } =

@@ -3,13 +3,25 @@ import type { Gateway } from '../src/gateway/index.ts'
 import { setHidden, sideways, test } from './campaignPage.ts'
 import { createWatch, expect } from './fixtures.ts'
 import { addOperated, fillLogin, openSignedIn } from './operatorPage.ts'
-import { startShop } from './shopServer.ts'
+import { type Shop, startShop } from './shopServer.ts'
 
 /** The problems and the coverage of the live view, from pages with faults to what the operator reads. */
 test.use({ testIdAttribute: 'data-test' })
 
 /** Bots are in no number of the coverage, and headless browsers are taken for bots. */
 const AGENT = 'Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0'
+
+/** A button whose variation has no SKU, as after a release that renamed an attribute. */
+const BROKEN = `<button id="add" data-track="addToCart" data-track-product-id="12"
+  data-track-variation-id="12-1" data-track-sku="MUG-BLUE">Add to cart</button>`
+
+/** A visitor's click on the broken button, and the next page, whose request carries the report. */
+async function visit(page: Page, shop: Shop): Promise<void> {
+  await page.goto(shop.page('/mug', { body: BROKEN }))
+  await page.locator('#add').click()
+  await page.goto(shop.page('/thanks'))
+  await page.evaluate(() => track.flush())
+}
 
 /** Has the page load its lists again: it does when it becomes visible. */
 async function reload(page: Page): Promise<void> {
@@ -56,6 +68,31 @@ async function newVisitor(page: Page) {
     },
   }
 }
+
+test('a faulty attribute of a page is listed with its place and its fix', async ({
+  page,
+  demo,
+}) => {
+  const kiln = addOperated(demo, 'Kiln')
+  const shop = await startShop(demo.url, kiln.trackingKey)
+  await openSignedIn(page, demo, '/live/', kiln)
+  const visitor = await newVisitor(page)
+  await visit(visitor.page, shop)
+  await visitor.close()
+  await reloadUntil(page, () =>
+    expect(page.getByTestId('news')).toContainText('Cart, added: invalid on /mug', {
+      timeout: 200,
+    }),
+  )
+  await page.getByTestId('view-problems').click()
+  const problem = page.getByTestId('problem')
+  await expect(problem).toHaveCount(1)
+  await expect(problem).toContainText('in the page')
+  await expect(problem).toContainText('variation.sku')
+  await expect(problem.getByTestId('problem-count')).toHaveText('1')
+  await expect(problem.getByTestId('fix')).toContainText('data-track-variation-sku')
+  await shop.close()
+})
 
 test('a page of an Origin that is not allowed appears with the command that allows it', async ({
   page,

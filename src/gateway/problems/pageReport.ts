@@ -6,56 +6,46 @@ import type { Fault } from './problems.ts'
 
 /** The longest report, characters as it is encoded in the query. A script sends at most 1,500 before that. */
 const MAX_CHARACTERS = 6_144
-/** Entries that are read. A page has few kinds of faults. */
-const MAX_ENTRIES = 40
-/** The most that an entry counts as, since anybody can send a report. */
-const MAX_COUNT = 1_000
-
-/** A report of lines that is as long as this, characters, may have been cut in its last line. */
+/** Kinds of faults that are read. A page has few. */
+const MAX_FAULTS = 40
+/** A report that is as long as this, characters, may have been cut in its last line. */
 const CUT_CHARACTERS = 1_500
 
 /**
- * Reads what a page has dropped, percent-encoded as in the query. The script sends a line `reason,operation,path,page`
- * for each dropped event. Others may send `{"reason,operation,path,page": count}`. Operation and path may be empty, the
- * page may contain commas.
+ * Reads what a page has dropped, percent-encoded as in the query: a line `reason,operation,path,page` for each dropped
+ * event. Operation and path may be empty, the page may contain commas.
  *
  * Anybody can send a report: only names that the contract has are taken, and the page is shortened and masked. What is
  * not understood is left out.
  */
 export function readPageReport(encoded: string): readonly (Fault & { readonly count: number })[] {
   if (encoded.length > MAX_CHARACTERS) return []
-  return parse(encoded)
-    .slice(0, MAX_ENTRIES)
-    .flatMap(([key, count]) => {
-      const fault = readKey(key)
-      return fault && isCount(count) ? [{ ...fault, count: Math.min(count, MAX_COUNT) }] : []
-    })
+  return [...countLines(decode(encoded))].slice(0, MAX_FAULTS).flatMap(([line, count]) => {
+    const fault = readLine(line)
+    return fault ? [{ ...fault, count }] : []
+  })
 }
 
-/** The entries, each once. None if the text can not be read. */
-function parse(encoded: string): (readonly [key: string, count: unknown])[] {
+/** Empty if it is not UTF-8. */
+function decode(encoded: string): string {
   try {
-    const text = decodeURIComponent(encoded)
-    return text.startsWith('{') ? Object.entries(JSON.parse(text)) : countLines(text)
+    return decodeURIComponent(encoded)
   } catch {
-    return []
+    return ''
   }
 }
 
-function countLines(text: string): [string, number][] {
+function countLines(text: string): ReadonlyMap<string, number> {
   const lines = text.split('\n')
   if (text.length >= CUT_CHARACTERS && lines.length > 1) lines.pop()
   const counts = new Map<string, number>()
   for (const line of lines) counts.set(line, (counts.get(line) ?? 0) + 1)
-  return [...counts]
+  return counts
 }
 
-const isCount = (value: unknown): value is number =>
-  Number.isSafeInteger(value) && Number(value) > 0
-
-function readKey(key: string): Fault | undefined {
+function readLine(line: string): Fault | undefined {
   const [, named, operation = '', path = '', page = ''] =
-    /^([^,]*),([^,]*),([^,]*),(.*)$/s.exec(key) ?? []
+    /^([^,]*),([^,]*),([^,]*),(.*)$/s.exec(line) ?? []
   const reason = REPORTED_REASONS.find((name) => name === named)
   if (!reason) return undefined
   return {

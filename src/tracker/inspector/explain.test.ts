@@ -8,7 +8,7 @@ import { describeIssue } from '../../contract/describeIssue.ts'
 import { ValidationException } from '../../contract/errors.ts'
 import type { TrackDropReason } from '../global.d.ts'
 import { schemas } from '../schemas.ts'
-import { explain } from './explain.ts'
+import { explain, toText } from './explain.ts'
 
 test('an explanation names the event, its place, the cause, the value and the fix', () => {
   const where = { event: 'add_to_cart', ecommerce: { items: [{ item_id: 'SKU_1' }] } }
@@ -214,4 +214,9 @@ test.each([
   const text = explain({ operation: 'set_phone', where, reason: 'invalid' })
   expect(text.includes('set_phone is kept until set_email (set_phone-kept)')).toBe(isKept)
   expect(text.includes('was not sent')).toBe(!isKept)
+})
+
+test('a form is named by its own id, also if one of its fields is named id', () => {
+  document.body.innerHTML = '<form id="buy"><input name="id"></form>'
+  expect(toText(document.querySelector('form'))).toBe('<form id="buy">')
 })

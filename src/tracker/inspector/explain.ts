@@ -4,6 +4,7 @@ import { EVENT_NAMES } from '../../contract/eventNames.ts'
 import { nearest } from '../../contract/nearest.ts'
 import { HELPERS } from '../../contract/trackAttributes.ts'
 import type { TrackDropReason, TrackNotice } from '../global.d.ts'
+import { guard } from '../lib/guard.ts'
 
 /** A name that differs by more letters is not suggested. */
 const MAX_DISTANCE = 4
@@ -183,7 +184,8 @@ function suggest(code: string | undefined, { operation = '' }: Explained): strin
 
 /** The event's name if it is not the usual one of its operation: a page view is a viewHomepage named view_page. */
 export function ownEventName({ operation = '', payload }: Explained): string {
-  const { event } = Object(payload) as { readonly event?: unknown }
+  // What the page has given may have a getter that throws.
+  const event = guard(() => Object(payload).event as unknown)
   const usual = EVENT_NAMES[operation as keyof typeof EVENT_NAMES]
   return usual && typeof event === 'string' && event !== usual ? ` "${event}"` : ''
 }
@@ -199,7 +201,7 @@ const shortPayload = (payload: unknown) =>
 
 /** An issue in full. "Expected text, received 12" may look right to a reader, so it says that text is a string. */
 const issueText = (issue: Issue, payload: unknown) =>
-  describeIssue(issue, payload).message.replace(
+  guard(() => describeIssue(issue, payload), issue).message.replace(
     /^Expected text\b(.*), received (?!")/,
     'Expected text$1 (a string), received ',
   )
@@ -210,8 +212,9 @@ export const isElement = (where: unknown): where is Element =>
 /** An element as its tag with the id, another value as JSON, at most 200 characters. */
 export function toText(where: unknown): string {
   if (isElement(where)) {
-    const { id, localName } = where
-    return `<${localName}${id && ` id="${id}"`}>`
+    // In a form, `id` may be the field of that name.
+    const id = where.getAttribute('id')
+    return `<${where.localName}${id ? ` id="${id}"` : ''}>`
   }
   try {
     return (JSON.stringify(where) ?? `${where}`).slice(0, 200)

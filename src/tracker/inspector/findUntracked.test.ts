@@ -139,6 +139,39 @@ test.each([
   )
 })
 
+/** What shops have besides: links to the cart and the checkout, buttons of the cart, forms that are no newsletter. */
+test.each([
+  '<a class="header-cart" href="/warenkorb">Warenkorb <span>2</span></a>',
+  '<a href="/carrello" class="btn-carrello">Carrello</a>',
+  '<a href="/cart/">Перейти в корзину</a>',
+  '<button class="warenkorb-toggle" aria-label="Warenkorb öffnen"></button>',
+  '<form action="/carrito" method="post"><input type="hidden" name="id" value="4"><button>Actualizar</button></form>',
+  '<a href="/p/5" data-product_id="5" class="button product_type_variable add_to_cart_button">Select options</a>',
+  '<a href="/checkout/terms">Terms</a>',
+  '<a href="https://social.example/share?u=/checkout">Share</a>',
+  '<form action="/newsletter/unsubscribe"><input type="email" name="email"><button>Unsubscribe</button></form>',
+  '<form method="post"><input name="method"><input name="term"><button>Vote</button></form>',
+])('no guess: %s', (html) => {
+  document.body.innerHTML = html
+  expect(findUntracked(document, new Set())).toEqual([])
+})
+
+test.each([
+  ['addToWishlist', '<a href="#" class="towishlist" data-action="add-to-wishlist">Add</a>'],
+  ['addToCart', '<a href="javascript:void(0)" class="btn">In den Warenkorb</a>'],
+  ['addToCart', '<a href="/checkout/cart/add/product/12/">Add to Cart</a>'],
+  [
+    'addToCart',
+    '<form action="/warenkorb/add"><input name="product_id" value="4"><button>Kaufen</button></form>',
+  ],
+  ['initiateCheckout', '<a href="https://shop.example/en/checkout/">Pay now</a>'],
+  ['initiateCheckout', '<a href="/index.php?route=checkout/checkout">Pay now</a>'],
+  ['search', '<form method="get"><input name="method" type="hidden"><input name="q"></form>'],
+])('%s is guessed: %s', (operation, html) => {
+  document.body.innerHTML = html
+  expect(findUntracked(document, new Set())).toMatchObject([{ operation }])
+})
+
 test('a search field without a form selects itself', () => {
   document.body.innerHTML = '<input type="search" id="find">'
   expect(findUntracked(document, new Set()).map(toHtml)).toEqual([

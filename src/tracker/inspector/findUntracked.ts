@@ -3,11 +3,14 @@ import { guard } from '../lib/guard.ts'
 import {
   CART_NAME,
   CART_TEXT,
+  CHECKOUT_LINK,
   CHECKOUT_NAME,
   CHECKOUT_TEXT,
+  CHOICE_NAME,
   NEWSLETTER,
   SEARCH_FIELD_NAME,
   SEARCH_NAME,
+  UNSUBSCRIBE,
   WISHLIST_NAME,
   WISHLIST_TEXT,
 } from './shopWords.ts'
@@ -143,7 +146,9 @@ function guessSearch(form: HTMLFormElement): Found | undefined {
       ? 'a form with a search field'
       : SEARCH_NAME.test(namesOf(form)) || SEARCH_NAME.test(namesOf(field))
         ? 'a form that is named like a search'
-        : SEARCH_FIELD_NAME.test(field.name) && form.method !== 'post' && texts.length === 1
+        : SEARCH_FIELD_NAME.test(field.name) &&
+            form.getAttribute('method')?.toLowerCase() !== 'post' &&
+            texts.length === 1
           ? `a form with the field ${field.name}`
           : undefined
   if (!why) return
@@ -194,7 +199,7 @@ function guessEmail(form: HTMLFormElement): Found | undefined {
   if (!email || form.querySelector('textarea')) return
   const words = `${namesOf(form)} ${namesOf(email)} ${form.textContent.slice(0, 2_000)}`
   const isSignIn = form.querySelector('[type=password]') !== null
-  const isNewsletter = NEWSLETTER.test(words)
+  const isNewsletter = NEWSLETTER.test(words) && !UNSUBSCRIBE.test(words)
   const isOrder = CHECKOUT_NAME.test(namesOf(form))
   if (!isSignIn && !isNewsletter && !isOrder) return
   const isRead = email.type === 'email' || email.name === 'email'
@@ -231,21 +236,18 @@ function guessControl(control: HTMLElement, product: Product | undefined): Found
   const names = namesOf(control)
   const form = control.closest('form')
   const isSubmit = control.matches('button:not([type]),[type=submit]')
-  if (/remove|delete|entfern|supprimer|elimina/i.test(names)) return
+  if (/remove|delete|entfern|supprimer|elimina/i.test(names) || CHOICE_NAME.test(names)) return
   if (WISHLIST_NAME.test(names) || says(WISHLIST_TEXT))
-    // A link to the wishlist, not a button that adds to it.
-    return control.matches('a') && !productIdOf(control)
-      ? undefined
-      : guessLine('addToWishlist', control, product, text)
+    return leadsAway(control) ? undefined : guessLine('addToWishlist', control, product, text)
   if (
     CART_NAME.test(names) ||
     says(CART_TEXT) ||
     (isSubmit && form && CART_NAME.test(namesOf(form)) && fieldsOf(form, ID_FIELD).length > 0)
   )
-    return guessLine('addToCart', control, product, text)
+    return leadsAway(control) ? undefined : guessLine('addToCart', control, product, text)
   if (
     says(CHECKOUT_TEXT) ||
-    (control.matches('a') && CHECKOUT_NAME.test(control.getAttribute('href') ?? '') && text)
+    (control.matches('a') && CHECKOUT_LINK.test(control.getAttribute('href') ?? '') && text)
   )
     return {
       operation: 'initiateCheckout',
@@ -255,6 +257,17 @@ function guessControl(control: HTMLElement, product: Product | undefined): Found
       notes: ['Not needed if the page of the checkout reports it.'],
     }
   return
+}
+
+/** Whether a control is a link to the cart or the wishlist: it has an address, which adds nothing, and no product. */
+function leadsAway(control: HTMLElement): boolean {
+  const address = control.getAttribute('href') ?? ''
+  return (
+    control.matches('a') &&
+    !/^(#|javascript:|$)/i.test(address) &&
+    !/\badd|ajout|hinzu|dodaj|aggiungi/i.test(address) &&
+    !productIdOf(control)
+  )
 }
 
 /** The texts of a control: what a visitor sees, then what is read out. Those that are too long for a button are left out. */

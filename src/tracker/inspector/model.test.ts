@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest'
 import { ValidationException } from '../../contract/index.ts'
 import type { TrackNotice } from '../global.d.ts'
+import { explain } from './explain.ts'
 import { createModel, type EventKind, isProblem, type Life, stateOf } from './model.ts'
 
 type Told = readonly [kind: EventKind, notice: TrackNotice, at: number]
@@ -384,4 +385,50 @@ test('a long life keeps its first and its last steps', () => {
   expect(life.omitted).toBe(40)
   expect(life.steps[0]?.kind).toBe('accepted')
   expect(stateOf(life).text).toBe('delivered · 99 ms')
+})
+
+test.each<[string, unknown]>([
+  ['a symbol', { search_term: Symbol('mug'), product_id: Symbol('12'), event: Symbol('e') }],
+  ['no prototype', { product_id: Object.create(null), quantity: Object.create(null) }],
+  [
+    'a text that throws',
+    {
+      search_term: {
+        toString() {
+          throw new Error('mine')
+        },
+      },
+    },
+  ],
+  [
+    'a getter that throws',
+    {
+      get event() {
+        throw new Error('mine')
+      },
+    },
+  ],
+  [
+    'a proxy that throws',
+    new Proxy(
+      {},
+      {
+        get() {
+          throw new Error('mine')
+        },
+        ownKeys() {
+          throw new Error('mine')
+        },
+        getOwnPropertyDescriptor() {
+          throw new Error('mine')
+        },
+      },
+    ),
+  ],
+])('a payload that can not be read is listed as invalid: %s', (_, payload) => {
+  const { event, life } = only(['dropped', { ...search, payload, reason: 'invalid', error }, 5])
+  expect(event).toMatchObject({ operation: 'search', subject: '' })
+  expect(stateOf(life)).toEqual({ tone: 'bad', text: 'invalid' })
+  expect(life.payload).not.toBe('')
+  expect(life.problem && explain(life.problem)).toContain('search was not sent (invalid)')
 })

@@ -17,6 +17,8 @@ const MAX_STEPS = 12
 const FIRST_STEPS = 4
 /** The ids of forgotten events, so that they are not taken for events of an earlier page. */
 const MAX_FORGOTTEN = 2_000
+/** The most characters of what tells one event from others of its operation. */
+const MAX_SUBJECT = 80
 /** A duplicate is of an event that was reported at most this long before: the longest duplicateWindowMs, ms. */
 const MAX_WINDOW_MS = 60_000
 
@@ -133,7 +135,7 @@ export function createModel(
       at,
       operation,
       ownName: isEarlier
-        ? `${field(payload, 'event') ?? ''}`
+        ? textOf(field(payload, 'event'))
         : ownEventName(notice).replace(/[ "]/g, ''),
       subject: subjectOf(payload),
       from,
@@ -156,7 +158,7 @@ export function createModel(
     const life: OwnLife = {
       key,
       given,
-      payload: given === undefined ? '' : printValue(ownFirst(given)),
+      payload: given === undefined ? '' : printValue(guard(() => ownFirst(given), given)),
       subject: keyOf(given),
       steps: [],
       omitted: 0,
@@ -257,20 +259,25 @@ export function stateOf({ steps, problem }: Life): State {
 export const isProblem = ({ lives }: TrackedEvent): boolean =>
   lives.some((life) => /bad|warn/.test(stateOf(life).tone))
 
+/** A field of a payload. Undefined for a getter, and if a proxy of the page throws. */
 const field = (payload: unknown, name: string): unknown =>
-  Object.getOwnPropertyDescriptor(Object(payload), name)?.value
+  guard(() => Object.getOwnPropertyDescriptor(Object(payload), name)?.value)
+
+/** A text or a number as text. Other values, which an invalid payload may contain, have none: `toString` may throw. */
+const textOf = (value: unknown): string =>
+  typeof value === 'string' || typeof value === 'number' ? `${value}` : ''
 
 /** The most telling fields: the product with its quantity, the search term, the e-mail address, the page. */
 function subjectOf(payload: unknown): string {
-  const [product, quantity] = [field(payload, 'product_id'), field(payload, 'quantity')]
-  const text =
-    product !== undefined
-      ? `#${product}${quantity === undefined ? '' : ` × ${quantity}`}`
-      : (field(payload, 'search_term') ??
-        field(payload, 'email_address') ??
-        field(payload, 'email') ??
-        `${field(payload, 'url') ?? ''}`.replace(/^https?:\/\/[^/]*/, ''))
-  return typeof text === 'string' ? text.slice(0, 80) : ''
+  const of = (name: string) => textOf(field(payload, name))
+  const [product, quantity] = [of('product_id'), of('quantity')]
+  const text = product
+    ? `#${product}${quantity && ` × ${quantity}`}`
+    : of('search_term') ||
+      of('email_address') ||
+      of('email') ||
+      of('url').replace(/^https?:\/\/[^/]*/, '')
+  return text.slice(0, MAX_SUBJECT)
 }
 
 /** Fields of visitor and page, which every payload has. */
@@ -291,5 +298,5 @@ function ownFirst(payload: unknown): unknown {
 /** Equal for two reports of the same action: the rule of duplicates.ts, without the variation and the quantity. */
 const keyOf = (payload: unknown): string =>
   ['event', 'product_id', 'search_term', 'email_address', 'email']
-    .map((name) => `${field(payload, name)}`)
+    .map((name) => textOf(field(payload, name)))
     .join('\n')

@@ -28,9 +28,11 @@ export const CART_TEXT = either(
   'カートに(入れる|追加)',
   '加入购物车|加入購物車',
 )
-/** "Add to cart", in a name, class or address. */
+/** "Add to cart", in a name, class or address. The cart alone is not enough: links to it and its own buttons have that. */
 export const CART_NAME =
-  /add[-_]?to[-_]?(cart|bag|basket)|addtocart|cart[-_/]add|basket[-_/]add|panier[-_/]ajout|warenkorb|koszyk|carrello|carrito/i
+  /add[-_]?to[-_]?(cart|bag|basket)|(cart|basket)[-_/]add|panier[-_/]ajout|in[-_]?(den[-_]?)?warenkorb|warenkorb[-_/](add|hinzu)|do[-_]?koszyka|koszyk[-_/](add|dodaj)|(aggiungi|add)[-_]?(al[-_]?)?carrello|carrello[-_/](add|aggiungi)|(a[nñ]adir|agregar)[-_]?(al[-_]?)?carrito|carrito[-_/](add|a[nñ]adir|agregar)/i
+/** A button of a product whose variation must be chosen on its page first. */
+export const CHOICE_NAME = /product[-_]type[-_](variable|grouped|external)/i
 
 export const WISHLIST_TEXT = either(
   'wish ?list',
@@ -66,8 +68,16 @@ export const CHECKOUT_TEXT = RegExp(
   ].join('|')})\\W*$`,
   'iu',
 )
+/** The address of the checkout. Pages below it, such as its terms, are others. */
+export const CHECKOUT_LINK =
+  /^([\w.:]*\/\/[^/?#]*)?(\/[\w-]+){0,3}\/?(check[-_]?out|kasse|kassa|caisse|cassa|pokladna|onepage)(\.\w+)?\/?([?#]|$)|[?&]route=checkout\/checkout\b/i
+/** The checkout, in the names or the address of a form. */
 export const CHECKOUT_NAME =
   /check[-_]?out(?![-\w]*(field|summary|step))|\/(kasse|kassa|caisse|cassa|pokladna|onepage)\b/i
+
+/** A form that ends a newsletter. */
+export const UNSUBSCRIBE =
+  /un-?subscri|abbestell|abmeld|désabonn|desabonn|désinscri|disiscriv|afmeld|uitschrij/i
 
 /** A form for a newsletter, in its names or its texts. */
 export const NEWSLETTER = either(

@@ -65,3 +65,20 @@ test('the array may have another name, and a push may come later', async () => {
     Reflect.deleteProperty(window, 'layer')
   }
 })
+
+test('pushes that can not be read do not hide the others', async () => {
+  const thrower = () => {
+    throw new Error('mine')
+  }
+  const unreadable = [
+    Object.defineProperty({}, 'event', { get: thrower }),
+    Object.defineProperty({ event: 'view_item' }, 'ecommerce', { get: thrower }),
+    new Proxy({}, { get: thrower, getPrototypeOf: thrower }),
+    gtag('event', { toString: thrower }),
+  ]
+  page.dataLayer = [...unreadable, { event: 'view_item', ecommerce: {} }]
+  const printed: string[] = []
+  const configs = new Map([['K', { key: 'K', base: '' } as Config]])
+  watchGa4(window, configs, (text) => printed.push(text))()
+  expect(printed).toEqual([expect.stringContaining('(view_item)')])
+})

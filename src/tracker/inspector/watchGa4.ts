@@ -1,4 +1,5 @@
 import type { InspectorState } from '../debug.ts'
+import { guard } from '../lib/guard.ts'
 
 /** The time between two looks into the page's array. */
 const LOOK_MS = 1000
@@ -24,7 +25,10 @@ export function watchGa4(
     const layer = (page as unknown as { [name: string]: unknown })[
       all[0]?.dataLayerName ?? 'dataLayer'
     ]
-    const name = Array.isArray(layer) ? layer.map(nameOf).find(Boolean) : undefined
+    // What the page has pushed may have getters that throw.
+    const name = Array.isArray(layer)
+      ? layer.map((push) => guard(() => nameOf(push))).find(Boolean)
+      : undefined
     if (!name) return
     stop()
     print(

@@ -403,9 +403,16 @@ test.describe('with an open root', () => {
     await page.keyboard.press('Escape')
     await expect(page.locator('shoptrail-inspector')).toHaveCount(0)
     await expect(page.locator('#field')).toBeFocused()
-    // It stays closed on the next page of the tab.
-    await page.reload()
+    // It stays closed on the next page of the tab, until the address or the helper asks for it again.
+    await page.goto(`${shop.url}/a`)
     await search(page, 'mug')
+    await expect(page.locator('shoptrail-inspector')).toHaveCount(0)
+    await page.evaluate(() => track.debug(true))
+    await expect(panelOf(page)).toBeVisible()
+    await panelOf(page).getByRole('button', { name: 'Close' }).click()
+    await page.goto(`${shop.url}/a?track_debug=1`)
+    await expect(panelOf(page)).toBeVisible()
+    await panelOf(page).getByRole('button', { name: 'Close' }).click()
     await page.evaluate("addEventListener('keydown', (event) => event.preventDefault(), true)")
     await page.keyboard.press('Alt+Shift+KeyT')
     await expect(page.locator('shoptrail-inspector')).toHaveCount(0)
@@ -435,6 +442,76 @@ test.describe('with an open root', () => {
     await expect.poll(() => lines[0]).toMatch(/The panel over the page could not start/)
     await page.evaluate("track.search({ search_term: '' })")
     await expect.poll(() => lines[1]).toMatch(/search was not sent \(invalid\)/)
+  })
+
+  test('a page that breaks it later gets no error, and the console says so', async ({
+    page,
+    shop,
+    context,
+  }) => {
+    const lines: string[] = []
+    context.on('console', (message) => lines.push(message.text()))
+    shop.page('/a')
+    await page.goto(`${shop.url}/a?track_debug=1`)
+    await expect(panelOf(page)).toBeVisible()
+    await page.evaluate(() => {
+      const own = window as unknown as { filter: unknown }
+      own.filter = Array.prototype.filter
+      Array.prototype.filter = () => {
+        throw new Error('mine')
+      }
+      track.search({ search_term: 'mug' })
+    })
+    await expect
+      .poll(() => lines.join())
+      .toMatch(/the panel is closed, since the page has replaced/)
+    await page.evaluate(() => {
+      Array.prototype.filter = (
+        window as unknown as { filter: typeof Array.prototype.filter }
+      ).filter
+      track.search({ search_term: '' })
+    })
+    await expect.poll(() => lines.join()).toMatch(/search was not sent \(invalid\)/)
+    await expect(page.locator('shoptrail-inspector')).toHaveCount(0)
+  })
+
+  test('a page that replaces its document, also its root element, has the panel again', async ({
+    page,
+    shop,
+    expectStored,
+  }) => {
+    shop.page('/a')
+    await page.goto(`${shop.url}/a?track_debug=1`)
+    await expect(panelOf(page)).toBeVisible()
+    await page.evaluate(async () => {
+      const root = document.documentElement
+      root.remove()
+      await track.search({ search_term: 'without a root' })
+      await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))
+      document.append(root)
+      track.search({ search_term: 'with it' })
+    })
+    await expect(rowsOf(page)).toHaveCount(2)
+    await page.evaluate(() => {
+      document.open()
+      document.write('<p>Another page</p>')
+      document.close()
+      track.search({ search_term: 'written' })
+    })
+    await expect(rowsOf(page)).toHaveCount(3)
+    await expectStored(['without a root', 'with it', 'written'])
+  })
+
+  test('on a page that is written from right to left it is written from left to right', async ({
+    page,
+    shop,
+  }) => {
+    shop.page('/a')
+    await page.goto(`${shop.url}/a?track_debug=1`)
+    await page.evaluate("document.documentElement.dir = 'rtl'")
+    await search(page, 'mug')
+    expect(await panelOf(page).evaluate((frame) => getComputedStyle(frame).direction)).toBe('ltr')
+    expect(await panelOf(page).getAttribute('lang')).toBe('en')
   })
 
   test('nothing is drawn while it is minimised, and at most once a frame while it is open', async ({

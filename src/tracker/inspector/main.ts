@@ -17,16 +17,19 @@ const local = createStore(() => localStorage)
 /**
  * Shows what the script does on this page: in a panel over the page, and in the console what was seen and not sent.
  * Called by the script in debug mode (debug.ts).
+ *
+ * @returns Opens the panel, if the visitor has closed it.
  */
-export function start(state: InspectorState): void {
+export function start(state: InspectorState): () => void {
   const { helpers, configs, seen } = state
   // A page may have replaced what the panel needs. The console works without it.
   const panel = guard(() => startPanel(state))
+  const open = () => panel?.open()
   // Without consent nothing may be read, and the script does not read the switch either.
   const mayRead = helpers.consentState === 'granted'
   if (mayRead && readSwitch('track.ignore', local)) {
     print(explain({ reason: 'ignored' }))
-    return
+    return open
   }
   startConsole(helpers.on, console, {
     seen,
@@ -52,4 +55,5 @@ export function start(state: InspectorState): void {
     )
   watchGa4(window, configs, print)
   for (const text of findUnknown(window)) print(text)
+  return open
 }

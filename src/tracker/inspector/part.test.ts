@@ -21,6 +21,7 @@ test.each([0, 1, 2, 3, 4, 5])(
     const start = ({ seen }: InspectorState) => {
       got.push(...seen.map(([, notice]) => notice))
       for (const kind of KINDS) notices.on(kind, (notice) => got.push(notice))
+      return () => {}
     }
     const startParts = createParts(...state)
     notices.seen = []
@@ -45,15 +46,23 @@ test('it is started once, with the state of the script, and then nothing is reco
   const got: InspectorState[] = []
   const startParts = createParts(...state)
   const [config] = [...configs.values()] as [Config]
-  const inspector = createPart((given) => got.push(given))
+  let opened = 0
+  const inspector = createPart((given) => {
+    got.push(given)
+    return () => opened++
+  })
   const seen: Seen[] = [['accepted', { id: '1' }, 5]]
   notices.seen = seen
   startParts({ inspector }, config)
   expect(got).toEqual([{ helpers, configs, outbox, seen }])
   expect(got[0]?.seen).toBe(seen)
   expect(notices.seen).toBeUndefined()
+  // Another key joins, then debug mode is switched on again.
+  startParts({ inspector }, config)
+  expect(opened).toBe(0)
   notices.seen = []
   startParts({ inspector }, config)
+  expect(opened).toBe(1)
   expect(got).toHaveLength(1)
   expect(notices.seen).toBeUndefined()
 })

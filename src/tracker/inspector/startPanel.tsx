@@ -3,6 +3,7 @@ import { ATTRIBUTES } from '../../contract/settings.ts'
 import type { InspectorState } from '../debug.ts'
 import type { TrackNotice } from '../global.d.ts'
 import { guard } from '../lib/guard.ts'
+import { landingUrl } from '../lib/landingUrl.ts'
 import { listen } from '../lib/listen.ts'
 import { now } from '../lib/now.ts'
 import { createStore } from '../lib/storage.ts'
@@ -80,6 +81,8 @@ export function startPanel(state: InspectorState): Panel | undefined {
   })
 
   let look: Look = memory.read()
+  // Closed on an earlier page, and asked for again.
+  if (isAskedFor()) look = { ...look, shown: 'open' }
   let expanded: ReadonlySet<number> = new Set()
   let filter = { onlyProblems: false, chosenKey: '' }
   let guesses: readonly Guess[] = []
@@ -99,6 +102,7 @@ export function startPanel(state: InspectorState): Panel | undefined {
   const [outlineFrame, frame] = [document.createElement('div'), document.createElement('section')]
   outlineFrame.className = 'outline'
   frame.setAttribute('aria-label', 'shoptrail inspector')
+  frame.lang = 'en'
   for (const one of [outlineFrame, frame]) {
     one.setAttribute('popover', 'manual')
     root.append(one)
@@ -126,11 +130,27 @@ export function startPanel(state: InspectorState): Panel | undefined {
     memory.write(look)
   }
 
-  const draw = () => {
+  /** Runs what a page may have broken by replacing functions of the browser. Then the panel ends, without an error on the page. */
+  const attempt = (run: () => void) => {
+    try {
+      run()
+    } catch (error) {
+      isReady = false
+      host.remove()
+      console.warn(
+        'track: the panel is closed, since the page has replaced what it needs. This console goes on.',
+        error,
+      )
+    }
+  }
+
+  const draw = () => attempt(drawNow)
+
+  const drawNow = () => {
     if (!isReady) return
     const { shown } = look
-    // A page may replace the content of its document.
-    if (shown === 'closed') return host.remove()
+    // A page may replace the content of its document. While it writes a new one, there may be none.
+    if (shown === 'closed' || !document.documentElement) return host.remove()
     if (!host.isConnected) document.documentElement.append(host)
     frame.className = `frame ${shown}`
     render(shown === 'open' ? <Open /> : <Minimised />, frame)
@@ -432,7 +452,7 @@ export function startPanel(state: InspectorState): Panel | undefined {
                 tell('There is a new device id, and the outbox is empty.')
               }}
               copy={copy}
-              copyJson={() => copy(toJson(), 'The JSON')}
+              copyJson={() => attempt(() => copy(toJson(), 'The JSON'))}
             />
           )}
         </div>
@@ -526,7 +546,7 @@ export function startPanel(state: InspectorState): Panel | undefined {
   const begin = () => {
     if (isReady) return
     isReady = true
-    askGateways()
+    attempt(askGateways)
     draw()
   }
   if (document.readyState === 'complete') begin()
@@ -569,6 +589,9 @@ const MAX_ELEMENT_TEXT = 200
 
 /** Whether the panel is a sheet at the bottom of a phone, which is not moved (panel.css). */
 const isSheet = () => matchMedia('(max-width: 600px)').matches
+
+/** Whether the address of the page switches debug mode on, and not only that of an earlier page of the tab. */
+const isAskedFor = () => /[?&]track.debug=1/.test(landingUrl(location.href))
 
 /** The tag of a key. Null if the script was loaded in another way. */
 const tagOf = (key: string): HTMLScriptElement | null =>

@@ -128,6 +128,15 @@ test('events of one task are one request', async () => {
   ])
 })
 
+test('an option that is undefined counts as absent', async () => {
+  const names = ['batch', 'source', 'consent', 'eventPrefix', 'url', 'userAgent', 'did', 'storage']
+  const absent = Object.fromEntries([...names, 'parts'].map((name) => [name, undefined]))
+  const tracker = create(absent as Partial<TrackerOptions>)
+  void tracker.search({ search_term: 'a' })
+  void tracker.search({ search_term: 'b' })
+  expect(await settled(tracker)).toMatchObject([{ url: { pathname: '/t/batch' } }])
+})
+
 test('no global variable is made or changed', async () => {
   const names = () => Reflect.ownKeys(globalThis)
   const before = names()

@@ -172,7 +172,8 @@ const trackers = new Map<string, TrackApi>()
  * @throws TypeError if the key or the gateway's address is missing, or if a setting needs a part that is not given.
  */
 export function createTracker(options: TrackerOptions): TrackApi {
-  const { key, base, parts = {}, url: _, userAgent: __, did, storage, ...settings } = options
+  const { key, base, parts = {}, url: _, userAgent: __, did, storage, ...given } = options
+  const settings = withoutUndefined(given)
   if (typeof key !== 'string' || !key)
     throw new TypeError('createTracker: `key` is the tracking key')
   if (!/^https?:\/\/./.test(base))
@@ -250,6 +251,10 @@ const NEEDED = [
   ['cookieDomain', 'deviceCookie'],
   ['firstParty', 'deviceCookie'],
 ] as const
+
+/** A setting that is undefined counts as absent, since callers pass on options of their own. */
+const withoutUndefined = <T extends object>(settings: T): T =>
+  Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)) as T
 
 const isOn = (value: unknown) => !!value && value !== 'granted' && `${value}` !== ''
 

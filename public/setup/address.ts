@@ -12,7 +12,8 @@ export function readAddress(text: string): string | undefined {
   // Chromium takes a host with a space.
   if (!typed || typed.length > MAX_LENGTH || /\s/.test(typed)) return undefined
   const scheme = LOOPBACK.test(typed) ? 'http' : 'https'
-  const whole = /^[a-z][a-z\d+.-]*:\/\//i.test(typed) ? typed : `${scheme}://${typed}`
+  // Browsers take `https:/shop.example` too.
+  const whole = /^(https?:|[a-z][a-z\d+.-]*:\/\/)/i.test(typed) ? typed : `${scheme}://${typed}`
   try {
     const url = new URL(whole)
     if (!/^https?:$/.test(url.protocol)) return undefined

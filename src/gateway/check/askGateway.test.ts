@@ -49,6 +49,7 @@ test('an allowed shop: the script answers, events may be sent, and nothing is st
     dataLayer: true,
     dataLayerName: 'dataLayer',
     schemaOrg: false,
+    global: 'track',
   })
   expect(await recordsOf(gateway)).toEqual([])
 })

@@ -1,5 +1,5 @@
 import { consentOf } from '../../contract/consentOf.ts'
-import { DATA_LAYER_NAME, type KeySettings } from '../../contract/settings.ts'
+import { DATA_LAYER_NAME, GLOBAL, type KeySettings } from '../../contract/settings.ts'
 import type { Customer } from '../customers/customers.ts'
 import { allowsOrigin } from '../http/origins.ts'
 import type { AskGateway } from './checkShop.ts'
@@ -35,6 +35,7 @@ const toKnown = (config: KeySettings): KnownSettings => ({
   dataLayer: config.dataLayer !== false || !!config.ga4,
   dataLayerName: config.dataLayerName ?? DATA_LAYER_NAME,
   schemaOrg: !!config.schemaOrg,
+  global: config.global ?? GLOBAL,
 })
 
 /** Asks a gateway with the requests of a page: the script, and a batch without events. */

@@ -17,6 +17,7 @@ const DEFAULTS: KnownSettings = {
   dataLayer: true,
   dataLayerName: 'dataLayer',
   schemaOrg: false,
+  global: 'track',
 }
 
 type Answered =
@@ -114,6 +115,11 @@ test.each<[string, string, string[]]>([
   [
     'held back by an optimizer',
     TAG.replace('async', 'type="0123456789abcdef01234567-text/javascript"'),
+    ['warning tag-delayed'],
+  ],
+  [
+    'a type with parameters, which browsers do not run',
+    TAG.replace('async', 'type="text/javascript;charset=utf-8"'),
     ['warning tag-delayed'],
   ],
   ['its src moved', `<script type="lazy" data-src="${SRC}"></script>`, ['warning tag-delayed']],
@@ -242,8 +248,28 @@ test.each<[Answered, string]>([
   expect([codes, isReached]).toEqual([[code], false])
 })
 
-test('an address without a scheme is https', async () => {
-  expect((await check({ [SHOP]: TAG }, { shop: 'shop.example' })).report.shop).toBe(SHOP)
+test.each(['shop.example', 'https:/shop.example', 'HTTPS:shop.example'])(
+  'the address %s is that of the shop',
+  async (shop) => {
+    expect((await check({ [SHOP]: TAG }, { shop })).report.shop).toBe(SHOP)
+  },
+)
+
+test('the stub of a key with another global name has that name, and other objects are not the helpers', async () => {
+  const html = `<script>shop.addToCart({})</script>${TAG}`
+  const settings = { global: 'shop' }
+  const { report } = await check({ [SHOP]: html }, { ...WANTED, settings })
+  expect(report.findings[0]).toMatchObject({ code: 'stub-missing' })
+  expect(report.findings[0]?.fix[0]).toContain('"shop")</script>')
+  expect(await codesOf(html.replace('shop.', 'track.'), {}, { ...WANTED, settings })).toEqual([
+    'ok tag-ok',
+  ])
+})
+
+test('a consent tool in a comment is not one of the shop', async () => {
+  const tool = '<script src="https://consent.cookiebot.com/uc.js"></script>'
+  expect((await check({ [SHOP]: `<!-- ${tool} -->` })).report.consent).toEqual([])
+  expect((await check({ [SHOP]: tool })).report.consent).toHaveLength(1)
 })
 
 const NONCE_TAG = TAG.replace('async', 'async nonce="n1"')

@@ -82,7 +82,7 @@ export async function checkShop(
     findings.push(...answer.findings)
   }
   for (const page of pages) {
-    findings.push(...tagFindings(page, wanted))
+    findings.push(...tagFindings(page, wanted, settings))
     if (gateway !== null)
       findings.push(...policyFindings(page, wanted), ...mixedFindings(page, wanted))
   }
@@ -231,7 +231,8 @@ function merge(findings: readonly PageFinding[]): readonly Finding[] {
 
 /** The address as people write it. */
 function withScheme(shop: string): string {
-  const text = /^[a-z][a-z\d+.-]*:\/\//i.test(shop) ? shop : `https://${shop}`
+  // `https:/shop.example` is one too: browsers take it.
+  const text = /^(https?:|[a-z][a-z\d+.-]*:\/\/)/i.test(shop) ? shop : `https://${shop}`
   try {
     return new URL(text).href
   } catch {

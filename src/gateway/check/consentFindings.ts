@@ -25,7 +25,7 @@ const INTERFACES = [
 
 /** The consent tools of a shop, those that a row of the table describes first. */
 export function findConsent(pages: readonly ShopPage[]): readonly FoundConsent[] {
-  const scripts = pages.flatMap(({ page }) => page.scripts)
+  const scripts = pages.flatMap(({ page }) => page.scripts.filter(({ place }) => place === 'page'))
   const addresses = scripts.flatMap(({ src, attributes }) => [
     ...(src ? [src] : []),
     // A tool may hold back other scripts, whose address is then elsewhere.

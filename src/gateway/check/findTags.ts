@@ -24,7 +24,9 @@ export type Inlined = {
 
 /** A key has at most 20 characters, each of at most 12 when it is encoded. */
 const ADDRESS = /^(.{1,2000})\/t\/j\/([^/?#]{1,240})(?:\/([^/?#]+))?(?:[?#]|$)/s
-const JAVASCRIPT = /^(module|(text|application)\/(x-)?(java|ecma)script\b.*)?$/i
+/** The types of scripts that browsers run (https://mimesniff.spec.whatwg.org/#javascript-mime-type). None has parameters. */
+const JAVASCRIPT =
+  /^(module|(text|application)\/(x-)?(java|ecma)script|text\/(javascript1\.[0-5]|jscript|livescript))?$/i
 /** The end of a served script: its configuration, with the key at last. */
 const CONFIG_END = /"key":"((?:[^"\\]|\\.){1,200})"\}\);\s*$/
 
@@ -88,11 +90,18 @@ export const findStub = ({ scripts }: Page): PageScript | undefined =>
   scripts.find(({ text, place }) => place === 'page' && STUB_MARK.test(text))
 
 const HELPER =
-  /\btrack\.(viewHomepage|viewProduct|search|addToCart|removeFromCart|addToWishlist|removeFromWishlist|initiateCheckout|setEmail|sendCustom)\s*\(/
+  /(?<![\w$])([\w$]{1,64})\.(viewHomepage|viewProduct|search|addToCart|removeFromCart|addToWishlist|removeFromWishlist|initiateCheckout|setEmail|sendCustom)\s*\(/g
 
-/** Whether a script in the page calls a helper, outside of a function if the text tells. */
-export const callsHelpers = ({ scripts }: Page): boolean =>
-  scripts.some(({ text, place }) => place === 'page' && HELPER.test(text))
+/**
+ * Whether a script in the page calls a helper, now or later in a function.
+ *
+ * @param name The global name of the helpers.
+ */
+export const callsHelpers = ({ scripts }: Page, name: string): boolean =>
+  scripts.some(
+    ({ text, place }) =>
+      place === 'page' && [...text.matchAll(HELPER)].some(([, called]) => called === name),
+  )
 
 function decode(text: string): string {
   try {

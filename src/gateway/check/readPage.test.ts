@@ -94,7 +94,11 @@ test.each([
   ['<div itemscope itemtype="https://schema.org/Product">', true],
   ['<script type="application/ld+json">{"@type": "Product"}</script>', true],
   ['<script type="application/ld+json">{"@type":["Product","Thing"]}</script>', true],
-  ['<script type="application/ld+json">{"@type":"ProductGroup"}</script>', false],
+  ['<script type="application/ld+json">{"@type":["Thing",\n"Product"]}</script>', true],
+  ['<script type="application/ld+json">{"@type":"ProductGroup"}</script>', true],
+  ['<script type="application/ld+json">{"@type":"http://schema.org/Product"}</script>', true],
+  ['<script type="application/ld+json">{"@type":"ProductCollection"}</script>', false],
+  ['<div itemscope itemtype="http://schema.org/ProductGroup">', true],
   ['<script>{"@type":"Product"}</script>', false],
 ])('%s describes a product: %s', (html, expected) => {
   expect(read(html).hasProduct).toBe(expected)
@@ -114,6 +118,12 @@ test('attributes of tracking, each once, and not more than 200', () => {
   const many = Array.from({ length: 300 }, (_, n) => `<b data-track="${n}${'x'.repeat(90)}">`)
   const { trackAttributes } = read(many.join(''))
   expect([trackAttributes.length, trackAttributes[0]?.[1].length]).toEqual([200, 60])
+})
+
+test('a shop system names itself after the content system under it', () => {
+  const html = '<meta name="generator" content="WordPress 6"><meta name=generator content="Shop 9">'
+  expect(read(html).generator).toBe('WordPress 6, Shop 9')
+  expect(read('<meta name=generator content=" ">').generator).toBeUndefined()
 })
 
 test.each([

@@ -44,8 +44,14 @@ const MAX_FIELDS = 200
 const MAX_TRACK_ATTRIBUTES = 200
 /** What is kept of an attribute's name or value, to quote it. No helper or field has as much. */
 const MAX_QUOTED_CHARACTERS = 60
+const MAX_GENERATORS = 3
 /** The word that searches look for. */
 export const SEARCH_WORD = 'test'
+
+/** The types of schema.org that the script takes for a product (src/tracker/parts/schemaOrg.ts). */
+const PRODUCT = '(Product|ProductGroup|IndividualProduct|ProductModel)'
+const PRODUCT_ITEM = new RegExp(`schema\\.org/${PRODUCT}(\\s|$)`)
+const PRODUCT_TYPE = new RegExp(`"@type"\\s*:\\s*(\\[[^\\]]{0,200})?"([^"]{0,100}[/:])?${PRODUCT}"`)
 
 /** Elements without an end tag. */
 const VOID = new Set(
@@ -61,7 +67,7 @@ export function readPage(html: string, url: string): Page {
   let linksSeen = 0
   let fieldsSeen = 0
   let hasProduct = false
-  let generator: string | undefined
+  const generators = new Set<string>()
   let form: Form | undefined
   let open: { attributes: Record<string, string>; text: string; place: Place } | undefined
   const scripts: PageScript[] = []
@@ -75,7 +81,7 @@ export function readPage(html: string, url: string): Page {
   function start(name: string, attributes: Record<string, string>): void {
     if (!VOID.has(name)) depth++
     readTrackAttributes(attributes)
-    if (/schema\.org\/Product$/i.test(attributes.itemtype?.trim() ?? '')) hasProduct = true
+    if (PRODUCT_ITEM.test(attributes.itemtype ?? '')) hasProduct = true
     if (name === 'base' && attributes.href && base === url) base = resolve(attributes.href) ?? base
     else if (name === 'script') open = { attributes, text: '', place: placeOf() }
     else if (name === 'noscript') noscripts++
@@ -106,8 +112,7 @@ export function readPage(html: string, url: string): Page {
   function addScript({ attributes, text, place }: NonNullable<typeof open>): void {
     open = undefined
     const { src } = attributes
-    if (/ld\+json/i.test(attributes.type ?? '') && /"@type"\s*:\s*(\[\s*)?"Product"/.test(text))
-      hasProduct = true
+    if (/ld\+json/i.test(attributes.type ?? '') && PRODUCT_TYPE.test(text)) hasProduct = true
     keep({ attributes, text, place, src: src === undefined ? undefined : resolve(src) })
   }
 
@@ -122,7 +127,8 @@ export function readPage(html: string, url: string): Page {
         text: content.slice(0, MAX_POLICY_CHARACTERS),
         scriptsBefore: scripts.length,
       })
-    if (/^generator$/i.test(name.trim())) generator ??= content.trim().slice(0, 100) || undefined
+    if (/^generator$/i.test(name.trim()) && content.trim() && generators.size < MAX_GENERATORS)
+      generators.add(content.trim().slice(0, 30))
   }
 
   function addLink(href: string): void {
@@ -179,7 +185,7 @@ export function readPage(html: string, url: string): Page {
     metaPolicies,
     links: [...links],
     searches: [...searches],
-    generator,
+    generator: [...generators].join(', ') || undefined,
     trackAttributes: [...trackAttributes.values()],
     hasProduct,
     isTooDeep,

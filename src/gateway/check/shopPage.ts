@@ -39,6 +39,8 @@ export type KnownSettings = {
   readonly dataLayer: boolean
   readonly dataLayerName: string
   readonly schemaOrg: boolean
+  /** The global name of the helpers. */
+  readonly global: string
 }
 
 /** A finding on one page, before those of all pages are put together. */

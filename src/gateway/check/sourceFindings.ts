@@ -110,7 +110,7 @@ export function sourceFindings(
         found(
           'note',
           'generator',
-          `The shop says that it is made with ${page.generator.slice(0, 60)}. The guides say where the tag goes.`,
+          `The shop says that it is made with ${page.generator}. The guides say where the tag goes.`,
           ['docs/guides/README.md'],
           url,
         ),

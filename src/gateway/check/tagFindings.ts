@@ -1,9 +1,20 @@
+import { GLOBAL } from '../../contract/settings.ts'
 import { callsHelpers, findAdder, findInlined, findStub, type Tag } from './findTags.ts'
-import { found, type PageFinding, type ShopPage, type Wanted } from './shopPage.ts'
+import {
+  found,
+  type KnownSettings,
+  type PageFinding,
+  type ShopPage,
+  type Wanted,
+} from './shopPage.ts'
 import { stubOf, tagOf } from './snippetLines.ts'
 
 /** Whether the tag is on a page, whether it runs, and what is wrong with it. */
-export function tagFindings(shop: ShopPage, wanted: Wanted): readonly PageFinding[] {
+export function tagFindings(
+  shop: ShopPage,
+  wanted: Wanted,
+  settings: KnownSettings | undefined,
+): readonly PageFinding[] {
   const { url, page, tags } = shop
   const running = tags.filter(({ dead }) => !dead)
   if (running.length === 0) return [missing(shop, wanted)]
@@ -58,12 +69,13 @@ export function tagFindings(shop: ShopPage, wanted: Wanted): readonly PageFindin
       )
   }
   for (const one of first ? own : running) findings.push(...attributeFindings(one, url))
-  if (callsHelpers(page) && !findStub(page))
+  const { global } = settings ?? { global: GLOBAL }
+  if (callsHelpers(page, global) && !findStub(page))
     add(
       'warning',
       'stub-missing',
-      'A script in the page calls a helper of track, and there is no stub before it. A call before the script has loaded is an error.',
-      [stubOf(), 'Put it before the tag.'],
+      `A script in the page calls a helper of ${global}, and there is no stub before it. A call before the script has loaded is an error.`,
+      [stubOf(global), 'Put it before the tag.'],
       url,
     )
   return findings

@@ -179,6 +179,14 @@ test('a check says what is wrong with the fix, and finds the pages of the walk',
   await shop.close()
 })
 
+test('the lines of a key with another global name have that name', async ({ page, demo }) => {
+  const kiln = addOperated(demo, 'Kiln')
+  demo.customers.change(kiln.customerId, { config: { global: 'kiln' } })
+  await openSignedIn(page, demo, '/setup/', kiln)
+  await show(page, 'https://kiln.example')
+  await expect(page.getByTestId('call-viewHomepage')).toHaveText('kiln.viewHomepage()')
+})
+
 test('an address that the customer does not allow comes with the command, and is not read', async ({
   page,
   demo,

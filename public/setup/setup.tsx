@@ -142,6 +142,8 @@ function submit(event: TargetedEvent<HTMLFormElement>) {
   const typed = String(new FormData(event.currentTarget).get('shop'))
   const address = readAddress(typed)
   if (watched && address) return void open(watched, address)
+  // An answer for the address before would be shown with the refusal.
+  visit++
   forget()
   trouble = 'That is no address of a web page. Expected one such as https://www.shop.example.'
   draw()
@@ -238,7 +240,7 @@ function Steps({ texts, customer }: { readonly texts: SetupTexts; readonly custo
         </div>
         <Walk
           key={customer.customerId}
-          steps={makeSteps(location.origin, customer.customerId)}
+          steps={makeSteps(location.origin, customer.customerId, texts.global)}
           arrivals={arrivals}
           find={findPage}
         />

@@ -29,13 +29,14 @@ const button = (helper: string, label: string): string =>
 /**
  * @param gateway The gateway's address, without a slash at its end.
  * @param customerId The customer, for the call of its server.
+ * @param name The global name of the helpers.
  */
-export const makeSteps = (gateway: string, customerId: string): readonly Step[] => [
+export const makeSteps = (gateway: string, customerId: string, name: string): readonly Step[] => [
   {
     operation: 'viewHomepage',
     page: 'home',
     act: 'Open any page of the shop.',
-    call: 'track.viewHomepage()',
+    call: `${name}.viewHomepage()`,
     note: 'Page views come by themselves, unless the key’s setting pageViews is off. Call the helper on the home page alone.',
   },
   {
@@ -44,21 +45,21 @@ export const makeSteps = (gateway: string, customerId: string): readonly Step[] 
     act: 'Open the page of a product.',
     attribute:
       '<main data-track="viewProduct" data-track-product-id="12" data-track-on="load">…</main>',
-    call: "track.viewProduct({ product_id: '12' })",
+    call: `${name}.viewProduct({ product_id: '12' })`,
   },
   {
     operation: 'search',
     page: 'search',
     act: 'Search for something.',
     attribute: '<form action="/search" data-track="search"><input type="search" name="q"></form>',
-    call: "track.search({ search_term: 'mug' })",
+    call: `${name}.search({ search_term: 'mug' })`,
   },
   {
     operation: 'addToWishlist',
     page: 'product',
     act: 'Put a product on the wishlist.',
     attribute: button('addToWishlist', 'Remember'),
-    call: `track.addToWishlist(${LINE})`,
+    call: `${name}.addToWishlist(${LINE})`,
     note: 'A shop without a wishlist skips this.',
   },
   {
@@ -66,28 +67,28 @@ export const makeSteps = (gateway: string, customerId: string): readonly Step[] 
     page: 'product',
     act: 'Take it off the wishlist.',
     attribute: button('removeFromWishlist', 'Forget'),
-    call: `track.removeFromWishlist(${LINE})`,
+    call: `${name}.removeFromWishlist(${LINE})`,
   },
   {
     operation: 'addToCart',
     page: 'product',
     act: 'Put a product into the cart.',
     attribute: button('addToCart', 'Add to cart'),
-    call: `track.addToCart(${LINE})`,
+    call: `${name}.addToCart(${LINE})`,
   },
   {
     operation: 'removeFromCart',
     page: 'cart',
     act: 'Remove it from the cart, or lower its quantity.',
     attribute: button('removeFromCart', 'Remove'),
-    call: `track.removeFromCart(${LINE})`,
+    call: `${name}.removeFromCart(${LINE})`,
   },
   {
     operation: 'initiateCheckout',
     page: 'checkout',
     act: 'Put a product into the cart again, and go to the checkout.',
     attribute: '<main data-track="initiateCheckout" data-track-on="load">…</main>',
-    call: 'track.initiateCheckout()',
+    call: `${name}.initiateCheckout()`,
   },
   {
     operation: 'setEmail',
@@ -95,7 +96,7 @@ export const makeSteps = (gateway: string, customerId: string): readonly Step[] 
     act: 'Give an e-mail address, at the checkout or for the newsletter.',
     attribute:
       '<form action="/newsletter" data-track="setEmail"><input type="email" name="email"></form>',
-    call: "track.setEmail({ email_address: 'ana@shop.example' })",
+    call: `${name}.setEmail({ email_address: 'ana@shop.example' })`,
   },
   {
     operation: 'sendCustom',
@@ -103,7 +104,7 @@ export const makeSteps = (gateway: string, customerId: string): readonly Step[] 
     act: 'Do what the shop reports under a name of its own.',
     attribute:
       '<form action="/notify" data-track="sendCustom" data-track-event="back_in_stock"><input type="email" name="email"></form>',
-    call: "track.sendCustom({ event: 'back_in_stock', email: 'ana@shop.example' })",
+    call: `${name}.sendCustom({ event: 'back_in_stock', email: 'ana@shop.example' })`,
     note: 'Only if the shop has such an event.',
   },
   {

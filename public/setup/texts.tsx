@@ -24,7 +24,7 @@ export function Tag({ texts }: { readonly texts: SetupTexts }) {
       </p>
       <Paste text={texts.tag} test="tag" />
       <details data-test="stubs">
-        <summary>A page calls track before the script has loaded</summary>
+        <summary>A page calls {texts.global} before the script has loaded</summary>
         <p class="hint below">Put the stub before the tag: it records the calls until then.</p>
         <Paste text={texts.stub} isLong test="stub" />
         <p class="hint below">

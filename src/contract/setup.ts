@@ -68,6 +68,8 @@ export type SetupTexts = {
   readonly stub: string
   /** The stub that also keeps its calls if the visitor leaves before that. */
   readonly keepingStub: string
+  /** The global name of the helpers, `track` unless the key has another. */
+  readonly global: string
   /** What a Content-Security-Policy has to allow. */
   readonly csp: readonly CspLine[]
   readonly consent: {

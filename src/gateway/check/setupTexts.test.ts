@@ -26,7 +26,9 @@ test('the tag has the address of the script, safe in HTML', () => {
 test('the stubs are those of the documentation, with the name of the helpers', () => {
   expect(textsOf().stub).toBe(`<script>${STUB}</script>`)
   expect(textsOf().keepingStub).toBe(`<script>${KEEPING_STUB}</script>`)
-  const { stub, keepingStub } = textsOf({ global: 'st$1' })
+  expect(textsOf().global).toBe('track')
+  const { stub, keepingStub, global } = textsOf({ global: 'st$1' })
+  expect(global).toBe('st$1')
   expect(stub).toBe(`<script>${STUB.replace('"track")', () => '"st$1")')}</script>`)
   // The names in storage stay.
   expect(keepingStub).toContain('"track.e."')

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { consentOf } from '../../contract/consentOf.ts'
 import { CONSENT_TOOLS } from '../../contract/consentTools.ts'
+import { GLOBAL } from '../../contract/settings.ts'
 import type { CheckReport, CspLine, SetupTexts } from '../../contract/setup.ts'
 import type { Customer } from '../customers/customers.ts'
 import { allowsOrigin } from '../http/origins.ts'
@@ -22,6 +23,7 @@ export function makeSetupTexts(
 ): SetupTexts {
   const { customerId, trackingKey, config, origins } = customer
   const { origin } = new URL(shop)
+  const { global = GLOBAL } = config
   const isAllowed = allowsOrigin(origins, origin)
   const sources = config.consentSources ?? []
   const [tool] = found?.consent ?? []
@@ -29,9 +31,10 @@ export function makeSetupTexts(
   const isSet = sources.includes(suggested) || (sources.includes('auto') && isOfAuto(suggested))
   return {
     tag: tagOf(gateway, trackingKey),
-    stub: stubOf(config.global),
-    keepingStub: stubOf(config.global, true),
-    csp: cspLines(gateway, config.global),
+    stub: stubOf(global),
+    keepingStub: stubOf(global, true),
+    global,
+    csp: cspLines(gateway, global),
     consent: {
       rule: consentOf(config),
       sources,
@@ -48,7 +51,7 @@ export function makeSetupTexts(
 }
 
 /** What a Content-Security-Policy has to allow for the script. */
-export function cspLines(gateway: string, name = 'track'): readonly CspLine[] {
+export function cspLines(gateway: string, name = GLOBAL): readonly CspLine[] {
   const address = `${gateway}/t/`
   const hashes = [false, true].map((keeps) => `'sha256-${sha256(stubSource(name, keeps))}'`)
   return [

@@ -1,3 +1,4 @@
+import { GLOBAL } from '../../contract/settings.ts'
 import { KEEPING_STUB, STUB } from '../../tracker/snippet.ts'
 
 /** A text as the value of an attribute in double quotes. */
@@ -22,7 +23,7 @@ export const scriptAddress = (gateway: string, trackingKey: string): string =>
  * @param name The global name of the helpers. Default `track`.
  * @param keeps Whether it keeps its calls if the visitor leaves before the script has loaded.
  */
-export const stubOf = (name = 'track', keeps = false): string =>
+export const stubOf = (name = GLOBAL, keeps = false): string =>
   `<script>${stubSource(name, keeps)}</script>`
 
 /** The text of the stub, of which a Content-Security-Policy may contain the hash. */

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { brotliCompressSync } from 'node:zlib'
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
@@ -65,7 +65,7 @@ async function runScript(node: string, name: string, script: string): Promise<st
 
 test('the package contains the build, the pages and the documentation, and nothing else', () => {
   const known =
-    /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|docs\/([\w-]+\/)?[\w-]+\.md|dist\/[\w-]+\.js|dist\/(client|contract|index)\.cjs|dist\/licenses\.txt|dist\/declarations\/(client|contract|tracker)\/([\w-]+\/)?\w+\.d\.c?ts|dist\/track\/[\w-]+\.js|dist\/public\/[\w/-]+\.(html|css|js|svg))$/
+    /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|docs\/([\w-]+\/)?[\w-]+\.md|docs\/\w+\.png|dist\/[\w-]+\.js|dist\/(client|contract|index)\.cjs|dist\/licenses\.txt|dist\/declarations\/(client|contract|tracker)\/([\w-]+\/)?\w+\.d\.c?ts|dist\/track\/[\w-]+\.js|dist\/public\/[\w/-]+\.(html|css|js|svg))$/
   const { files } = client
   expect(
     files.filter((file) => !known.test(file) || /\.test\.|fixtures|gateway\.js/.test(file)),
@@ -81,6 +81,19 @@ test('the package contains the build, the pages and the documentation, and nothi
     'public/shop/img/mug.svg',
   ])
     expect(files).toContain(`dist/${file}`)
+})
+
+test('its documentation links nothing that the package lacks', () => {
+  const texts = client.files.filter((file) => file.endsWith('.md'))
+  const missing = texts.flatMap((file) =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(/\]\(([^)\s#]+)/g)]
+      .map(([, link = '']) => link)
+      .filter((link) => !/^\w+:/.test(link))
+      .map((link) => join(dirname(file), link))
+      .filter((target) => !client.files.includes(target)),
+  )
+  expect(texts).toContain('README.md')
+  expect(missing).toEqual([])
 })
 
 test('an installation adds no other package, and compiles nothing', () => {

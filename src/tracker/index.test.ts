@@ -77,6 +77,7 @@ test.each([
   ['key', { key: '' }],
   ['base', { key: 'A' }],
   ['base', { key: 'A', base: 'gateway.example' }],
+  ['url', { key: 'A', base: BASE, url: 'https://shop.example/' }],
   ['part consent', { key: 'A', base: BASE, gpc: true }],
   ['part consent', { key: 'A', base: BASE, consent: 'required' }],
   ['part consentSources', { key: 'A', base: BASE, exclude: ['/a'], parts: { consent } }],

@@ -169,10 +169,11 @@ const trackers = new Map<string, TrackApi>()
  *
  * Without a browser (while a server renders the page) nothing is sent, and every helper resolves with `ignored`.
  *
- * @throws TypeError if the key or the gateway's address is missing, or if a setting needs a part that is not given.
+ * @throws TypeError if the key or the gateway's address is missing, if `url` is no function, or if a setting needs a part
+ * that is not given.
  */
 export function createTracker(options: TrackerOptions): TrackApi {
-  const { key, base, parts = {}, url: _, userAgent: __, did, storage, ...given } = options
+  const { key, base, parts = {}, url, userAgent: _, did, storage, ...given } = options
   const settings = withoutUndefined(given)
   if (typeof key !== 'string' || !key)
     throw new TypeError('createTracker: `key` is the tracking key')
@@ -180,6 +181,8 @@ export function createTracker(options: TrackerOptions): TrackApi {
     throw new TypeError(
       'createTracker: `base` is the address of the gateway, such as https://gateway.example',
     )
+  if (url !== undefined && typeof url !== 'function')
+    throw new TypeError("createTracker: `url` is a function that returns the page's address")
   for (const [setting, part] of NEEDED)
     if (isOn(settings[setting]) && !parts[part])
       throw new TypeError(

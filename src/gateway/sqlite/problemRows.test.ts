@@ -12,6 +12,7 @@ import {
   SLOT_MS,
   slotOf,
 } from '../problems/problems.ts'
+import { openDatabase } from './database.ts'
 import { openStore } from './store.ts'
 
 const folder = makeFolder()
@@ -160,6 +161,20 @@ test('the days on which an operation came are counted, each once', () => {
   }
   expect(store.readCoverage('shop', NOON + 6 * DAY_MS).totals).toMatchObject([
     { operation: 'search', events: 14, days: 4 },
+  ])
+  store.close()
+})
+
+test('days are counted from now on in a database that did not count them', () => {
+  const file = nextFile()
+  openStore(file).close()
+  const database = openDatabase(file)
+  database.exec(`ALTER TABLE coverage DROP COLUMN days;
+    INSERT INTO coverage (customer, operation, began, ended, events) VALUES ('shop', 'search', ${NOON}, ${NOON}, 3)`)
+  database.close()
+  const store = openStore(file)
+  expect(store.readCoverage('shop', NOON).totals).toEqual([
+    { operation: 'search', first: NOON, last: NOON, events: 3, days: 1 },
   ])
   store.close()
 })

@@ -91,7 +91,10 @@ export const EVENTS_SCHEMA: Schema = {
     CLOSED_TABLES +
     PROBLEMS_TABLE +
     COVERAGE_TABLES,
-  added: [{ table: 'events', column: 'version', type: 'TEXT' }],
+  added: [
+    { table: 'events', column: 'version', type: 'TEXT' },
+    { table: 'coverage', column: 'days', type: 'INTEGER NOT NULL DEFAULT 1' },
+  ],
   probe:
     'SELECT seq, customer, id, received_at, at, operation, event, did, bot, payload FROM events',
 }

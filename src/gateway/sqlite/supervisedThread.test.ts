@@ -152,6 +152,16 @@ test.each(Object.entries(BROKEN))(
   },
 )
 
+test('a database that can not be used is named with its reason', async () => {
+  const file = nextFile()
+  const { log } = await open(file)
+  await log.close()
+  const database = openDatabase(file)
+  database.exec('DROP TABLE coverage; CREATE TABLE coverage (customer TEXT)')
+  database.close()
+  await expect(open(file)).rejects.toThrow(/^\d+\.db: .*column/)
+})
+
 test('a log that is closed during a restart is not opened again', async () => {
   const { file, log } = await open(nextFile(), { backoff: { baseMs: 20 } })
   await log.append([makeEvent(FAULT.exits)]).catch(() => {})

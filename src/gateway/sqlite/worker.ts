@@ -9,7 +9,17 @@ import { openStore, type Store } from './store.ts'
  * connections, which another thread serves. The thread carries out one call after the other.
  */
 const file: string = workerData
-serve<Store>(openStore(file), (error) => {
+
+/** The thread that started this one gets no message of an error of SQLite. */
+function open(): Store {
+  try {
+    return openStore(file)
+  } catch (error) {
+    throw new Error(explain(basename(file), error))
+  }
+}
+
+serve<Store>(open(), (error) => {
   const isFinal = isDamaged(error)
   return { message: isFinal ? explain(basename(file), error) : messageOf(error), isFinal }
 })

@@ -26,6 +26,11 @@ test.each<[Partial<Fault>, message: string, fix: string]>([
     'Put data-track-variation-sku on the element that reports it or around it, or pass variation: { id, sku } to the helper. Open the page with ?track_debug=1 to see each event with its faults.',
   ],
   [
+    { reason: 'invalid', source: 'page' },
+    'Pages drop events before they are sent: no helper has the name that data-track or the call gives.',
+    'Correct the name. Open the page with ?track_debug=1 to see each event with its faults.',
+  ],
+  [
     { operation: 'search', path: 'search_term' },
     'The gateway refuses events of search with 422: search_term is missing or not text of 1 to 2,048 characters.',
     'Put data-track="search" on the form whose field has type="search", name the field with data-track-search-term-from="SELECTOR", or pass search_term to the helper. Do not report an empty search. Open the page with ?track_debug=1 to see each event with its faults.',

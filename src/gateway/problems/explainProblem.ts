@@ -24,10 +24,17 @@ export function explainProblem(fault: Fault, customer: Explained): Explanation {
 }
 
 const EXPLAIN: Record<Fault['reason'], (fault: Fault, customer: Explained) => Explanation> = {
-  invalid: (fault) => ({
-    message: `Pages drop ${eventsOf(fault)} before they are sent: ${faultOf(fault)}.`,
-    fix: `${supplyOf(fault)}. ${DEBUG}.`,
-  }),
+  invalid: (fault) =>
+    fault.operation
+      ? {
+          message: `Pages drop ${eventsOf(fault)} before they are sent: ${faultOf(fault)}.`,
+          fix: `${supplyOf(fault)}. ${DEBUG}.`,
+        }
+      : {
+          message:
+            'Pages drop events before they are sent: no helper has the name that data-track or the call gives.',
+          fix: `Correct the name. ${DEBUG}.`,
+        },
   refused: (fault) =>
     fault.source === 'page'
       ? {

@@ -1,19 +1,19 @@
+import { schemeOf } from '../../src/contract/setup.ts'
+
 /** The shop's address, as the operator types it and as this page's address keeps it. */
 
 /** Longest address, characters. */
 const MAX_LENGTH = 2_000
-
-/** A shop on this machine, which seldom has https. */
-const LOOPBACK = /^(localhost|127\.[\d.]+|\[::1\])(:|\/|$)/i
 
 /** @returns The address; if there is no scheme, https is added, or http on this machine. Undefined if it is no address of a web page. */
 export function readAddress(text: string): string | undefined {
   const typed = text.trim()
   // Chromium takes a host with a space.
   if (!typed || typed.length > MAX_LENGTH || /\s/.test(typed)) return undefined
-  const scheme = LOOPBACK.test(typed) ? 'http' : 'https'
   // Browsers take `https:/shop.example` too.
-  const whole = /^(https?:|[a-z][a-z\d+.-]*:\/\/)/i.test(typed) ? typed : `${scheme}://${typed}`
+  const whole = /^(https?:|[a-z][a-z\d+.-]*:\/\/)/i.test(typed)
+    ? typed
+    : `${schemeOf(typed)}://${typed}`
   try {
     const url = new URL(whole)
     if (!/^https?:$/.test(url.protocol)) return undefined

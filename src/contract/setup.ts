@@ -93,3 +93,10 @@ export type SetupTexts = {
     readonly command: string | null
   }
 }
+
+/** A shop on this machine, which seldom has https. */
+const LOOPBACK = /^(localhost|127\.[\d.]+|\[::1\])(:|\/|$)/i
+
+/** The scheme of a shop's address that was written without one. */
+export const schemeOf = (address: string): 'http' | 'https' =>
+  LOOPBACK.test(address) ? 'http' : 'https'

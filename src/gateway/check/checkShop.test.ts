@@ -248,6 +248,11 @@ test.each<[Answered, string]>([
   expect([codes, isReached]).toEqual([[code], false])
 })
 
+test('an address on this machine without a scheme is http', async () => {
+  const { report } = await check({ 'http://localhost:8080/': TAG }, { shop: 'localhost:8080' })
+  expect(report.pages).toEqual([{ kind: 'home', url: 'http://localhost:8080/', status: 200 }])
+})
+
 test.each(['shop.example', 'https:/shop.example', 'HTTPS:shop.example'])(
   'the address %s is that of the shop',
   async (shop) => {

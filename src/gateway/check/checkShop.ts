@@ -1,5 +1,5 @@
 import type { CheckedPage, CheckReport, Finding, Level } from '../../contract/setup.ts'
-import { LEVELS } from '../../contract/setup.ts'
+import { LEVELS, schemeOf } from '../../contract/setup.ts'
 import { consentFindings, findConsent } from './consentFindings.ts'
 import { readPolicies } from './csp.ts'
 import type { Fetched, FetchPage } from './fetchPage.ts'
@@ -32,7 +32,7 @@ export type GatewayAnswer = {
 export type AskGateway = (wanted: Wanted, origins: readonly string[]) => Promise<GatewayAnswer>
 
 export type CheckOptions = {
-  /** Address of the shop's home page, or of another of its pages. Without a scheme it is https. */
+  /** Address of the shop's home page, or of another of its pages. Without a scheme it is https, or http on this machine. */
   readonly shop: string
   /** The tracking key that should be there. Default: that of the first tag. */
   readonly key?: string | undefined
@@ -232,7 +232,7 @@ function merge(findings: readonly PageFinding[]): readonly Finding[] {
 /** The address as people write it. */
 function withScheme(shop: string): string {
   // `https:/shop.example` is one too: browsers take it.
-  const text = /^(https?:|[a-z][a-z\d+.-]*:\/\/)/i.test(shop) ? shop : `https://${shop}`
+  const text = /^(https?:|[a-z][a-z\d+.-]*:\/\/)/i.test(shop) ? shop : `${schemeOf(shop)}://${shop}`
   try {
     return new URL(text).href
   } catch {

@@ -21,6 +21,7 @@ test.each([
   ['javascript://shop.example/%0aalert(1)', undefined],
   ['ftp://shop.example', undefined],
   ['two words', undefined],
+  [`https://${'a'.repeat(300)}.example/`, undefined],
   [`https://shop.example/${'a'.repeat(2_000)}`, undefined],
 ])('%j is read as %j', (text, address) => {
   expect(readAddress(text)).toBe(address)

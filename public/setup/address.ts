@@ -4,6 +4,8 @@ import { schemeOf } from '../../src/contract/setup.ts'
 
 /** Longest address, characters. */
 const MAX_LENGTH = 2_000
+/** Longest name of a host (https://www.rfc-editor.org/rfc/rfc1035#section-2.3.4), which Chromium does not check. */
+const MAX_HOST_LENGTH = 253
 
 /** @returns The address; if there is no scheme, https is added, or http on this machine. Undefined if it is no address of a web page. */
 export function readAddress(text: string): string | undefined {
@@ -16,7 +18,7 @@ export function readAddress(text: string): string | undefined {
     : `${schemeOf(typed)}://${typed}`
   try {
     const url = new URL(whole)
-    if (!/^https?:$/.test(url.protocol)) return undefined
+    if (!/^https?:$/.test(url.protocol) || url.hostname.length > MAX_HOST_LENGTH) return undefined
     // It is passed on to colleagues, and the gateway asks for it.
     url.username = ''
     url.password = ''

@@ -109,9 +109,8 @@ export function Consent({
       {command && (
         <>
           <p class="hint">
-            {title
-              ? 'To ask first, and take the answer from it:'
-              : 'To ask first, and take the answer from whichever tool the shop has:'}
+            {rule === 'granted' ? 'To ask first, and take' : 'To take'} the answer from{' '}
+            {title ? 'it' : 'whichever tool the shop has'}:
           </p>
           <Paste text={command} />
         </>

@@ -60,7 +60,7 @@ export function consentFindings(
       ),
     ]
   }
-  const command = consentCommand(customerId, first.source)
+  const command = consentCommand(customerId, first.source, settings?.consent)
   if (!settings)
     return [found('note', 'consent-found', `The shop asks for consent with ${names}.`, [command])]
   const isRead = consent.some(({ source }) => isReadBy(settings, source))

@@ -76,6 +76,7 @@ test.each<[string, KeySettings, { source: string; title: string }[], object]>([
     { command: 'consentMode' },
   ],
   ['auto, and no tool', { consentSources: ['auto'] }, [], { suggested: 'auto', command: null }],
+  ['another source, and no tool', { consentSources: ['wpConsent'] }, [], { command: null }],
   ['another tool', { consentSources: ['wpConsent'] }, [COOKIEBOT], { command: 'cookiebot' }],
 ])('consent: %s', (_, config, found, expected) => {
   const { consent } = textsOf(config, [], found)
@@ -87,6 +88,12 @@ test.each<[string, KeySettings, { source: string; title: string }[], object]>([
       command &&
       `npx shoptrail customer set C1 --config '{"consent":"required","consentSources":["${command}"]}'`,
   })
+})
+
+test('a key that counts visits without storing goes on to do so', () => {
+  const { consent } = textsOf({ consent: 'cookieless' }, [], [COOKIEBOT])
+  expect(consent.rule).toBe('cookieless')
+  expect(consent.command).toContain('{"consent":"cookieless","consentSources":["cookiebot"]}')
 })
 
 test('an origin that is not allowed is added to the others', () => {

@@ -28,7 +28,11 @@ export function makeSetupTexts(
   const sources = config.consentSources ?? []
   const [tool] = found?.consent ?? []
   const suggested = tool?.source ?? 'auto'
-  const isSet = sources.includes(suggested) || (sources.includes('auto') && isOfAuto(suggested))
+  // Without a tool of the shop there is no reason to replace the sources that are set.
+  const isSet = tool
+    ? sources.includes(suggested) || (sources.includes('auto') && isOfAuto(suggested))
+    : sources.length > 0
+  const rule = consentOf(config)
   return {
     tag: tagOf(gateway, trackingKey),
     stub: stubOf(global),
@@ -36,11 +40,11 @@ export function makeSetupTexts(
     global,
     csp: cspLines(gateway, global),
     consent: {
-      rule: consentOf(config),
+      rule,
       sources,
       suggested,
       title: tool?.title ?? null,
-      command: isSet ? null : consentCommand(customerId, suggested),
+      command: isSet ? null : consentCommand(customerId, suggested, rule),
     },
     origin: {
       origin,
@@ -79,9 +83,20 @@ const isOfAuto = (source: string): boolean => CONSENT_TOOLS.some(({ name }) => n
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64')
 
-/** The command that makes a key ask for consent and take the answer from a source. */
-export const consentCommand = (customerId: string, source: string): string =>
-  `npx shoptrail customer set ${customerId} --config ${quote(JSON.stringify({ consent: 'required', consentSources: [source] }))}`
+/**
+ * The command that makes a key ask for consent and take the answer from a source.
+ *
+ * @param rule What the key does now: one that counts visits without storing goes on to do so.
+ */
+export function consentCommand(
+  customerId: string,
+  source: string,
+  rule: ReturnType<typeof consentOf> = 'granted',
+): string {
+  const consent = rule === 'granted' ? 'required' : rule
+  const config = { consent, consentSources: [source] }
+  return `npx shoptrail customer set ${customerId} --config ${quote(JSON.stringify(config))}`
+}
 
 /** The command that allows one more origin. It repeats the others, since it replaces all of them. */
 export const allowCommand = (

@@ -123,6 +123,17 @@ test('a misspelled attribute is reported, also if the event was sent', async () 
   )
 })
 
+test('of an event that was dropped, no attribute says that it was sent', async () => {
+  const where = document.createElement('button')
+  where.dataset.trackQuantiy = '2'
+  where.dataset.trackProductIdFrom = '#id'
+  const error = new ValidationException([{ path: 'product_id', message: 'Expected digits' }])
+  const { first } = await printOf({ operation: 'addToCart', reason: 'invalid', error, where })
+  expect(first).toEqual(
+    ['from', 'attribute', 'invalid'].map((code) => `track: addToCart was not sent (${code})`),
+  )
+})
+
 test('for an unknown helper, the message is about the helper, not about an invalid event', async () => {
   const where = document.createElement('button')
   const error = new ValidationException([{ path: '', message: 'Unreadable' }])

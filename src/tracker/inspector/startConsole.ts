@@ -72,11 +72,12 @@ export function startConsole(
   }
 
   /** An attribute that selects no form field, or is misspelled, is not visible in the payload, because a default may replace its value. */
-  const warnOfMissing = ({ operation, where }: TrackNotice) => {
+  const warnOfMissing = ({ operation, where, reason }: TrackNotice) => {
     if (!isElement(where)) return
-    for (const message of findMissing(where)) warnOwn({ operation, code: 'from', where, message })
+    for (const message of findMissing(where))
+      warnOwn({ operation, reason, code: 'from', where, message })
     for (const message of findMisspelled(where))
-      warnOwn({ operation, code: 'attribute', where, message })
+      warnOwn({ operation, reason, code: 'attribute', where, message })
   }
 
   const print: { readonly [K in 'accepted' | 'dropped' | 'held']: (notice: TrackNotice) => void } =

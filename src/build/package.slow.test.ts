@@ -86,7 +86,7 @@ test('the package contains the build, the pages and the documentation, and nothi
 test('its documentation links nothing that the package lacks', () => {
   const texts = client.files.filter((file) => file.endsWith('.md'))
   const missing = texts.flatMap((file) =>
-    [...readFileSync(join(root, file), 'utf8').matchAll(/\]\(([^)\s#]+)/g)]
+    [...readFileSync(join(root, file), 'utf8').matchAll(/\]\(([\w./:-]+)[)#]/g)]
       .map(([, link = '']) => link)
       .filter((link) => !/^\w+:/.test(link))
       .map((link) => join(dirname(file), link))

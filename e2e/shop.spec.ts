@@ -10,106 +10,114 @@ const readDid = (page: Page) => page.evaluate(() => track.did)
 const mug = { product_id: 12, variation: { id: '12-1', sku: 'MUG-COBALT' } }
 const celadon = { product_id: 12, variation: { id: '12-2', sku: 'MUG-CELADON' } }
 
-test('a walk through the demo shop: each of the ten helpers stores the right row @both', async ({
-  page,
-  shop,
-  wire,
-  expectStored,
-}) => {
-  const at = (path: string) => `${shop.url}/shop/${path}`
+// The inspector must not change what it watches.
+for (const isWatched of [false, true])
+  test(`a walk through the demo shop${isWatched ? ', watched by the inspector' : ''}: each of the ten helpers stores the right row @both`, async ({
+    page,
+    shop,
+    wire,
+    expectStored,
+  }) => {
+    if (isWatched) {
+      await page.addInitScript(() => sessionStorage.setItem('track.debug', '1'))
+      // The panel is beside the shop.
+      await page.setViewportSize({ width: 2400, height: 900 })
+    }
+    const at = (path: string) => `${shop.url}/shop/${path}`
 
-  await page.goto(at('index.html'))
-  const did = await readDid(page)
-  const agent = await page.evaluate(() => navigator.userAgent)
-  await control(page, 'newsletter-email').fill('ann@example.com')
-  await control(page, 'newsletter-submit').click()
-  await control(page, 'search-input').fill('mug')
-  await control(page, 'search-submit').click()
-  await page.waitForURL('**/search.html?q=mug')
+    await page.goto(at('index.html'))
+    await expect(page.locator('shoptrail-inspector')).toHaveCount(isWatched ? 1 : 0)
+    const did = await readDid(page)
+    const agent = await page.evaluate(() => navigator.userAgent)
+    await control(page, 'newsletter-email').fill('ann@example.com')
+    await control(page, 'newsletter-submit').click()
+    await control(page, 'search-input').fill('mug')
+    await control(page, 'search-submit').click()
+    await page.waitForURL('**/search.html?q=mug')
 
-  await page.goto(at('product.html?id=12'))
-  // By a key: in Firefox, filling a number field appends to its value.
-  await control(page, 'quantity').press('ArrowUp')
-  await control(page, 'add-to-cart').click()
-  await control(page, 'add-to-wishlist').click()
-  await page.locator('label', { hasText: 'Oat' }).click()
-  await control(page, 'notify-email').fill('ben@example.com')
-  await control(page, 'notify-submit').click()
+    await page.goto(at('product.html?id=12'))
+    // By a key: in Firefox, filling a number field appends to its value.
+    await control(page, 'quantity').press('ArrowUp')
+    await control(page, 'add-to-cart').click()
+    await control(page, 'add-to-wishlist').click()
+    await page.locator('label', { hasText: 'Oat' }).click()
+    await control(page, 'notify-email').fill('ben@example.com')
+    await control(page, 'notify-submit').click()
 
-  await page.goto(at('wishlist.html'))
-  await control(page, 'remove-from-wishlist').click()
-  await page.goto(at('cart.html'))
-  await control(page, 'cart-quantity').press('ArrowDown')
-  await control(page, 'cart-quantity').blur()
-  await control(page, 'go-to-checkout').click()
-  await page.waitForURL('**/checkout.html')
-  await control(page, 'checkout-email').fill('cleo@example.com')
-  await control(page, 'checkout-firstname').fill('Cleo')
-  await control(page, 'checkout-lastname').fill('Ó Ríordáin')
-  await control(page, 'checkout-phone').fill('+353 1 234')
-  for (const name of ['checkout-town', 'checkout-street'])
-    await control(page, name).fill('somewhere')
-  await control(page, 'place-order').click()
+    await page.goto(at('wishlist.html'))
+    await control(page, 'remove-from-wishlist').click()
+    await page.goto(at('cart.html'))
+    await control(page, 'cart-quantity').press('ArrowDown')
+    await control(page, 'cart-quantity').blur()
+    await control(page, 'go-to-checkout').click()
+    await page.waitForURL('**/checkout.html')
+    await control(page, 'checkout-email').fill('cleo@example.com')
+    await control(page, 'checkout-firstname').fill('Cleo')
+    await control(page, 'checkout-lastname').fill('Ó Ríordáin')
+    await control(page, 'checkout-phone').fill('+353 1 234')
+    for (const name of ['checkout-town', 'checkout-street'])
+      await control(page, name).fill('somewhere')
+    await control(page, 'place-order').click()
 
-  const rows = await expectStored([
-    { operation: 'viewHomepage', event: 'view_homepage', payload: { url: at('index.html') } },
-    {
-      operation: 'setEmail',
-      event: 'set_email',
-      payload: { email_address: 'ann@example.com', firstname: '', lastname: '', phone: '' },
-    },
-    {
-      operation: 'search',
-      event: 'search',
-      payload: { search_term: 'mug', url: at('search.html?q=mug') },
-    },
-    {
-      operation: 'viewProduct',
-      event: 'view_product',
-      payload: { product_id: '12', url: at('product.html?id=12') },
-    },
-    { operation: 'addToCart', event: 'add_to_cart', payload: { ...mug, quantity: 2 } },
-    { operation: 'addToWishlist', event: 'add_to_wishlist', payload: { ...mug, quantity: 1 } },
-    {
-      operation: 'sendCustom',
-      event: 'back_in_stock',
-      payload: { email: 'ben@example.com', url: at('product.html?id=12') },
-    },
-    {
-      operation: 'removeFromWishlist',
-      event: 'remove_from_wishlist',
-      payload: { ...mug, quantity: 1, url: at('wishlist.html') },
-    },
-    {
-      operation: 'removeFromCart',
-      event: 'remove_from_cart',
-      payload: { ...mug, quantity: 1, url: at('cart.html') },
-    },
-    {
-      operation: 'initiateCheckout',
-      event: 'initiate_checkout',
-      payload: { url: at('checkout.html') },
-    },
-    {
-      operation: 'setEmail',
-      event: 'set_email',
-      payload: {
-        email_address: 'cleo@example.com',
-        firstname: 'Cleo',
-        lastname: 'Ó Ríordáin',
-        phone: '+353 1 234',
+    const rows = await expectStored([
+      { operation: 'viewHomepage', event: 'view_homepage', payload: { url: at('index.html') } },
+      {
+        operation: 'setEmail',
+        event: 'set_email',
+        payload: { email_address: 'ann@example.com', firstname: '', lastname: '', phone: '' },
       },
-    },
-  ])
-  for (const { payload } of rows)
-    expect(payload).toMatchObject({
-      did,
-      http_user_agent: agent,
-      remote_addr: VISITOR_ADDRESS,
-    })
-  expect(did).toMatch(UUID)
-  expect(wire.events.filter(({ method }) => method === 'OPTIONS')).toEqual([])
-})
+      {
+        operation: 'search',
+        event: 'search',
+        payload: { search_term: 'mug', url: at('search.html?q=mug') },
+      },
+      {
+        operation: 'viewProduct',
+        event: 'view_product',
+        payload: { product_id: '12', url: at('product.html?id=12') },
+      },
+      { operation: 'addToCart', event: 'add_to_cart', payload: { ...mug, quantity: 2 } },
+      { operation: 'addToWishlist', event: 'add_to_wishlist', payload: { ...mug, quantity: 1 } },
+      {
+        operation: 'sendCustom',
+        event: 'back_in_stock',
+        payload: { email: 'ben@example.com', url: at('product.html?id=12') },
+      },
+      {
+        operation: 'removeFromWishlist',
+        event: 'remove_from_wishlist',
+        payload: { ...mug, quantity: 1, url: at('wishlist.html') },
+      },
+      {
+        operation: 'removeFromCart',
+        event: 'remove_from_cart',
+        payload: { ...mug, quantity: 1, url: at('cart.html') },
+      },
+      {
+        operation: 'initiateCheckout',
+        event: 'initiate_checkout',
+        payload: { url: at('checkout.html') },
+      },
+      {
+        operation: 'setEmail',
+        event: 'set_email',
+        payload: {
+          email_address: 'cleo@example.com',
+          firstname: 'Cleo',
+          lastname: 'Ó Ríordáin',
+          phone: '+353 1 234',
+        },
+      },
+    ])
+    for (const { payload } of rows)
+      expect(payload).toMatchObject({
+        did,
+        http_user_agent: agent,
+        remote_addr: VISITOR_ADDRESS,
+      })
+    expect(did).toMatch(UUID)
+    expect(wire.events.filter(({ method }) => method === 'OPTIONS')).toEqual([])
+  })
 
 test('another variation and the hearts of a shelf', async ({ page, shop, expectStored }) => {
   await page.goto(`${shop.url}/shop/product.html?id=12&v=12-2`)

@@ -107,7 +107,7 @@ export function createFetchPage(policy: FetchPolicy = {}): FetchPage {
     })
     for (;;) {
       const target = readHttpAddress(url)
-      if (!target) return fail('refused', 'It is not an http or https address')
+      if (!target) return fail('refused', NOT_HTTP)
       const refused = refuse(target) ?? refuseLiteral(target)
       if (refused) return fail('refused', refused)
       if (requests >= maxRequests) return fail('refused', `More than ${maxRequests} requests`)
@@ -199,6 +199,8 @@ export function createFetchPage(policy: FetchPolicy = {}): FetchPage {
 class RefusedAddress extends Error {
   override readonly name = 'RefusedAddress'
 }
+
+const NOT_HTTP = 'It is not an http or https address without a user name and a password'
 
 const notPublic = (address: string): string =>
   `It is at ${address}, which is not an address of the public internet`

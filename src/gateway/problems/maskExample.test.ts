@@ -11,14 +11,14 @@ test.each<[object, object]>([
       product_id: 12,
       quantity: 2,
       source: 'theme',
-      variation: { id: 7, sku: 'MUG BLUE' },
+      variation: { id: 7, sku: 'MUG-BLUE' },
     },
     {
       event: 'add_to_cart',
       product_id: 12,
       quantity: 2,
       source: 'theme',
-      variation: { id: 7, sku: 'MUG BLUE' },
+      variation: { id: 7, sku: 'MUG-BLUE' },
     },
   ],
   [
@@ -47,6 +47,18 @@ test.each<[object, object]>([
   [
     { event: 'jane@mail.example', source: 'Jane Doe of 5 Long Street' },
     { event: 'text of 17 characters', source: 'text of 25 characters' },
+  ],
+  [
+    { event: 'Jane Doe', source: '203.0.113.7', variation: { id: '2001:db8::7' } },
+    {
+      event: 'text of 8 characters',
+      source: 'text of 11 characters',
+      variation: { id: 'text of 11 characters' },
+    },
+  ],
+  [
+    { event: '+491701234567', source: 'https://shop.example/account/jane' },
+    { event: 'text of 13 characters', source: 'text of 33 characters' },
   ],
   [
     { product_id: 'x'.repeat(65), variation: 'jane' },

@@ -25,8 +25,8 @@ const MAX_SHOWN = 64
 
 /**
  * A refused payload as JSON, at most some 1,500 characters: personal values are replaced by their kind, such as
- * `text of 12 characters`. A shop that puts something else into a harmless field, such as an address, does not get it
- * shown either.
+ * `text of 12 characters`. A shop that puts something else into a harmless field, such as an address or a name of two
+ * words, does not get it shown either.
  */
 export function maskExample(payload: Readonly<Record<string, unknown>>): string {
   const shown: Record<string, unknown> = {}
@@ -50,12 +50,17 @@ function maskVariation(value: unknown): unknown {
   }
 }
 
-/** Product ids and names of events: words, also with digits. An address has an @, a sentence has several spaces. */
-const IS_HARMLESS = /^[\w.:/+#-]+(?: [\w.:/+#-]+){0,3}$/
+/** Ids of products and names of events: one word, also with digits. Names of people and postal addresses have spaces. */
+const IS_WORD = /^[\w.:/#+-]+$/
+/** A telephone number, a URL, an IP address. */
+const IS_PERSONAL = /^\+|\/\/|^\d{1,3}(?:\.\d{1,3}){3}|:.*:/
 
 const maskHarmless = (value: unknown): unknown =>
   typeof value === 'number' ||
-  (typeof value === 'string' && value.length <= MAX_SHOWN && IS_HARMLESS.test(value))
+  (typeof value === 'string' &&
+    value.length <= MAX_SHOWN &&
+    IS_WORD.test(value) &&
+    !IS_PERSONAL.test(value))
     ? value
     : kindOf(value)
 

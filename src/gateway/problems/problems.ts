@@ -60,7 +60,10 @@ export const KEPT_DAYS = 30
 export const COVERAGE_DAYS = 15
 /** Different faults of a customer, day, reason and source. Above it they count as OTHER. */
 export const MAX_FAULTS_OF_REASON = 30
-/** Different faults of all customers and days that are stored. Above it new ones count as OTHER. */
+/**
+ * Different faults of all customers and days that are stored. A customer may add a thirtieth of what is left free on a
+ * day. Above it new ones count as OTHER.
+ */
 export const MAX_STORED_FAULTS = 200_000
 
 /** Counts that are written together. */

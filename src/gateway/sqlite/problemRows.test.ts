@@ -13,7 +13,8 @@ import {
   slotOf,
 } from '../problems/problems.ts'
 import { openDatabase } from './database.ts'
-import { openStore } from './store.ts'
+import { createProblemRows } from './problemRows.ts'
+import { EVENTS_SCHEMA, openStore } from './store.ts'
 
 const folder = makeFolder()
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -177,4 +178,15 @@ test('days are counted from now on in a database that did not count them', () =>
     { operation: 'search', first: NOON, last: NOON, events: 3, days: 1 },
   ])
   store.close()
+})
+
+test('customers with many problems leave room for those of others', () => {
+  const database = openDatabase(nextFile(), EVENTS_SCHEMA)
+  const rows = createProblemRows(database, 600)
+  for (let i = 0; i < 40; i++)
+    for (let page = 0; page < 30; page++)
+      rows.addProblems([problem(`/${page}`, { customer: `flooded ${i}` })])
+  rows.addProblems([problem('/x', { customer: 'quiet' })])
+  expect(pages(rows.readProblems('quiet', DAY - 29))).toEqual(['/x 1'])
+  database.close()
 })

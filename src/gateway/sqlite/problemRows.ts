@@ -48,7 +48,8 @@ type Key = Pick<
 const IS_ROW =
   'day = @day AND customer = @customer AND source = @source AND reason = @reason AND operation = @operation AND path = @path AND page = @page'
 
-export function createProblemRows(database: Database): ProblemRows {
+/** @param maxStored Different faults of all customers and days. */
+export function createProblemRows(database: Database, maxStored = MAX_STORED_FAULTS): ProblemRows {
   const update = database.prepare<[ProblemCount]>(
     `UPDATE problems SET count = count + @count, began = min(began, @first), ended = max(ended, @last),
        example = coalesce(@example, example) WHERE ${IS_ROW}`,
@@ -60,6 +61,11 @@ export function createProblemRows(database: Database): ProblemRows {
   const ofReason = database
     .prepare<[Key], number>(
       'SELECT count(*) FROM problems WHERE day = @day AND customer = @customer AND source = @source AND reason = @reason',
+    )
+    .pluck()
+  const ofDay = database
+    .prepare<[Key], number>(
+      'SELECT count(*) FROM problems WHERE day = @day AND customer = @customer',
     )
     .pluck()
   const count = database.prepare<[], number>('SELECT count(*) FROM problems').pluck()
@@ -79,7 +85,10 @@ export function createProblemRows(database: Database): ProblemRows {
 
   function add(row: ProblemCount): void {
     if (update.run(row).changes > 0) return
-    const isFull = stored >= MAX_STORED_FAULTS || (ofReason.get(row) ?? 0) >= MAX_FAULTS_OF_REASON
+    // A customer may add as many on each day as are left free, so that some with many leave room for the others.
+    const share = (maxStored - stored) / KEPT_DAYS
+    const isFull =
+      (ofDay.get(row) ?? 0) >= share || (ofReason.get(row) ?? 0) >= MAX_FAULTS_OF_REASON
     const counted = isFull ? { ...row, ...otherOf(row), example: null } : row
     if (isFull && update.run(counted).changes > 0) return
     insert.run(counted)

@@ -1,6 +1,8 @@
 import type { lookup } from 'node:dns'
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { afterEach, expect, test } from 'vitest'
 import { createFetchPage, type FetchPolicy, isPublicAddress } from './fetchPage.ts'
@@ -155,6 +157,20 @@ test('a slow body ends with the time of the call, a slow head too', async () => 
       reason: 'network',
       message: 'It did not answer in time',
     })
+})
+
+test('the time of a call ends it also if the garbage was collected before', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const url = await serve((_, response) => {
+    response.writeHead(200).write('<p>')
+    const timer = setInterval(() => {
+      collect()
+      response.write('<p>')
+    }, 20)
+    response.on('close', () => clearInterval(timer))
+  })
+  expect(await get(url, { timeoutMs: 300 })).toMatchObject({ message: 'It did not answer in time' })
 })
 
 test('all calls together have a time, too', async () => {

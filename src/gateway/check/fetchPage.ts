@@ -91,11 +91,27 @@ export function createFetchPage(policy: FetchPolicy = {}): FetchPage {
   const { maxRequests = 40, maxRedirects = 5, maxBytes = 2 * 2 ** 20 } = policy
   const { timeoutMs = 15_000, totalMs = 60_000, lookup = lookupDns } = policy
   let requests = 0
-  let end: AbortSignal | undefined
+  let end: number | undefined
 
   return async function fetchPage(address, init = {}) {
-    end ??= AbortSignal.timeout(totalMs)
-    const signal = AbortSignal.any([end, AbortSignal.timeout(timeoutMs)])
+    end ??= performance.now() + totalMs
+    const left = Math.min(timeoutMs, end - performance.now())
+    // AbortSignal.any holds its signals weakly: one of AbortSignal.timeout may be collected before its time is over.
+    const controller = new AbortController()
+    const timer = setTimeout(() => controller.abort(), left)
+    if (left <= 0) controller.abort()
+    try {
+      return await follow(address, init, controller.signal)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  async function follow(
+    address: string,
+    init: FetchInit,
+    signal: AbortSignal,
+  ): Promise<Fetched | Unfetched> {
     const most = init.maxRedirects ?? maxRedirects
     const redirects: string[] = []
     let url = address

@@ -43,14 +43,6 @@ test('operations are ticked off as they arrive, and the first that is missing is
   expect([arrivals.next(WALK), arrivals.count(WALK)]).toEqual([undefined, 3])
 })
 
-test('an event of a bot ticks nothing off', () => {
-  const arrivals = createArrivals()
-  arrivals.start(BEGAN)
-  expect(arrivals.takeEvent({ ...event('search', BEGAN + 1), bot: true })).toBe(false)
-  expect(arrivals.find('search')).toBeUndefined()
-  expect(arrivals.takeEvent(event('search', BEGAN + 2))).toBe(true)
-})
-
 test('what came before this page was opened counts, but is no news', () => {
   const arrivals = createArrivals()
   arrivals.start(BEGAN)

@@ -40,14 +40,9 @@ export function createArrivals() {
       for (const { operation, last } of coverage)
         if (last !== null && !arrivals.has(operation)) take(operation, Date.parse(last), '')
     },
-    /**
-     * Takes an event of the stream. One of a bot does not count, as in the coverage: a crawler that passes by shows
-     * nothing to the operator who walks through the shop.
-     *
-     * @returns Whether it is the first one of its operation since the page watches.
-     */
-    takeEvent: ({ operation, receivedAt, payload, bot }: LiveEvent): boolean =>
-      !bot && take(operation, +new Date(receivedAt), placeOf(payload.url)),
+    /** @returns Whether it is the first one of its operation since the page watches. */
+    takeEvent: ({ operation, receivedAt, payload }: LiveEvent): boolean =>
+      take(operation, +new Date(receivedAt), placeOf(payload.url)),
     find: (operation: Operation): Arrival | undefined => arrivals.get(operation),
     count: (operations: readonly Operation[]): number =>
       operations.filter((operation) => arrivals.has(operation)).length,

@@ -58,12 +58,12 @@ test.each<[Partial<Fault>, message: string, fix: string]>([
   [
     { reason: 'unknown_key', path: 'OLDKEY12', page: 'https://shop.example' },
     'Pages of https://shop.example use the tracking key OLDKEY12, which no customer has. They track nothing.',
-    'Put the customer’s key in the tag and the stub: SHOPKEY1. This prints both: npx shoptrail snippet --key SHOPKEY1',
+    'Put the customer’s key in the tag and the stub: SHOPKEY1. The page /setup shows both.',
   ],
   [
     { reason: 'unknown_key', path: 'ABCD…', page: 'https://shop.example' },
     'Pages of https://shop.example use the tracking key ABCD…, which no customer has. They track nothing.',
-    'If it is the secret REST key, replace that at once: npx shoptrail customer rotate shop --key rest. Put the customer’s key in the tag and the stub: SHOPKEY1. This prints both: npx shoptrail snippet --key SHOPKEY1',
+    'If it is the secret REST key, replace that at once: npx shoptrail customer rotate shop --key rest. Put the customer’s key in the tag and the stub: SHOPKEY1. The page /setup shows both.',
   ],
   [
     { reason: 'unknown_key', path: 'SHOPKEY1', page: 'https://shop.example' },

@@ -87,7 +87,7 @@ const EXPLAIN: Record<Fault['reason'], (fault: Fault, customer: Explained) => Ex
         }
       : {
           message: `Pages of ${page} use the tracking key ${path || '(not a key)'}, which no customer has. They track nothing.`,
-          fix: `${path.endsWith('…') ? `If it is the secret REST key, replace that at once: npx shoptrail customer rotate ${customer.customerId} --key rest. ` : ''}Put the customer’s key in the tag and the stub: ${customer.trackingKey}. This prints both: npx shoptrail snippet --key ${customer.trackingKey}`,
+          fix: `${path.endsWith('…') ? `If it is the secret REST key, replace that at once: npx shoptrail customer rotate ${customer.customerId} --key rest. ` : ''}Put the customer’s key in the tag and the stub: ${customer.trackingKey}. The page /setup shows both.`,
         },
 }
 

@@ -54,6 +54,8 @@ export const createSend = (post: typeof fetch, store: Store): Send => {
       const problems = sent > due && store.get(name)
       if (problems) {
         due = sent + 60_000
+        // Before the answer: the page may be left until then, and the next one would count the same again.
+        store.remove(name)
         query += `&p=${encodeURIComponent(problems)}`
       }
       const response = await post(
@@ -98,7 +100,6 @@ export const createSend = (post: typeof fetch, store: Store): Send => {
       verdicts = (answered as Verdict[]).filter(
         ({ status }) => asks || /^2|^4(00|13|22)/.test(status as never),
       )
-      if (problems && verdicts[0]) store.remove(name)
     } catch {
       // No answer, or one that is not from the gateway. The events are still in the outbox.
     }

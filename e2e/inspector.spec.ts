@@ -147,10 +147,18 @@ test.describe('with an open root', () => {
       'npx shoptrail customer set ID --origin',
     )
     await tab(page, 'State').click()
-    await expect(panelOf(page).getByRole('row', { name: /search/ })).toContainText(/\d (s|ms|min)1/)
+    await expect(panelOf(page).getByRole('row', { name: /search/ })).toContainText(
+      /\d (s|ms|min)[1-9]/,
+    )
     wire.heal()
-    await panelOf(page).getByRole('button', { name: 'Flush' }).click()
-    await expect(panelOf(page).getByRole('status')).toHaveText('Delivered 1, kept 0, dropped 0.')
+    // Again, if a retry was open that the gateway has still refused, or that was delivered meanwhile.
+    await expect(async () => {
+      await panelOf(page).getByRole('button', { name: 'Flush' }).click()
+      await expect(panelOf(page).getByRole('status')).toHaveText(
+        /^Delivered [01], kept 0, dropped 0\.$/,
+        { timeout: 2000 },
+      )
+    }).toPass()
     await tab(page, 'Events').click()
     await expect(panelOf(page).locator('.life')).toContainText(
       /checked and kept.*being sent.*answered 403.*delivered/,

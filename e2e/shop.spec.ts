@@ -19,7 +19,10 @@ for (const isWatched of [false, true])
     expectStored,
   }) => {
     if (isWatched) {
-      await page.addInitScript(() => sessionStorage.setItem('track.debug', '1'))
+      // Firefox runs this in the empty first page too, which has no storage.
+      await page.addInitScript(() => {
+        if (location.protocol === 'http:') sessionStorage.setItem('track.debug', '1')
+      })
       // The panel is beside the shop.
       await page.setViewportSize({ width: 2400, height: 900 })
     }

@@ -95,3 +95,16 @@ export const SEARCH_FIELD_NAME =
 /** A search, in the address or the names of a form. */
 export const SEARCH_NAME =
   /search|such(e|en)\b|recherche|buscar|busca\b|ricerca|cerca\b|zoek|szukaj|wyszuk|caut[aă]|keres|hled|vyhlad|sök|søg|поиск/i
+
+/** Fields that are sent with an e-mail address, by what their names contain. */
+export const PERSON: readonly (readonly [attribute: string, name: RegExp])[] = [
+  [
+    'firstname',
+    /first[-_]?name|fname|given[-_]?name|vorname|prenom|prénom|voornaam|^nombre$|^nome$|^prenume$|imie/i,
+  ],
+  [
+    'lastname',
+    /last[-_]?name|lname|surname|family[-_]?name|nachname|^nom$|achternaam|apellido|cognome|sobrenome|nazwisko|^nume$/i,
+  ],
+  ['phone', /phone|telefon|telephone|^tel$|mobile/i],
+]

@@ -1,5 +1,5 @@
 import { toText } from './explain.ts'
-import { type Guess, toHtml } from './findUntracked.ts'
+import { type Guess, toHtml } from './guess.ts'
 
 export function UntrackedList({
   guesses,

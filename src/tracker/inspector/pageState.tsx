@@ -1,31 +1,5 @@
-import { describeClock, durationText, type GatewayFacts } from './askGateway.ts'
-import type { ConsentFacts } from './describeConsent.ts'
-import type { Setting } from './listSettings.ts'
-
-/** The state of the page for the panel, and for the copy as JSON. */
-export type PageFacts = {
-  readonly did: string
-  readonly scriptVersion: string
-  readonly consentState: string | undefined
-  /** Undefined if the key does not ask for consent, or until it is known. */
-  readonly consent: ConsentFacts | undefined
-  readonly keys: readonly {
-    readonly key: string
-    readonly base: string
-    readonly settings: readonly Setting[]
-    /** Undefined if the gateway has not answered. */
-    readonly gateway: GatewayFacts | undefined
-  }[]
-  readonly outbox: readonly {
-    readonly key: string
-    readonly event: string
-    readonly ageMs: number
-    /** The number of requests of this page. */
-    readonly tries: number
-  }[]
-  /** The number of events that wait in memory for consent. */
-  readonly waiting: number
-}
+import { describeClock, durationText } from './askGateway.ts'
+import type { PageFacts } from './pageFacts.ts'
 
 /** The most rows of the outbox that are shown. */
 const MAX_ROWS = 30

@@ -7,17 +7,16 @@ import { landingUrl } from '../lib/landingUrl.ts'
 import { listen } from '../lib/listen.ts'
 import { now } from '../lib/now.ts'
 import { createStore } from '../lib/storage.ts'
-import { askGateway, type GatewayFacts } from './askGateway.ts'
 import type { ConsentFacts } from './describeConsent.ts'
 import { EventList } from './eventList.tsx'
-import { toExplanation } from './explain.ts'
 import { findUntracked } from './findUntracked.ts'
 import type { Guess } from './guess.ts'
 import { CloseIcon, Mark, MinimiseIcon, MoveIcon } from './icons.tsx'
-import { listSettings } from './listSettings.ts'
-import { createModel, stateOf } from './model.ts'
+import { createModel } from './model.ts'
+import { createMover } from './movePanel.ts'
 import { createOutline } from './outline.ts'
-import { type PageFacts, PageState } from './pageState.tsx'
+import { createPageFacts } from './pageFacts.ts'
+import { PageState } from './pageState.tsx'
 import { createPanelMemory, type Look, TABS, type Tab } from './panelMemory.ts'
 import { UntrackedList } from './untrackedList.tsx'
 
@@ -27,16 +26,10 @@ declare const __inspectorStyle__: string
 export const SHORTCUT = 'Alt+Shift+T'
 /** The panel is added after the page has loaded, or this long after it started: a framework may compare the document. */
 const MAX_LOAD_MS = 3_000
-/** How far an arrow key moves the panel, px; with Shift four times as far. */
-const MOVE_PX = 16
-/** What must remain visible of the panel, px. */
-const EDGE_PX = 60
 /** The ages in the state of the page are drawn again after this time. */
 const AGES_MS = 1_000
 /** The outbox is read again for the payload of an unknown event after this time at the earliest. */
 const REREAD_MS = 1_000
-/** Keys whose settings are requested. */
-const MAX_KEYS = 5
 /** Events of the visitor at the panel, which are not for the page. Listeners in the capture phase of window still see them. */
 const OWN_EVENTS =
   'click dblclick auxclick contextmenu mousedown mouseup mousemove mouseover mouseout pointerdown pointerup pointermove pointerover pointerout touchstart touchmove touchend wheel keydown keyup keypress beforeinput input change focusin focusout copy cut paste'
@@ -92,7 +85,6 @@ export function startPanel(state: InspectorState): Panel | undefined {
   let isAsking = false
   let json: string | undefined
   let consent: ConsentFacts | undefined
-  const gateways = new Map<string, GatewayFacts | undefined>()
   /** Where the focus was when the shortcut opened the panel. */
   let focused: HTMLElement | undefined
 
@@ -109,6 +101,14 @@ export function startPanel(state: InspectorState): Panel | undefined {
     root.append(one)
   }
   const { mark, update } = createOutline(outlineFrame)
+  const mover = createMover(
+    frame,
+    () => look,
+    (place) => {
+      look = { ...look, place }
+    },
+    () => memory.write(look),
+  )
   for (const type of OWN_EVENTS.split(' '))
     root.addEventListener(type, (event) => event.stopPropagation(), { passive: true })
 
@@ -125,6 +125,8 @@ export function startPanel(state: InspectorState): Panel | undefined {
       draw()
     })
   }
+
+  const page = createPageFacts(state, model, () => consent, ask)
 
   const set = (change: Partial<Look>) => {
     look = { ...look, ...change }
@@ -157,19 +159,7 @@ export function startPanel(state: InspectorState): Panel | undefined {
     render(shown === 'open' ? <Open /> : <Minimised />, frame)
     for (const one of [outlineFrame, frame])
       if (!guard(() => one.matches(':popover-open'))) one.showPopover?.()
-    place()
-  }
-
-  /** Moves the panel to its place, within the window. */
-  const place = () => {
-    const [left, top] = (look.shown === 'open' && !isSheet() && look.place) || []
-    const { style } = frame
-    if (left === undefined || top === undefined) {
-      style.inset = ''
-      return
-    }
-    const within = (value: number, max: number) => Math.max(0, Math.min(value, max - EDGE_PX))
-    style.inset = `${within(top, innerHeight)}px auto auto ${within(left, innerWidth)}px`
+    mover.place()
   }
 
   const show = (shown: Look['shown']) => {
@@ -241,95 +231,6 @@ export function startPanel(state: InspectorState): Panel | undefined {
     guesses = guard(() => findUntracked(document, tracked), [])
   }
 
-  const askGateways = () => {
-    for (const { base, key } of [...configs.values()].slice(0, MAX_KEYS)) {
-      if (gateways.has(key)) continue
-      gateways.set(key, undefined)
-      askGateway(base, key).then((facts) => {
-        gateways.set(key, facts)
-        ask()
-      })
-    }
-  }
-
-  const factsOf = (): PageFacts => ({
-    did: helpers.did,
-    scriptVersion: helpers.version,
-    consentState: helpers.consentState,
-    consent,
-    keys: [...configs.values()].map((config) => ({
-      key: config.key,
-      base: config.base,
-      settings: listSettings(
-        config,
-        tagOf(config.key)?.dataset ?? {},
-        gateways.get(config.key)?.settings,
-      ),
-      gateway: gateways.get(config.key),
-    })),
-    outbox: outbox.all().map(({ name, key, at, body }) => {
-      const id = name.slice(0, ID_LENGTH)
-      return {
-        key,
-        event: `${guard(() => JSON.parse(body).event) ?? id}`,
-        ageMs: Math.max(0, now() - at),
-        tries: model.tries(id, key),
-      }
-    }),
-    waiting: model
-      .events()
-      .flatMap(({ lives }) => lives)
-      .filter(({ steps }) => steps[steps.length - 1]?.kind === 'waits').length,
-  })
-
-  /** Everything that the panel knows, as JSON. Without the page's query, which may contain secrets. */
-  const toJson = () =>
-    JSON.stringify(
-      {
-        page: location.origin + location.pathname,
-        at: new Date(now()).toISOString(),
-        userAgent: navigator.userAgent,
-        ...factsOf(),
-        events: model
-          .events()
-          .map(
-            ({
-              number,
-              at,
-              operation,
-              ownName,
-              subject,
-              from,
-              element,
-              pushed,
-              isEarlier,
-              lives,
-            }) => ({
-              number,
-              at,
-              operation,
-              ownName,
-              subject,
-              from,
-              element: element?.outerHTML.slice(0, MAX_ELEMENT_TEXT),
-              pushed,
-              isEarlier,
-              lives: lives.map((life) => ({
-                key: life.key,
-                state: stateOf(life).text,
-                payload: life.payload,
-                steps: life.steps,
-                omitted: life.omitted,
-                problem: life.problem && toExplanation(life.problem),
-                duplicateOf: life.duplicateOf?.number,
-              })),
-            }),
-          ),
-      },
-      undefined,
-      2,
-    )
-
   // How it looks
 
   const Minimised = () => (
@@ -348,13 +249,13 @@ export function startPanel(state: InspectorState): Panel | undefined {
     if (look.tab === 'untracked' && !isGuessed) lookForUntracked()
     return (
       <>
-        <header class="top" onPointerDown={drag}>
+        <header class="top" onPointerDown={mover.drag}>
           <button
             type="button"
             class="plain icon move"
             aria-label="Move the panel with the arrow keys"
             title="Move: drag, or press the arrow keys"
-            onKeyDown={moveByKey}
+            onKeyDown={mover.moveByKey}
           >
             <MoveIcon />
           </button>
@@ -435,7 +336,7 @@ export function startPanel(state: InspectorState): Panel | undefined {
           )}
           {look.tab === 'state' && (
             <PageState
-              facts={factsOf()}
+              facts={page.read()}
               isAsking={isAsking}
               json={json}
               flush={async () => {
@@ -453,7 +354,7 @@ export function startPanel(state: InspectorState): Panel | undefined {
                 tell('There is a new device id, and the outbox is empty.')
               }}
               copy={copy}
-              copyJson={() => attempt(() => copy(toJson(), 'The JSON'))}
+              copyJson={() => attempt(() => copy(page.toJson(), 'The JSON'))}
             />
           )}
         </div>
@@ -463,37 +364,6 @@ export function startPanel(state: InspectorState): Panel | undefined {
   }
 
   // How it is moved
-
-  const drag = (down: PointerEvent & { readonly currentTarget: HTMLElement }) => {
-    const { currentTarget: handle, target, pointerId } = down
-    if (down.button || (target as Element).closest('button:not(.move)') || isSheet()) return
-    const { left, top } = frame.getBoundingClientRect()
-    const [x, y] = [left - down.clientX, top - down.clientY]
-    const move = (event: PointerEvent) => {
-      look = { ...look, place: [event.clientX + x, event.clientY + y] }
-      place()
-    }
-    const stop = () => {
-      handle.removeEventListener('pointermove', move)
-      handle.removeEventListener('pointerup', stop)
-      handle.removeEventListener('pointercancel', stop)
-      memory.write(look)
-    }
-    guard(() => handle.setPointerCapture(pointerId))
-    handle.addEventListener('pointermove', move)
-    handle.addEventListener('pointerup', stop)
-    handle.addEventListener('pointercancel', stop)
-  }
-
-  const moveByKey = (event: KeyboardEvent) => {
-    const [x, y] = ARROWS[event.key] ?? []
-    if (x === undefined || y === undefined || isSheet()) return
-    event.preventDefault()
-    const { left, top } = frame.getBoundingClientRect()
-    const step = MOVE_PX * (event.shiftKey ? 4 : 1)
-    set({ place: [Math.max(0, left + x * step), Math.max(0, top + y * step)] })
-    place()
-  }
 
   /** The arrow keys, Home and End turn to another tab. */
   const turn = (event: KeyboardEvent) => {
@@ -525,7 +395,7 @@ export function startPanel(state: InspectorState): Panel | undefined {
     root.querySelector<HTMLElement>(`#tab-${look.tab}`)?.focus({ preventScroll: true })
   })
   listen(window, 'resize', () => {
-    if (look.shown === 'open' && isReady) place()
+    if (look.shown === 'open' && isReady) mover.place()
     update()
   })
   listen(window, 'scroll', update, true)
@@ -547,7 +417,7 @@ export function startPanel(state: InspectorState): Panel | undefined {
   const begin = () => {
     if (isReady) return
     isReady = true
-    attempt(askGateways)
+    attempt(page.ask)
     draw()
   }
   if (document.readyState === 'complete') begin()
@@ -577,23 +447,5 @@ const TITLES: { readonly [T in Tab]: string } = {
   untracked: 'Not tracked',
   state: 'State',
 }
-const ARROWS: { readonly [key: string]: readonly [x: number, y: number] } = {
-  ArrowLeft: [-1, 0],
-  ArrowRight: [1, 0],
-  ArrowUp: [0, -1],
-  ArrowDown: [0, 1],
-}
-/** An entry's name begins with the event's id, a UUID. */
-const ID_LENGTH = 36
-/** Of an element's HTML in the JSON, characters. */
-const MAX_ELEMENT_TEXT = 200
-
-/** Whether the panel is a sheet at the bottom of a phone, which is not moved (panel.css). */
-const isSheet = () => matchMedia('(max-width: 600px)').matches
-
 /** Whether the address of the page switches debug mode on, and not only that of an earlier page of the tab. */
 const isAskedFor = () => /[?&]track.debug=1/.test(landingUrl(location.href))
-
-/** The tag of a key. Null if the script was loaded in another way. */
-const tagOf = (key: string): HTMLScriptElement | null =>
-  document.querySelector(`script[src*="/t/j/${CSS.escape(key)}"]`)

@@ -55,6 +55,19 @@ const PATHS: Readonly<Record<Kind, readonly RegExp[]>> = {
   ],
 }
 
+/** Pages of most shops that have a name as long as that of a product. */
+const NO_PRODUCT = words(
+  'wishlist',
+  'merkzettel',
+  'favorit\\w*',
+  '(my-?)?account',
+  'contact(-us)?',
+  'about(-us)?',
+  '(privacy|terms|shipping|returns?)(-\\w+)*',
+  'newsletter',
+  'register',
+)
+
 /** Addresses that may do something when they are read: they put into a cart, sign out, remove. */
 const ACTS =
   /\b(add|remove|delete|logout|log-out|signout|sign-out|unsubscribe|clear|empty|buy|compare)\b|[?&](add|remove)/i
@@ -81,7 +94,12 @@ export function findLinks(home: Page): readonly Target[] {
   const found = (Object.entries(PATHS) as [Kind, readonly RegExp[]][]).flatMap(
     ([kind, patterns]): Target[] => {
       for (const pattern of patterns) {
-        const link = links.find((url) => pattern.test(url.pathname) && !taken.has(url.href))
+        const link = links.find(
+          ({ pathname, href }) =>
+            pattern.test(pathname) &&
+            !taken.has(href) &&
+            !(kind === 'product' && NO_PRODUCT.test(pathname)),
+        )
         if (!link) continue
         taken.add(link.href)
         return [{ kind, url: link.href }]

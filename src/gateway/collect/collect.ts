@@ -5,18 +5,11 @@ import {
   UUID,
   validate,
 } from '../../contract/index.ts'
-import type { CustomerLookup } from '../customers/customerLookup.ts'
-import { type Customer, hasRestKey } from '../customers/customers.ts'
-import type { KeyThrottle } from '../customers/keyThrottle.ts'
-import type { Addresses } from '../http/address.ts'
 import { answer, eventIdOf, invalid, OPEN_HEADERS, type Refusal, refuse } from '../http/answers.ts'
 import { readJson } from '../http/body.ts'
 import type { Metrics } from '../http/metrics.ts'
-import { allowsOrigin } from '../http/origins.ts'
 import { type Query, readEncodedQuery, readQuery } from '../http/query.ts'
 import type { Connected } from '../http/requestEnv.ts'
-import { shownOrigin } from '../problems/pagePath.ts'
-import type { Problems } from '../problems/recorder.ts'
 import { countRefusal } from '../problems/refusals.ts'
 import { type Admission, expectedBytes, type Source } from './admission.ts'
 import { createClockSkew } from './clockSkew.ts'
@@ -25,6 +18,7 @@ import type { DaySalt } from './daySalt.ts'
 import { makeDidCookie } from './didCookie.ts'
 import { makeEventId } from './eventId.ts'
 import type { EventLog } from './eventLog.ts'
+import { createIdentify, type IdentifyDependencies, type Sender } from './identify.ts'
 import { createIsBot } from './isBot.ts'
 import {
   areTooManyParameters,
@@ -51,24 +45,14 @@ const ASK_ANSWER_BYTES = 16
  */
 const ASKS_PER_EVENT = 10
 
-export type CollectDependencies = {
-  readonly customers: CustomerLookup
+export type CollectDependencies = IdentifyDependencies & {
   readonly log: EventLog
-  readonly addresses: Addresses
   readonly admission: Admission
-  readonly keyThrottle: KeyThrottle
   readonly metrics: Metrics
   readonly daySalt: DaySalt
-  readonly problems: Problems
   /** The clock, ms since 1970. */
   readonly now: () => number
 }
-
-/** A page of the customer, or a server with the REST key that sends for its visitor. */
-type Sender = { readonly ok: true; readonly customer: Customer; readonly isServer: boolean }
-
-/** A refusal for wrong credentials. `count` counts it as a problem, if it is known whose. */
-type Denial = Refusal & { readonly count?: () => void }
 
 /** The facts about a request that complete the events in its body. */
 type Arrival = {
@@ -98,7 +82,8 @@ type SentEvent = {
  * The handlers reject with Unavailable, as the log does.
  */
 export function createCollect(dependencies: CollectDependencies) {
-  const { admission, customers, log, metrics, keyThrottle, problems } = dependencies
+  const { admission, log, metrics, problems } = dependencies
+  const identify = createIdentify(dependencies)
   const isBot = createIsBot()
   const correctTime = createClockSkew()
 
@@ -244,53 +229,6 @@ export function createCollect(dependencies: CollectDependencies) {
       status: hasUnknown ? 207 : 200,
       headers: keepDid(last, source, query),
     })
-  }
-
-  /** docs/decisions.md, "Credentials": the REST key of a server, or an Origin that the customer allows. */
-  function identify(query: Query, request: Request, peer: string, page: string): Sender | Denial {
-    const trackingKey = query('k')
-    if (!trackingKey) return { ok: false, status: 401, message: 'The tracking key (k) is missing' }
-    const customer = customers.findByTrackingKey(trackingKey)
-    if (!customer)
-      return {
-        ok: false,
-        status: 404,
-        message: 'No customer has this tracking key',
-        count: () => problems.unknownKey(request, trackingKey),
-      }
-    const { customerId } = customer
-    const fault = { source: 'gateway', operation: '', page } as const
-    const restKey = query('api_key')
-    if (restKey) {
-      if (hasRestKey(customer, restKey)) return { ok: true, customer, isServer: true }
-      const address = dependencies.addresses.visitor(request, peer)
-      return {
-        ...keyThrottle.refuseWrong(address, customerId, 'The REST key (api_key) is wrong'),
-        count: () => problems.count(customerId, { ...fault, reason: 'wrong_key', path: 'api_key' }),
-      }
-    }
-    const origin = request.headers.get('origin')
-    if (!origin)
-      return {
-        ok: false,
-        status: 401,
-        message: 'Expected an Origin, or the REST key (api_key) of a server',
-        count: () => problems.count(customerId, { ...fault, reason: 'wrong_key', path: 'origin' }),
-      }
-    return allowsOrigin(customer.origins, origin)
-      ? { ok: true, customer, isServer: false }
-      : {
-          ok: false,
-          status: 403,
-          message: 'This Origin is not one that the customer allows',
-          count: () =>
-            problems.count(customerId, {
-              ...fault,
-              reason: 'origin',
-              path: '',
-              page: shownOrigin(origin),
-            }),
-        }
   }
 
   /** Counts what a page reports of its own. A server has no report. */

@@ -1,5 +1,6 @@
 import type { TrackReporter } from '../global.d.ts'
 import { durationText } from './askGateway.ts'
+import { ElementButton } from './elementButton.tsx'
 import { toExplanation, toText } from './explain.ts'
 import { isProblem, type Life, type Step, stateOf, type TrackedEvent } from './model.ts'
 
@@ -156,24 +157,11 @@ function Details({
   reveal,
 }: Omit<EventListProps, 'events'> & { readonly event: TrackedEvent }) {
   const { element, pushed, lives } = event
-  const leave = () => outline(undefined)
   return (
     <div class="more">
       {element && (
         <p>
-          at{' '}
-          <button
-            type="button"
-            class="place"
-            title="Scroll to this element"
-            onClick={() => scrollTo(element)}
-            onMouseEnter={() => outline(element)}
-            onFocus={() => outline(element)}
-            onMouseLeave={leave}
-            onBlur={leave}
-          >
-            {toText(element)}
-          </button>
+          at <ElementButton element={element} outline={outline} scrollTo={scrollTo} />
         </p>
       )}
       {lives.map((life, index) => (

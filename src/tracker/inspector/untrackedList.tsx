@@ -1,4 +1,4 @@
-import { toText } from './explain.ts'
+import { ElementButton } from './elementButton.tsx'
 import { type Guess, toHtml } from './guess.ts'
 
 export function UntrackedList({
@@ -17,7 +17,6 @@ export function UntrackedList({
   readonly outline: (element: Element | undefined) => void
   readonly scrollTo: (element: Element) => void
 }) {
-  const leave = () => outline(undefined)
   return (
     <>
       <div class="bar">
@@ -43,18 +42,7 @@ export function UntrackedList({
             <li key={index} class="guess">
               <div class="line">
                 <b>{operation}</b>
-                <button
-                  type="button"
-                  class="place"
-                  title="Scroll to this element"
-                  onClick={() => scrollTo(element)}
-                  onMouseEnter={() => outline(element)}
-                  onFocus={() => outline(element)}
-                  onMouseLeave={leave}
-                  onBlur={leave}
-                >
-                  {toText(element)}
-                </button>
+                <ElementButton element={element} outline={outline} scrollTo={scrollTo} />
                 {count > 1 && <span class="note">and {count - 1} more like it</span>}
                 <span class="note">{why}</span>
               </div>

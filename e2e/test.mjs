@@ -16,6 +16,7 @@ const VITEST = [
   '--reporter=json',
 ]
 const FAST = ['--project=page', '--project=node']
+const ALL = [...FAST, '--project=slow']
 
 const isCheck = process.argv.includes('--check')
 const total = { passed: 0, failed: 0 }
@@ -45,8 +46,10 @@ async function test() {
   // Before the slow unit tests, which install the built package.
   if (!isCheck) await step('build and size', ['build.mjs'])
   const unit = report('unit')
-  await step('unit tests', [...VITEST, ...(isCheck ? FAST : []), `--outputFile.json=${unit}`], () =>
-    countUnit(unit),
+  await step(
+    'unit tests',
+    [...VITEST, ...(isCheck ? FAST : ALL), `--outputFile.json=${unit}`],
+    () => countUnit(unit),
   )
   if (!isCheck) await testEndToEnd()
 }

@@ -3,12 +3,14 @@ import { defineConfig } from 'vitest/config'
 
 const tests = (path) => `${path}.test.{ts,mjs}`
 const SLOW = 'src/**/*.slow.test.ts'
+const LONG = 'src/**/*.long.test.ts'
 const PAGES = '{src/tracker,public}/**/*'
 
 /**
  * The unit tests are beside their files in src and public. The browser tests are in e2e.
  *
- * `npm run unit` runs all of them, `npm run check` all but the slow ones.
+ * `npm run unit` runs all of them but the long ones, `npm run check` also leaves out the slow ones. `npm run long` runs
+ * those that take many minutes.
  */
 export default defineConfig({
   test: {
@@ -35,7 +37,7 @@ export default defineConfig({
           // These tests change no globals, so files share processes, which saves half a second for each file.
           name: 'node',
           include: [tests('src/**/*')],
-          exclude: [tests(PAGES), SLOW],
+          exclude: [tests(PAGES), SLOW, LONG],
           isolate: false,
         },
       },
@@ -45,6 +47,16 @@ export default defineConfig({
           // Tests that kill processes, fill memory or install the package. They take a minute.
           name: 'slow',
           include: [SLOW],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          // Proofs by many generated inputs, or in a whole Debian. They take many minutes.
+          name: 'long',
+          include: [LONG],
+          testTimeout: 3_600_000,
+          hookTimeout: 3_600_000,
         },
       },
     ],

@@ -91,6 +91,18 @@ test('a day has one hash for a visitor, also after a restart; the next day anoth
   expect(errors).toEqual([])
 })
 
+test('the log says which events have no consent', async () => {
+  const gateway = await start()
+  addShop(gateway, { config: { consent: 'cookieless' } })
+  expect((await post(gateway)).status).toBe(200)
+  expect((await post(gateway, { ...PAYLOAD, did: 'd-1' })).status).toBe(200)
+  expect((await post(gateway, { ...PAYLOAD, did: 'd-1' }, '&consent=denied')).status).toBe(200)
+  const database = new Database(join(dataFolder(), 'events.db'), { readonly: true })
+  const cookieless = database.prepare('SELECT cookieless FROM events ORDER BY seq').pluck().all()
+  database.close()
+  expect(cookieless).toEqual([1, 0, 1])
+})
+
 test('a gateway whose salt can not be stored answers 503 to what needs it, and stores the rest', async () => {
   const gateway = await start()
   addShop(gateway, { config: { consent: 'cookieless' } })

@@ -313,6 +313,7 @@ export function createCollect(dependencies: CollectDependencies) {
       bot: isBot(stored.http_user_agent),
       payload: JSON.stringify(stored),
       version,
+      cookieless: consent.isCookieless,
     }
     return {
       ok: true,

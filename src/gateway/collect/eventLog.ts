@@ -20,12 +20,14 @@ export type LogEvent = {
   readonly bot: boolean
   /** Version of the script that has sent it, at most 32 characters. Null for a server's, and if it is not known. */
   readonly version: string | null
+  /** Whether `did` is the hash of the day, since the visitor has not consented. Default: not known. */
+  readonly cookieless?: boolean
   /** The validated payload, JSON. */
   readonly payload: string
 }
 
 /** A stored event and its position: the order of arrival, from 1, never used twice. */
-export type LogRecord = LogEvent & { readonly seq: number }
+export type LogRecord = Omit<LogEvent, 'cookieless'> & { readonly seq: number }
 
 /** Size of a record in memory, bytes: its texts as UTF-8, and 256 for the rest. */
 export const weigh = ({ payload, event, did }: Pick<LogRecord, 'payload' | 'event' | 'did'>) =>

@@ -68,18 +68,21 @@ function insertAsOld(file: string): void {
   database.close()
 }
 
-test('an older events.db gets the column of the version, and an older gateway can still write it', () => {
+test('an older events.db gets the columns that were added, and an older gateway can still write it', () => {
   const file = nextFile('events.db')
   makeOldEvents(file)
   // Two gateways may start at once, and each opens the file several times.
   const [first, second] = [openStore(file), openStore(file)]
   const id = '0190f3a2-7c41-7d11-9a3e-5f2b8c6d4e10'
-  second.append(['shop', id, 2, 2, 'search', 'search', 'd-1', 0, '{}', '1.2.3'])
+  second.append(['shop', id, 2, 2, 'search', 'search', 'd-1', 0, '{}', '1.2.3', 1])
   insertAsOld(file)
   expect(first.read({ max: 9 }).map(({ version }) => version)).toEqual([null, '1.2.3', null])
-  first.removeEvents([1, 2, 3])
   const database = new Database(file, { readonly: true })
+  const cookieless = database.prepare('SELECT cookieless FROM events').pluck()
+  expect(cookieless.all()).toEqual([null, 1, null])
+  first.removeEvents([1, 2, 3])
   expect(database.prepare('SELECT version FROM events').pluck().all()).toEqual([null, null, null])
+  expect(cookieless.all()).toEqual([null, null, null])
   database.close()
   first.close()
   second.close()

@@ -71,7 +71,7 @@ export type Removal = {
  */
 export function createRemoval(database: Database): Removal {
   const empty = database.prepare<[number]>(
-    `UPDATE events SET received_at = 0, at = 0, operation = '', event = '', did = NULL, bot = 0, payload = '', version = NULL
+    `UPDATE events SET received_at = 0, at = 0, operation = '', event = '', did = NULL, bot = 0, payload = '', version = NULL, cookieless = NULL
      WHERE seq = ? AND operation <> ''`,
   )
   const note = database.prepare<[number]>('INSERT OR IGNORE INTO removed (seq) VALUES (?)')

@@ -75,6 +75,7 @@ const TABLES = `
     bot INTEGER NOT NULL,
     payload TEXT NOT NULL,
     version TEXT,
+    cookieless INTEGER,
     UNIQUE (customer, id)
   ) STRICT;
   CREATE INDEX IF NOT EXISTS events_by_customer ON events (customer);
@@ -93,6 +94,7 @@ export const EVENTS_SCHEMA: Schema = {
     COVERAGE_TABLES,
   added: [
     { table: 'events', column: 'version', type: 'TEXT' },
+    { table: 'events', column: 'cookieless', type: 'INTEGER' },
     { table: 'coverage', column: 'days', type: 'INTEGER NOT NULL DEFAULT 1' },
   ],
   probe:
@@ -108,8 +110,8 @@ type Row = Omit<LogRecord, 'id' | 'bot'> & { readonly id: Buffer; readonly bot: 
 export function openStore(file: string): Store {
   const database = openDatabase(file, EVENTS_SCHEMA)
   const insert = database.prepare(
-    `INSERT INTO events (customer, id, received_at, at, operation, event, did, bot, payload, version)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (customer, id) DO NOTHING`,
+    `INSERT INTO events (customer, id, received_at, at, operation, event, did, bot, payload, version, cookieless)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (customer, id) DO NOTHING`,
   )
   const findEvent = database
     .prepare<[string, Buffer], number>('SELECT 1 FROM events WHERE customer = ? AND id = ?')

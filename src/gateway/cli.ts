@@ -25,7 +25,8 @@ const HELP = `shoptrail ${version}
   shoptrail customer add --origin ORIGIN …    add a customer and print its keys; the REST key is shown only once
   shoptrail customer list                     list the customers
   shoptrail customer set ID …                 change a customer
-  shoptrail customer rotate ID --key KEY      make a new key; the old one stops working at once
+  shoptrail customer rotate ID --key KEY      make a new key; the old one stops working at once, or with
+                                              --overlap later
   shoptrail customer remove ID --yes          remove a customer; its events stay, its id can never be used again
   shoptrail person export --customer ID …     print what is kept of a person, as JSON (--email or --did)
   shoptrail person erase --customer ID …      remove it; without --yes, only say what would be removed
@@ -46,6 +47,8 @@ const HELP = `shoptrail ${version}
                     a tracking key of your own for it, 6 to 20 characters
   --key KEY         of rotate: "rest" (the secret key) or "tracking" (the key in the pages);
                     of snippet and check: a tracking key
+  --overlap TIME    how long the old key still works beside the new one: 30m, 24h or 7d, up to 90d
+  --end             end this overlap at once, and make no key
   --gateway URL     the gateway's public address, if PUBLIC_URL is not set; check takes that of the tag
   --keep            the stub that keeps its calls if the visitor leaves before the script has loaded
   --integrity       the tag of a script that stays as it is today, settings included, with its hash
@@ -189,6 +192,8 @@ const OPTIONS = {
   config: { type: 'string' },
   id: { type: 'string' },
   key: { type: 'string' },
+  overlap: { type: 'string' },
+  end: { type: 'boolean' },
   'tracking-key': { type: 'string' },
   'daily-events': { type: 'string' },
   'daily-bytes': { type: 'string' },

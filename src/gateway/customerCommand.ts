@@ -17,6 +17,7 @@ import { findMismatch } from './dataCommand.ts'
 import { MAX_LIMIT } from './http/limits.ts'
 import { readOrigin } from './http/origins.ts'
 import { type Done, done, type Fault, failed, misused } from './lib/command.ts'
+import { oldKeysOf, rotate } from './rotateCommand.ts'
 import type { Settings } from './settings.ts'
 import { createSqliteCustomers } from './sqlite/customers.ts'
 import { prepareDataFolder } from './sqlite/dataFolder.ts'
@@ -28,6 +29,8 @@ export type CustomerOptions = {
   readonly config?: string | undefined
   readonly id?: string | undefined
   readonly key?: string | undefined
+  readonly overlap?: string | undefined
+  readonly end?: boolean | undefined
   readonly 'tracking-key'?: string | undefined
   readonly 'daily-events'?: string | undefined
   readonly 'daily-bytes'?: string | undefined
@@ -54,7 +57,7 @@ export const VERBS: ReadonlyMap<string, readonly string[]> = new Map([
   ['add', [...CHANGES, 'id', 'tracking-key']],
   ['list', []],
   ['set', CHANGES],
-  ['rotate', ['key']],
+  ['rotate', ['key', 'overlap', 'end']],
   ['remove', ['yes']],
 ])
 
@@ -154,16 +157,14 @@ function changeOne(
   verb: string,
   id: string,
   asked: Asked,
-  { key, yes }: CustomerOptions,
+  options: CustomerOptions,
   settings: Settings,
 ): Done {
   if (verb === 'set' && Object.keys(asked).length === 0)
     return misused(`Expected one of ${CHANGES.map((option) => `--${option}`).join(', ')}`)
-  if (verb === 'rotate' && key !== 'rest' && key !== 'tracking')
-    return misused('Expected --key rest or --key tracking')
   const customer = customers.find(id) as Customer
   if (verb === 'remove') {
-    if (!yes)
+    if (!options.yes)
       return misused(
         `This removes the keys of ${id}: its pages can not send events any more. Its events stay. Its id and tracking key can never be used again. To confirm: npx shoptrail customer remove ${id} --yes`,
       )
@@ -176,18 +177,7 @@ function changeOne(
     if (!change.ok) return change
     return done(...linesOf([customers.change(id, change.change) as Customer], settings))
   }
-  const made = customers.rotate(id, key as 'rest' | 'tracking')
-  return key === 'rest'
-    ? done(
-        `restKey  ${made}`,
-        '',
-        'The old one does not work any more. This one can not be shown again.',
-      )
-    : done(
-        `trackingKey  ${made}`,
-        '',
-        'Pages with the old one can not send events until their tag is changed.',
-      )
+  return rotate(customers, id, options)
 }
 
 /** The change that was typed. `config` has only the settings that were typed. */
@@ -334,6 +324,7 @@ function linesOf(customers: readonly Customer[], { limits }: Settings): string[]
       ...(i > 0 ? [''] : []),
       `${customerId}${name && ` (${name})`}`,
       `  trackingKey  ${trackingKey}`,
+      ...oldKeysOf(customer),
       `  origins      ${origins.join(' ') || 'none'}`,
       `  config       ${configText}`,
       `  daily quota  ${quota(dailyEvents, limits.daily.events, 'events')}, ${quota(dailyBytes, limits.daily.bytes, 'bytes')}`,

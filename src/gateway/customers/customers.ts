@@ -1,7 +1,9 @@
+import { timingSafeEqual } from 'node:crypto'
 import type { TrackingOperation } from '../../contract/index.ts'
 import type { KeySettings } from '../../contract/settings.ts'
-import { isSecret } from '../lib/secret.ts'
+import { HASH_BYTES, hashSecret } from '../lib/secret.ts'
 import type { AddressForm } from './keptAddresses.ts'
+import type { KeyKind, OldKey } from './overlap.ts'
 import type { Retention } from './retention.ts'
 
 /** A shop that uses the gateway. Of its REST key only the hash is stored. */
@@ -26,6 +28,14 @@ export type Customer = {
   readonly masked: ReadonlySet<string>
   /** SHA-256 of the restKey. */
   readonly restKeyHash: Buffer
+  /** SHA-256 of the old restKey while its overlap lasts by the clock. NO_KEY_HASH if there is none. */
+  readonly oldRestKeyHash: () => Buffer
+  /** The old keys of the last rotations. Their overlap may have ended. */
+  readonly overlaps: {
+    /** The hash of the restKey. */
+    readonly rest: OldKey<Buffer> | undefined
+    readonly tracking: OldKey<string> | undefined
+  }
   /** Its own daily quota. Undefined: that of the settings applies. */
   readonly dailyEvents: number | undefined
   readonly dailyBytes: number | undefined
@@ -86,6 +96,10 @@ export type Customers = {
   ): { readonly customer: Customer; readonly restKey: string }
   list(): readonly Customer[]
   find(customerId: string): Customer | undefined
+  /**
+   * The customer of a tracking key, also of an old one while its overlap lasts. `trackingKey` of the result is the given
+   * key, since the script of a page sends with the key of its tag.
+   */
   findByTrackingKey(trackingKey: string): Customer | undefined
   /**
    * False if there is no such customer. Its events and campaigns stay in the log, so its id and tracking keys can
@@ -98,19 +112,38 @@ export type Customers = {
   isRetired(customerId: string): boolean
   change(customerId: string, change: CustomerChange): Customer | undefined
   /**
-   * Makes a new key. The old one is invalid at once, and can never be used again.
+   * Makes a new key. The old one works until the overlap ends, and can never be used again for another customer or as a
+   * new key.
    *
+   * @param overlapMs At most MAX_OVERLAP_MS. Default 0: the old key, and an older one whose overlap lasts, end at once.
    * @returns The new key. Undefined if there is no such customer.
+   * @throws OverlapLasts if `overlapMs` is above 0 and the overlap of an earlier rotation of this key lasts: at most one
+   * old key of a kind works.
    */
-  rotate(customerId: string, key: 'rest' | 'tracking'): string | undefined
+  rotate(customerId: string, key: KeyKind, overlapMs?: number): string | undefined
+  /** Ends the overlap of a key at once. False if there is none that lasts. */
+  endOverlap(customerId: string, key: KeyKind): boolean
   /** Why a customer that is not found may exist: the file is damaged or empty. Otherwise undefined. */
   fault(): string | undefined
   close(): void
 }
 
-/** Whether a text is the REST key of the customer. */
+/** A hash that no key has. */
+export const NO_KEY_HASH: Buffer = Buffer.alloc(HASH_BYTES)
+
+/** Whether a text is the REST key of the customer, or its old one while the overlap lasts. */
 export const hasRestKey = (customer: Customer, restKey: string): boolean =>
-  isSecret(restKey, customer.restKeyHash)
+  isRestKeyHash(customer, hashSecret(restKey))
+
+/** The same for the hash of a key. Both keys are compared in any case, so that the time does not show which one it is. */
+export function isRestKeyHash(
+  { restKeyHash, oldRestKeyHash }: Pick<Customer, 'restKeyHash' | 'oldRestKeyHash'>,
+  hash: Buffer,
+): boolean {
+  const isCurrent = timingSafeEqual(hash, restKeyHash)
+  const isOld = timingSafeEqual(hash, oldRestKeyHash())
+  return isCurrent || isOld
+}
 
 /** The shortest and the longest restKey that an operator may bring along, characters. */
 const REST_KEY_LENGTH = { min: 16, max: 256 }

@@ -1,6 +1,11 @@
 import { parse, serialize } from 'hono/utils/cookie'
 import type { Quota } from '../collect/quota.ts'
-import { type Customer, type Customers, hasRestKey } from '../customers/customers.ts'
+import {
+  type Customer,
+  type Customers,
+  isRestKeyHash,
+  NO_KEY_HASH,
+} from '../customers/customers.ts'
 import { DEMO_CUSTOMER_ID } from '../customers/demoCustomer.ts'
 import type { KeyThrottle } from '../customers/keyThrottle.ts'
 import { type Addresses, isLocal } from '../http/address.ts'
@@ -10,7 +15,7 @@ import { findShopOrigin } from '../http/origins.ts'
 import { readQuery } from '../http/query.ts'
 import type { ReadBody } from '../http/readBody.ts'
 import type { Connected } from '../http/requestEnv.ts'
-import { hashSecret, isSecret } from '../lib/secret.ts'
+import { hashSecret } from '../lib/secret.ts'
 import { createSessions, SESSION_SECONDS } from './sessions.ts'
 
 export type OperatorDependencies = {
@@ -35,8 +40,8 @@ const COOKIE = 'shoptrail'
 /** Largest body of a sign-in or sign-out. */
 const MAX_LOGIN_BYTES = 4_096
 
-/** Compared with the key for an unknown customer, so that this takes as long as a wrong key. */
-const DUMMY_HASH = hashSecret('')
+/** The keys of an unknown customer. */
+const NO_KEYS = { restKeyHash: NO_KEY_HASH, oldRestKeyHash: () => NO_KEY_HASH }
 
 /**
  * The customers that an operator may see: POST /live/login with `{customerId, restKey}`, POST /live/logout, GET
@@ -83,16 +88,15 @@ export function createOperators(dependencies: OperatorDependencies) {
       return refuse({ status: 422, message: 'Expected customerId and restKey' })
     const id = customerId.trim()
     const customer = customers.find(id)
-    const isRight = customer
-      ? hasRestKey(customer, restKey.trim())
-      : isSecret(restKey, DUMMY_HASH) && false
-    if (!customer || !isRight) {
+    const keyHash = hashSecret(restKey.trim())
+    // For an unknown customer this takes as long as for a wrong key.
+    if (!isRestKeyHash(customer ?? NO_KEYS, keyHash) || !customer) {
       const address = addresses.visitor(request, peer)
       return refuse(
         keyThrottle.refuseWrong(address, id, 'The customer id or the REST key is wrong'),
       )
     }
-    const token = sessions.signIn(tokenOf(request, peer), id, customer.restKeyHash)
+    const token = sessions.signIn(tokenOf(request, peer), id, keyHash)
     const { name, trackingKey } = customer
     const headers = setCookie(request, peer, token, SESSION_SECONDS)
     return answer(200, { customerId: id, name, trackingKey }, headers)
@@ -120,7 +124,7 @@ export function createOperators(dependencies: OperatorDependencies) {
     const granted = [...(sessions.find(tokenOf(request, peer))?.keys ?? [])].flatMap(
       ([id, keyHash]) => {
         const customer = customers.find(id)
-        return customer?.restKeyHash.equals(keyHash) ? [customer] : []
+        return customer && isRestKeyHash(customer, keyHash) ? [customer] : []
       },
     )
     const shown =
@@ -160,7 +164,7 @@ export function createOperators(dependencies: OperatorDependencies) {
       if (needsNoGrant) return undefined
       const keyHash = session && sessions.lasts(session) ? session.keys.get(id) : undefined
       if (!keyHash) return 'signed_out'
-      return customer.restKeyHash.equals(keyHash) ? undefined : 'key_changed'
+      return isRestKeyHash(customer, keyHash) ? undefined : 'key_changed'
     }
   }
 

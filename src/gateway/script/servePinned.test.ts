@@ -119,6 +119,14 @@ test('a rotated key and a removed customer take their scripts with them', async 
   expect((await send(gateway.url, rotated.replace('ROTATE12', next))).status).toBe(404)
 })
 
+test('during an overlap the script of the old key is served until the overlap is ended', async () => {
+  const path = addPinned('OVERLAP1')
+  customers.rotate('of-OVERLAP1', 'tracking', 60_000)
+  expect((await send(gateway.url, path)).status).toBe(200)
+  customers.endOverlap('of-OVERLAP1', 'tracking')
+  await expect.poll(async () => (await send(gateway.url, path)).status).toBe(404)
+})
+
 test('a key keeps so many; one more is refused, and one that is there already is not', () => {
   for (let i = 0; i < MAX_PINNED; i++) addPinned('BOUNDED1', `/* ${i} */`)
   const add = (script: string) =>

@@ -2,10 +2,11 @@ import { toUSVString } from 'node:util'
 import type { TrackingOperation } from '../../contract/index.ts'
 import { namesToMask } from '../../contract/maskUrl.ts'
 import type { KeySettings } from '../../contract/settings.ts'
-import type { Customer, CustomerFault } from '../customers/customers.ts'
+import { type Customer, type CustomerFault, NO_KEY_HASH } from '../customers/customers.ts'
 import { createIsIgnored, readIgnored } from '../customers/ignored.ts'
 import { type AddressForm, isAddressForm } from '../customers/keptAddresses.ts'
 import { checkStoredSettings } from '../customers/keySettings.ts'
+import type { OldKey } from '../customers/overlap.ts'
 import { HASH_BYTES } from '../lib/secret.ts'
 
 /** A customer as its row in customers.db. */
@@ -28,6 +29,11 @@ export type CustomerRow = {
   readonly addresses: string | null
   /** Null: without a limit. */
   readonly retention_days: number | null
+  /** Hash of the old REST key, hex. Null if there was no overlap, or it was ended. */
+  readonly old_rest_hash: string | null
+  readonly old_rest_until: number | null
+  readonly old_tracking_key: string | null
+  readonly old_tracking_until: number | null
 }
 
 type Read<Value> = { readonly value: Value; readonly reason?: string }
@@ -35,13 +41,16 @@ type Read<Value> = { readonly value: Value; readonly reason?: string }
 /**
  * Reads a row. A row that is damaged or was written by a newer version gives a customer with faults instead of an
  * error, so that the list and the other customers are not affected.
+ *
+ * @param now The clock, ms since 1970.
  */
-export function toCustomer(row: CustomerRow): Customer {
+export function toCustomer(row: CustomerRow, now: () => number): Customer {
   const origins = readOrigins(row.origins)
   const config = readConfig(row.config)
   const restKey = row.rest_key_hash.length === HASH_BYTES ? undefined : 'Expected the hash of a key'
   const ignored = readIgnoredList(row.ignored ?? '[]')
   const addresses = readAddressForm(row.addresses ?? 'whole')
+  const oldRest = toOldKey(readHash(row.old_rest_hash), row.old_rest_until)
   const faults: CustomerFault[] = [
     ...(config.reason ? [{ part: 'config' as const, reason: config.reason }] : []),
     ...(origins.reason ? [{ part: 'origins' as const, reason: origins.reason }] : []),
@@ -64,8 +73,14 @@ export function toCustomer(row: CustomerRow): Customer {
     ),
     // Well-formed, because halves of characters can not be encoded.
     masked: namesToMask(toUSVString((config.value.mask ?? []).join())),
-    // A hash that no key has.
-    restKeyHash: restKey ? Buffer.alloc(HASH_BYTES) : row.rest_key_hash,
+    restKeyHash: restKey ? NO_KEY_HASH : row.rest_key_hash,
+    oldRestKeyHash: oldRest
+      ? () => (now() < oldRest.until ? oldRest.value : NO_KEY_HASH)
+      : noOldKey,
+    overlaps: {
+      rest: oldRest,
+      tracking: toOldKey(row.old_tracking_key ?? undefined, row.old_tracking_until),
+    },
     createdAt: row.created_at,
     dailyEvents: row.daily_events ?? undefined,
     dailyBytes: row.daily_bytes ?? undefined,
@@ -76,6 +91,20 @@ export function toCustomer(row: CustomerRow): Customer {
     faults,
   }
 }
+
+/** Undefined if it is not the hash of a key, which then does not work. */
+function readHash(hex: string | null): Buffer | undefined {
+  const hash = Buffer.from(hex ?? '', 'hex')
+  return hash.length === HASH_BYTES ? hash : undefined
+}
+
+const noOldKey = () => NO_KEY_HASH
+
+const toOldKey = <Value>(
+  value: Value | undefined,
+  until: number | null,
+): OldKey<Value> | undefined =>
+  value === undefined || until === null ? undefined : { value, until }
 
 function readOrigins(text: string): Read<readonly string[]> {
   const value = readJson(text)

@@ -8,6 +8,7 @@ import {
   REST_KEY_RULE,
 } from '../customers/customers.ts'
 import { makeCustomerId, makeRestKey, makeTrackingKey } from '../customers/keys.ts'
+import { type KeyKind, OverlapLasts } from '../customers/overlap.ts'
 import { MAX_RETENTION_DAYS, type Retention } from '../customers/retention.ts'
 import { hashSecret } from '../lib/secret.ts'
 import { Unavailable } from '../lib/unavailable.ts'
@@ -15,6 +16,7 @@ import type { PinnedScripts } from '../script/pinnedScripts.ts'
 import { type CustomerRow, toCustomer } from './customerRow.ts'
 import { closeDatabase, explain, isDamaged, openDatabase, type Schema } from './database.ts'
 import { isSqliteError } from './driver.ts'
+import { createOverlapRows, OVERLAP_COLUMNS, OVERLAP_JOINS, OVERLAP_TABLE } from './overlapRows.ts'
 import { createPinnedRows, PINNED_TABLE } from './pinnedRows.ts'
 
 /** Changes made by another process (the command line) are seen after at most this, ms. */
@@ -58,7 +60,7 @@ const TABLES = `
     customer_id TEXT NOT NULL,
     PRIMARY KEY (kind, value)
   ) STRICT, WITHOUT ROWID;
-${PINNED_TABLE}`
+${PINNED_TABLE}${OVERLAP_TABLE}`
 /** The schema of customers.db. */
 export const CUSTOMERS_SCHEMA: Schema = {
   tables: TABLES,
@@ -67,8 +69,11 @@ export const CUSTOMERS_SCHEMA: Schema = {
   isSmall: true,
 }
 
+/** The customer of a tracking key. `until` is when an old key stops working, ms since 1970. */
+type Found = { readonly customer: Customer; readonly until: number | undefined }
+
 /** Values that are never used again for another customer. */
-type Kind = 'customer_id' | 'tracking_key'
+type Kind = 'customer_id' | 'tracking_key' | 'rest_key_hash'
 
 /**
  * @param file Path of the SQLite file. Created if it is missing.
@@ -80,9 +85,8 @@ export function createSqliteCustomers(
   now: () => number = Date.now,
 ): Customers & { readonly pinned: PinnedScripts } {
   const database = openDatabase(file, CUSTOMERS_SCHEMA)
-  const rows =
-    'SELECT customers.*, daily_events, daily_bytes, ignored.addresses AS ignored, form AS addresses, days AS retention_days FROM customers LEFT JOIN quotas USING (customer_id) LEFT JOIN ignored USING (customer_id) LEFT JOIN kept_addresses USING (customer_id) LEFT JOIN retention USING (customer_id)'
-  const select = database.prepare<[string], CustomerRow>(`${rows} WHERE customer_id = ?`)
+  const rows = `SELECT customers.*, daily_events, daily_bytes, ignored.addresses AS ignored, form AS addresses, days AS retention_days, ${OVERLAP_COLUMNS} FROM customers LEFT JOIN quotas USING (customer_id) LEFT JOIN ignored USING (customer_id) LEFT JOIN kept_addresses USING (customer_id) LEFT JOIN retention USING (customer_id) ${OVERLAP_JOINS}`
+  const select = database.prepare<[string], CustomerRow>(`${rows} WHERE customers.customer_id = ?`)
   const selectByKey = database.prepare<[string], CustomerRow>(`${rows} WHERE tracking_key = ?`)
   const selectAll = database.prepare<[], CustomerRow>(
     `${rows} ORDER BY created_at, customers.rowid`,
@@ -118,7 +122,7 @@ export function createSqliteCustomers(
   const dataVersion = database.prepare<[], number>('PRAGMA data_version').pluck()
 
   // Every event needs its customer, so customers are cached until the file changes.
-  const byKey = new LRUCache<string, Customer>({ max: MAX_CACHED })
+  const byKey = new LRUCache<string, Found>({ max: MAX_CACHED })
   let seenVersion = dataVersion.get()
   let checkedAt = now()
   /** The message of the first error that showed damage. It is kept, since damage does not go away. */
@@ -137,6 +141,7 @@ export function createSqliteCustomers(
   }
 
   const pinned = createPinnedRows(database, using, now)
+  const overlaps = createOverlapRows(database)
 
   function forgetStale(): void {
     if (Math.abs(now() - checkedAt) < RECHECK_MS) return
@@ -149,8 +154,24 @@ export function createSqliteCustomers(
   const find = (customerId: string): Customer | undefined =>
     using(() => {
       const row = select.get(customerId)
-      return row && toCustomer(row)
+      return row && toCustomer(row, now)
     })
+
+  /** Finds the customer of a tracking key in the file, and caches it. */
+  function look(trackingKey: string): Found | undefined {
+    const row = selectByKey.get(trackingKey)
+    if (row) return remember(trackingKey, { customer: toCustomer(row, now), until: undefined })
+    const old = overlaps.findOwner(trackingKey)
+    const owner = old && select.get(old.customer_id)
+    if (!owner) return undefined
+    const customer = toCustomer({ ...owner, tracking_key: trackingKey }, now)
+    return remember(trackingKey, { customer, until: old.until })
+  }
+
+  function remember(trackingKey: string, found: Found): Found {
+    byKey.set(trackingKey, found)
+    return found
+  }
 
   function update(column: string, value: unknown, customerId: string): void {
     database
@@ -206,6 +227,10 @@ export function createSqliteCustomers(
   const insertFree = database.transaction((row: CustomerRow) => {
     const taken = findOwner(row.customer_id, row.tracking_key)
     if (taken) throw new Error(taken)
+    if (selectRetired.get('rest_key_hash', row.rest_key_hash.toString('hex')))
+      throw new Error(
+        'This REST key was rotated or removed before, so it can not be used again. Choose another one',
+      )
     insert.run(row)
     setQuota(row.customer_id, 'daily_events', row.daily_events ?? undefined)
     setQuota(row.customer_id, 'daily_bytes', row.daily_bytes ?? undefined)
@@ -223,17 +248,42 @@ export function createSqliteCustomers(
     // Not its retention: its events stay, and are removed when their time is over.
     retire.run('customer_id', customerId, customerId)
     retire.run('tracking_key', row.tracking_key, customerId)
+    retire.run('rest_key_hash', row.rest_key_hash.toString('hex'), customerId)
+    endOld(customerId, 'tracking')
+    endOld(customerId, 'rest')
     pinned.erase(row.tracking_key)
     return erase.run(customerId).changes > 0
   })
 
-  const replaceTrackingKey = database.transaction(
-    ({ customerId, trackingKey }: Customer, next: string) => {
-      retire.run('tracking_key', trackingKey, customerId)
-      pinned.erase(trackingKey)
-      update('tracking_key', next, customerId)
+  /** Ends the overlap of a key. The pinned scripts of an old tracking key go with it. */
+  function endOld(customerId: string, kind: KeyKind): boolean {
+    const old = overlaps.find(customerId, kind)
+    if (!old) return false
+    if (kind === 'tracking') pinned.erase(old.value)
+    overlaps.erase(customerId, kind)
+    byKey.clear()
+    return old.until > now()
+  }
+
+  const replaceKey = database.transaction(
+    (customerId: string, kind: KeyKind, overlapMs: number) => {
+      const row = select.get(customerId)
+      if (!row) return undefined
+      const lasting = overlaps.find(customerId, kind)
+      if (overlapMs > 0 && lasting && lasting.until > now()) throw new OverlapLasts(lasting.until)
+      endOld(customerId, kind)
+      const isRest = kind === 'rest'
+      const next = isRest ? makeRestKey() : makeTrackingKey()
+      const old = isRest ? row.rest_key_hash.toString('hex') : row.tracking_key
+      retire.run(isRest ? 'rest_key_hash' : 'tracking_key', old, customerId)
+      if (overlapMs > 0) overlaps.put(customerId, kind, { value: old, until: now() + overlapMs })
+      else if (!isRest) pinned.erase(old)
+      if (isRest) update('rest_key_hash', hashSecret(next), customerId)
+      else update('tracking_key', next, customerId)
+      return next
     },
   )
+  const endOverlap = database.transaction(endOld)
 
   const change = database.transaction(
     (
@@ -289,21 +339,22 @@ export function createSqliteCustomers(
         ignored: ignored.length > 0 ? JSON.stringify(ignored) : null,
         addresses: addresses ?? null,
         retention_days: retentionDays,
+        old_rest_hash: null,
+        old_rest_until: null,
+        old_tracking_key: null,
+        old_tracking_until: null,
       }
       using(() => insertFree.immediate(row))
-      return { customer: toCustomer(row), restKey }
+      return { customer: toCustomer(row, now), restKey }
     },
-    list: () => using(() => selectAll.all().map(toCustomer)),
+    list: () => using(() => selectAll.all().map((row) => toCustomer(row, now))),
     find,
     findByTrackingKey(trackingKey) {
       using(forgetStale)
-      const kept = byKey.get(trackingKey)
-      if (kept) return kept
-      const row = using(() => selectByKey.get(trackingKey))
-      if (!row) return undefined
-      const customer = toCustomer(row)
-      byKey.set(trackingKey, customer)
-      return customer
+      const found = byKey.get(trackingKey) ?? using(() => look(trackingKey))
+      return found && (found.until === undefined || now() < found.until)
+        ? found.customer
+        : undefined
     },
     remove(customerId) {
       byKey.clear()
@@ -316,18 +367,9 @@ export function createSqliteCustomers(
       using(() => change.immediate(customerId, changes))
       return find(customerId)
     },
-    rotate(customerId, key) {
-      const customer = find(customerId)
-      if (!customer) return undefined
-      if (key === 'tracking') {
-        const trackingKey = makeTrackingKey()
-        using(() => replaceTrackingKey.immediate(customer, trackingKey))
-        return trackingKey
-      }
-      const restKey = makeRestKey()
-      using(() => update('rest_key_hash', hashSecret(restKey), customerId))
-      return restKey
-    },
+    rotate: (customerId, key, overlapMs = 0) =>
+      using(() => replaceKey.immediate(customerId, key, overlapMs)),
+    endOverlap: (customerId, key) => using(() => endOverlap.immediate(customerId, key)),
     fault() {
       if (damage) return damage
       try {

@@ -16,6 +16,7 @@ const GATEWAY = {
   campaigns: ['collect', 'customers', 'http', 'lib', 'problems'],
   script: ['collect', 'customers', 'http', 'lib', 'problems'],
   people: ['lib'],
+  settings: ['lib'],
   collect: ['customers', 'http', 'lib', 'problems'],
   problems: ['customers', 'http', 'lib'],
   customers: ['http', 'lib'],

@@ -7,7 +7,10 @@ import { acceptData, DATA_VERBS } from './dataCommand.ts'
 import { suggest } from './lib/suggest.ts'
 import { version } from './lib/version.ts'
 import { PERSON_VERBS, runPerson } from './personCommand.ts'
-import { readSettings, type Settings } from './settings.ts'
+import { helpOf } from './settings/help.ts'
+import type { GivenSettings } from './settings/readValues.ts'
+import { readSettings, SETTINGS, type Settings } from './settings.ts'
+import { listSettings } from './settingsCommand.ts'
 import { needsData, runSnippet, SNIPPET_OPTIONS } from './snippetCommand.ts'
 import { findDriverFault } from './sqlite/driver.ts'
 
@@ -22,6 +25,7 @@ const SCRIPT_FOLDER = fileURLToPath(new URL('.', import.meta.url))
 const HELP = `shoptrail ${version}
 
   shoptrail start [--demo]                    start the gateway
+  shoptrail settings                          print the settings of the gateway, and where each comes from
   shoptrail customer add --origin ORIGIN …    add a customer and print its keys; the REST key is shown only once
   shoptrail customer list                     list the customers
   shoptrail customer set ID …                 change a customer
@@ -72,6 +76,7 @@ const HELP = `shoptrail ${version}
   --did ID          a person by device id: the events of this device
   --yes             confirm the removal
   --demo            start with the demo customer and the demo shop
+  --settings FILE   a file with settings of the gateway, in place of SETTINGS_FILE; of every command
 
 To keep keys that your servers already use, pass the REST key (16 to 256 characters) in the environment
 variable REST_KEY. It is not an option, since every user of a machine can read all command lines:
@@ -80,28 +85,19 @@ variable REST_KEY. It is not an option, since every user of a machine can read a
 Settings of a customer's script, for --config (ga4 as an object: docs/settings.md):
 ${settingsHelp()}
 
-Settings of the gateway are environment variables:
-  PORT 8787   HOST 127.0.0.1   DATA_DIR ./data   LOG_LEVEL info
-  PUBLIC_URL         the gateway's public address; scripts that are inlined need it
-  TRUSTED_PROXIES    addresses and networks whose X-Forwarded-For is trusted, separated by commas
-  METRICS_PORT       port on 127.0.0.1 that answers GET /metrics
-  METRICS_TOKEN      secret of 16 characters or more; with it, PORT answers GET /metrics too
-                     (Authorization: Bearer …)
-  MAX_CONNECTIONS 2048   BODY_BUDGET_BYTES 33554432   SEND_TIMEOUT_MS 30000
-  MAX_LIVE_VIEWS 100   MAX_LIVE_VIEWS_PER_CUSTOMER 10
-  DEMO off           "on" needs a loopback HOST, no TRUSTED_PROXIES, and a PUBLIC_URL that is unset or loopback
-
-Limits of one sender; above them the gateway answers 429 with Retry-After, and pages send the rest later:
-  ADDRESS_EVENTS_PER_SECOND 500     ADDRESS_EVENTS_BURST 2500     of an address without a REST key
-  ADDRESS_BYTES_PER_SECOND 1048576  ADDRESS_BYTES_BURST 16777216
-  CUSTOMER_EVENTS_PER_SECOND 2000   CUSTOMER_EVENTS_BURST 10000   of a customer's pages, and of its servers
-  CUSTOMER_BYTES_PER_SECOND 4194304 CUSTOMER_BYTES_BURST 33554432
-  DAILY_EVENTS 10000000             DAILY_BYTES 21474836480       of a customer in a day (UTC)
+Settings of the gateway are environment variables, or lines NAME=VALUE of the file that --settings or the
+variable SETTINGS_FILE names. The environment wins (docs/gateway.md):
+${helpOf(SETTINGS)}
 `
 
 /** The result of a command line: the settings of a gateway to start, or the output and the exit code. */
 export type Outcome =
-  | { readonly start: Settings; readonly work?: never }
+  | {
+      readonly start: Settings
+      readonly work?: never
+      /** For stderr, before the start. */
+      readonly warnings: readonly string[]
+    }
   | {
       readonly start?: never
       readonly work?: never
@@ -157,8 +153,10 @@ function run(args: readonly string[], env: Readonly<Record<string, string | unde
   const [command, ...rest] = positionals as [string, ...string[]]
   const fault = findFault(command, rest, Object.keys(values))
   if (fault) return fail(EX_USAGE, [fault])
-  const read = readSettings(values.demo ? { ...env, DEMO: 'on' } : env)
+  const read = readSettings(env, givenSettings(values))
   if (!read.ok) return fail(EX_CONFIG, read.message.split('\n'))
+  if (command === 'settings')
+    return { code: 0, stdout: listSettings(read.effective), stderr: read.warnings }
   if (command === 'check') {
     const work = prepareCheck(rest[0], values, read.settings)
     return typeof work === 'function' ? { work } : fail(EX_USAGE, work.lines)
@@ -167,11 +165,16 @@ function run(args: readonly string[], env: Readonly<Record<string, string | unde
     const missing = findDriverFault()
     if (missing) return fail(EX_UNAVAILABLE, missing.split('\n'))
   }
-  if (command === 'start') return { start: read.settings }
+  if (command === 'start') return { start: read.settings, warnings: read.warnings }
   const done = carryOut(command, rest, values, read.settings, env.REST_KEY)
   if (!done.ok) return fail(done.isUsage ? EX_USAGE : 1, done.lines)
   return 'pieces' in done ? { pieces: done.pieces } : answer(done.lines)
 }
+
+const givenSettings = (values: ReturnType<typeof parse>['values']): GivenSettings => ({
+  file: values.settings,
+  ...(values.demo && { options: { DEMO: { text: 'on', where: '--demo' } } }),
+})
 
 function carryOut(
   command: string,
@@ -211,6 +214,7 @@ const OPTIONS = {
   remove: { type: 'string' },
   json: { type: 'boolean' },
   demo: { type: 'boolean' },
+  settings: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' },
 } as const
@@ -251,6 +255,7 @@ const PLAIN: Readonly<
   Record<string, { readonly options: readonly string[]; readonly words: number }>
 > = {
   start: { options: ['demo'], words: 0 },
+  settings: { options: ['demo'], words: 0 },
   snippet: { options: SNIPPET_OPTIONS, words: 0 },
   check: { options: CHECK_OPTIONS, words: 1 },
 }
@@ -272,7 +277,7 @@ function findFault(command: string, rest: readonly string[], given: readonly str
   }
   if (verbs && command !== 'customer' && rest.length > 1)
     return `${command} ${word} takes no ${rest[1]}.`
-  const foreign = given.find((option) => !taken.includes(option))
+  const foreign = given.find((option) => option !== 'settings' && !taken.includes(option))
   return foreign && `${plain ? command : `${command} ${word}`} takes no --${foreign}.`
 }
 

@@ -13,9 +13,9 @@ const DEFAULTS = {
   metricsToken: undefined,
   demo: false,
   maxConnections: undefined,
-  bodyBudgetBytes: undefined,
-  sendTimeoutMs: undefined,
-  live: { maxViews: undefined, maxViewsOfCustomer: undefined },
+  bodyBudgetBytes: 33_554_432,
+  sendTimeoutMs: 30_000,
+  live: { maxViews: 100, maxViewsOfCustomer: 10 },
   logLevel: 'info',
 }
 
@@ -36,18 +36,16 @@ test.each([
     { port: 0, metricsPort: 0 },
   ],
   [{ METRICS_TOKEN: 'x'.repeat(16) }, { metricsToken: 'x'.repeat(16) }],
-  [{ MAX_LIVE_VIEWS: '7' }, { live: { maxViews: 7, maxViewsOfCustomer: undefined } }],
-  [
-    { MAX_LIVE_VIEWS_PER_CUSTOMER: '30' },
-    { live: { maxViews: undefined, maxViewsOfCustomer: 30 } },
-  ],
+  [{ MAX_LIVE_VIEWS: '7' }, { live: { maxViews: 7, maxViewsOfCustomer: 10 } }],
+  [{ MAX_LIVE_VIEWS_PER_CUSTOMER: '30' }, { live: { maxViews: 100, maxViewsOfCustomer: 30 } }],
   [{ DEMO: '1' }, { demo: true }],
   [{ MAX_CONNECTIONS: '500' }, { maxConnections: 500 }],
   [{ SEND_TIMEOUT_MS: '60000' }, { sendTimeoutMs: 60_000 }],
   [{ DEMO: 'off' }, {}],
   [{ LOG_LEVEL: 'warn', SOMETHING_ELSE: 'x' }, { logLevel: 'warn' }],
 ])('%j', (env, changed) => {
-  expect(readSettings(env)).toEqual({ ok: true, settings: { ...DEFAULTS, ...changed } })
+  const read = readSettings(env)
+  expect(read.ok && read.settings).toEqual({ ...DEFAULTS, ...changed })
 })
 
 test.each([
@@ -70,7 +68,10 @@ test.each([
   'ftp://t.example',
 ])('PUBLIC_URL %s is refused, and not repeated', (PUBLIC_URL) => {
   const read = readSettings({ PUBLIC_URL })
-  expect(read).toMatchObject({ ok: false, message: expect.stringContaining('PUBLIC_URL: Exp') })
+  expect(read).toMatchObject({
+    ok: false,
+    message: expect.stringContaining('PUBLIC_URL (environment): Exp'),
+  })
   expect(JSON.stringify(read)).not.toContain('secret')
 })
 
@@ -84,7 +85,7 @@ test.each([
   expect(readSettings({ METRICS_TOKEN })).toEqual({
     ok: false,
     message:
-      'The settings are invalid:\n  METRICS_TOKEN: Expected 16 to 512 characters of ASCII without white space',
+      'The settings are invalid:\n  METRICS_TOKEN (environment): Expected 16 to 512 characters of ASCII without white space',
   })
 })
 
@@ -93,7 +94,8 @@ test.each([[{ METRICS_PORT: '8787' }], [{ PORT: '9464', METRICS_PORT: '9464' }]]
   (env) => {
     expect(readSettings(env)).toEqual({
       ok: false,
-      message: 'The settings are invalid:\n  METRICS_PORT: Expected a port other than PORT',
+      message:
+        'The settings are invalid:\n  METRICS_PORT (environment): Expected a port other than PORT',
     })
   },
 )
@@ -123,7 +125,7 @@ test.each(['0', '-1', '1.5', '1e3', '10 MB', '100000000000001'])(
     expect(readSettings({ ADDRESS_EVENTS_BURST: text, ADDRESS_BYTES_BURST: '9' })).toEqual({
       ok: false,
       message:
-        'The settings are invalid:\n  ADDRESS_EVENTS_BURST: Expected a whole number from 1 to 100000000000000',
+        'The settings are invalid:\n  ADDRESS_EVENTS_BURST (environment): Expected a whole number from 1 to 100000000000000',
     })
   },
 )
@@ -142,13 +144,21 @@ test('every fault is in one message', () => {
   expect(read.ok).toBe(false)
   if (!read.ok)
     expect(read.message.split('\n').slice(1)).toEqual([
-      '  PORT: Expected a port, 0 to 65535',
-      '  PUBLIC_URL: Expected an http or https address, without user and password',
-      '  TRUSTED_PROXIES: Expected addresses or networks, separated by commas',
-      '  METRICS_PORT: Expected a port, 0 to 65535',
-      '  DEMO: Expected on or off',
-      '  MAX_LIVE_VIEWS: Expected a whole number from 1 to 10000',
-      '  MAX_LIVE_VIEWS_PER_CUSTOMER: Expected a whole number from 1 to 10000',
-      '  LOG_LEVEL: Expected fatal, error, warn, info, debug, trace or silent',
+      '  PORT (environment): Expected a port, 0 to 65535',
+      '  PUBLIC_URL (environment): Expected an http or https address, without user and password',
+      '  TRUSTED_PROXIES (environment): Expected addresses or networks, separated by commas',
+      '  METRICS_PORT (environment): Expected a port, 0 to 65535',
+      '  DEMO (environment): Expected on or off',
+      '  LOG_LEVEL (environment): Expected fatal, error, warn, info, debug, trace or silent',
+      '  MAX_LIVE_VIEWS (environment): Expected a whole number from 1 to 10000',
+      '  MAX_LIVE_VIEWS_PER_CUSTOMER (environment): Expected a whole number from 1 to 10000',
     ])
+})
+
+test('a rule about two settings is reported together with the faults of others', () => {
+  const read = readSettings({ PORT: '9', METRICS_PORT: '9', LOG_LEVEL: 'loud' })
+  expect(!read.ok && read.message.split('\n').slice(1)).toEqual([
+    '  LOG_LEVEL (environment): Expected fatal, error, warn, info, debug, trace or silent',
+    '  METRICS_PORT (environment): Expected a port other than PORT',
+  ])
 })

@@ -1,249 +1,245 @@
 import proxyAddr from 'proxy-addr'
+import { check, pipe, regex, string, transform } from 'valibot'
+import { DEFAULT_BODY_BUDGET_BYTES } from './http/bodyBudget.ts'
+import { DEFAULT_MAX_CONNECTIONS } from './http/descriptors.ts'
+import { DEFAULT_LIMITS, DEFAULT_SEND_TIMEOUT_MS, MAX_LIMIT } from './http/limits.ts'
+import { DEFAULT_LIVE_LIMITS } from './operators/live.ts'
+import { oneOf, onOff, port, type SettingsTable, type ValuesOf, whole } from './settings/kinds.ts'
 import {
-  check,
-  forward,
-  object,
-  optional,
-  picklist,
-  pipe,
-  regex,
-  safeParse,
-  string,
-  transform,
-} from 'valibot'
-import { DEFAULT_LIMITS, type Limits, MAX_LIMIT } from './http/limits.ts'
-import type { LiveLimits } from './operators/live.ts'
+  type EffectiveSetting,
+  type Env,
+  type GivenSettings,
+  type Rule,
+  readValues,
+  type SettingsFault,
+} from './settings/readValues.ts'
 
-const whole = (from: number, to: number) =>
-  pipe(
-    string(),
-    check(
-      (text) => /^\d{1,15}$/.test(text) && Number(text) >= from && Number(text) <= to,
-      `Expected a whole number from ${from} to ${to}`,
-    ),
-    transform(Number),
-  )
-const port = pipe(
-  string(),
-  check((text) => /^\d{1,5}$/.test(text) && Number(text) <= 65_535, 'Expected a port, 0 to 65535'),
-  transform(Number),
-)
+export type { SettingsFault } from './settings/readValues.ts'
 
-/** A limit from 1. The largest means no limit in practice. */
-const limitOf = (defaultLimit: number) => optional(whole(1, MAX_LIMIT), `${defaultLimit}`)
 const { customer, address, daily } = DEFAULT_LIMITS
 
-/** The environment variables of the gateway. An empty variable counts as absent. */
-const variables = object({
-  /** Port to listen on, 0 to 65,535. 0 is any free port. Default 8787. */
-  PORT: optional(port, '8787'),
-  /** Address to listen on. 0.0.0.0 and :: are every interface. Default 127.0.0.1, this machine only. */
-  HOST: optional(string(), '127.0.0.1'),
-  /** Folder of the databases. Default ./data. */
-  DATA_DIR: optional(string(), './data'),
-  /**
-   * The gateway's public address, such as https://t.shop.example. Default none: the script takes the address from its
-   * tag, and scripts that are inlined or evaluated do not start. Normalized as browsers do it, since the page compares
-   * addresses as text.
-   */
-  PUBLIC_URL: optional(
-    pipe(
-      string(),
-      check((text) => {
-        try {
-          const { protocol, search, hash, username, password } = new URL(text)
-          return /^https?:$/.test(protocol) && !search && !hash && !username && !password
-        } catch {
-          return false
-        }
-      }, 'Expected an http or https address, without user and password'),
-      transform((text) => {
-        const { origin, pathname } = new URL(text)
-        return origin + pathname.replace(/\/+$/, '')
-      }),
-    ),
-  ),
-  /** Addresses and networks of the proxies in front, `10.0.0.2, 10.1.0.0/16`. Default none. */
-  TRUSTED_PROXIES: optional(
-    pipe(
-      string(),
-      transform((text) =>
-        text
-          .split(',')
-          .map((item) => item.trim())
-          .filter(Boolean),
-      ),
-      check((list) => {
-        try {
-          return list.length === 0 || !!proxyAddr.compile(list)
-        } catch {
-          return false
-        }
-      }, 'Expected addresses or networks, separated by commas'),
-    ),
-    '',
-  ),
-  /**
-   * Limits of a customer, once for its pages together and once for its servers with the REST key: events a second and
-   * bytes of bodies a second, each with a burst after a pause. A batch counts as its events, a REST call as one event.
-   * Above a limit 429 with Retry-After. Defaults 2,000 with a burst of 10,000, and 4 MiB with a burst of 32 MiB.
-   */
-  CUSTOMER_EVENTS_PER_SECOND: limitOf(customer.events.perSecond),
-  CUSTOMER_EVENTS_BURST: limitOf(customer.events.burst),
-  CUSTOMER_BYTES_PER_SECOND: limitOf(customer.bytes.perSecond),
-  CUSTOMER_BYTES_BURST: limitOf(customer.bytes.burst),
-  /**
-   * The same for each address (IPv6: each /64) that sends without a REST key. Scripts that an address loads are counted
-   * separately, with the same limits. Defaults 500 with a burst of 2,500, and 1 MiB with a burst of 16 MiB.
-   */
-  ADDRESS_EVENTS_PER_SECOND: limitOf(address.events.perSecond),
-  ADDRESS_EVENTS_BURST: limitOf(address.events.burst),
-  ADDRESS_BYTES_PER_SECOND: limitOf(address.bytes.perSecond),
-  ADDRESS_BYTES_BURST: limitOf(address.bytes.burst),
-  /**
-   * How much a customer without a quota of its own may store in a day (UTC): events, and bytes of their payloads. The
-   * request that reaches the quota is still stored; then 429 until the day ends. Defaults 10,000,000 and 20 GiB.
-   */
-  DAILY_EVENTS: limitOf(daily.events),
-  DAILY_BYTES: limitOf(daily.bytes),
-  /**
-   * Port of 127.0.0.1 for GET /metrics, 0 to 65,535, other than PORT. 0 is any free port. Default none: no port is
-   * opened.
-   */
-  METRICS_PORT: optional(port),
-  /**
-   * Secret of GET /metrics on PORT, 16 to 512 characters of ASCII without white space: `Authorization: Bearer …`, 401
-   * without it. Default none: /metrics is 404 there.
-   */
-  METRICS_TOKEN: optional(
-    pipe(
-      string(),
-      regex(/^[!-~]{16,512}$/, 'Expected 16 to 512 characters of ASCII without white space'),
-    ),
-  ),
-  /**
-   * Whether to create the demo customer and serve the demo shop, its live view and its campaigns without a sign-in. Has
-   * an effect only if HOST is a loopback address, TRUSTED_PROXIES is empty, and PUBLIC_URL is absent or names a
-   * loopback host. Default off.
-   */
-  DEMO: optional(
-    pipe(
-      picklist(['on', 'off', 'true', 'false', '1', '0'], 'Expected on or off'),
-      transform((word) => ['on', 'true', '1'].includes(word)),
-    ),
-    'off',
-  ),
-  /**
-   * Connections that are open at once, 16 to 1,000,000. Above it an idle one is closed for a new one. If none is idle,
-   * a slow one is closed. If none is slow, the new one is closed. Default 2,048, or fewer if the process may not open
-   * that many files.
-   */
-  MAX_CONNECTIONS: optional(whole(16, 1_000_000)),
-  /**
-   * Memory of all bodies and large answers above 16 KiB together, bytes, 8 MiB to 1 TiB. One address gets a quarter of
-   * it. Above it 503 with Retry-After. Default 32 MiB.
-   */
-  BODY_BUDGET_BYTES: optional(whole(8 * 2 ** 20, 2 ** 40)),
-  /**
-   * A connection is closed if its other end takes nothing of an answer for this long, ms, 1,000 to 3,600,000. Default
-   * 30,000.
-   */
-  SEND_TIMEOUT_MS: optional(whole(1_000, 3_600_000)),
-  /** Live views that are open at once, 1 to 10,000, all customers together. Above it 503. Default 100. */
-  MAX_LIVE_VIEWS: optional(whole(1, 10_000)),
-  /** The same of one customer. Above it 429. Default 10. */
-  MAX_LIVE_VIEWS_PER_CUSTOMER: optional(whole(1, 10_000)),
-  /** The lowest level that is logged. Default info. */
-  LOG_LEVEL: optional(
-    picklist(
-      ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
-      'Expected fatal, error, warn, info, debug, trace or silent',
-    ),
-    'info',
-  ),
-})
+/** A limit from 1. The largest means no limit in practice. */
+const limit = whole(1, MAX_LIMIT)
 
-const schema = pipe(
-  variables,
-  forward(
-    check(
-      ({ PORT, METRICS_PORT }) => !PORT || PORT !== METRICS_PORT,
-      'Expected a port other than PORT',
-    ),
-    ['METRICS_PORT'],
-  ),
+/** Normalized as browsers do it, since the page compares addresses as text. */
+const publicAddress = pipe(
+  string(),
+  check((text) => {
+    try {
+      const { protocol, search, hash, username, password } = new URL(text)
+      return /^https?:$/.test(protocol) && !search && !hash && !username && !password
+    } catch {
+      return false
+    }
+  }, 'Expected an http or https address, without user and password'),
+  transform((text) => {
+    const { origin, pathname } = new URL(text)
+    return origin + pathname.replace(/\/+$/, '')
+  }),
 )
 
+const networks = pipe(
+  string(),
+  transform((text) =>
+    text
+      .split(',')
+      .map((item) => item.trim())
+      .filter(Boolean),
+  ),
+  check((list) => {
+    try {
+      return list.length === 0 || !!proxyAddr.compile(list)
+    } catch {
+      return false
+    }
+  }, 'Expected addresses or networks, separated by commas'),
+)
+
+const secret = pipe(
+  string(),
+  regex(/^[!-~]{16,512}$/, 'Expected 16 to 512 characters of ASCII without white space'),
+)
+
+/**
+ * The settings of the gateway: the schema, the help of the command line and the rows of docs/gateway.md in one place (a
+ * test compares them).
+ */
+export const SETTINGS = {
+  PORT: { type: port, default: '8787', doc: 'Port to listen on. 0 is any free port' },
+  HOST: {
+    type: string(),
+    default: '127.0.0.1',
+    doc: 'Address to listen on. 0.0.0.0 and :: are every interface',
+  },
+  DATA_DIR: { type: string(), default: './data', doc: 'Folder of the databases' },
+  PUBLIC_URL: {
+    type: publicAddress,
+    doc: "The gateway's public address, such as https://t.shop.example. Scripts that are inlined or evaluated need it",
+  },
+  TRUSTED_PROXIES: {
+    type: networks,
+    default: '',
+    doc: 'Addresses and networks of the proxies in front, whose X-Forwarded-For is trusted: 10.0.0.2, 10.1.0.0/16',
+  },
+  METRICS_PORT: {
+    type: port,
+    doc: 'Port of 127.0.0.1 that answers GET /metrics, other than PORT. 0 is any free port. Without it no port is opened',
+  },
+  METRICS_TOKEN: {
+    type: secret,
+    isSecret: true,
+    doc: 'Secret of 16 to 512 characters. With it PORT answers GET /metrics too (Authorization: Bearer …)',
+  },
+  DEMO: {
+    type: onOff,
+    default: 'off',
+    doc: 'on: the demo customer and the demo shop, without a sign-in. Needs a loopback HOST, no TRUSTED_PROXIES, and a PUBLIC_URL that is absent or loopback',
+  },
+  LOG_LEVEL: {
+    type: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
+    default: 'info',
+    doc: 'The lowest level that is logged: fatal, error, warn, info, debug, trace or silent',
+  },
+  MAX_CONNECTIONS: {
+    type: whole(16, 1_000_000),
+    otherwise: `${DEFAULT_MAX_CONNECTIONS}`,
+    doc: 'Connections that are open at once, 16 to 1,000,000. By default fewer if the process may not open that many files',
+  },
+  BODY_BUDGET_BYTES: {
+    type: whole(8 * 2 ** 20, 2 ** 40),
+    default: `${DEFAULT_BODY_BUDGET_BYTES}`,
+    doc: 'Memory of all bodies and large answers together, 8 MiB to 1 TiB. Above it 503',
+  },
+  SEND_TIMEOUT_MS: {
+    type: whole(1_000, 3_600_000),
+    default: `${DEFAULT_SEND_TIMEOUT_MS}`,
+    doc: 'A connection is closed if its other end takes nothing of an answer for this long, 1,000 to 3,600,000 ms',
+  },
+  MAX_LIVE_VIEWS: {
+    type: whole(1, 10_000),
+    default: `${DEFAULT_LIVE_LIMITS.maxViews}`,
+    doc: 'Live views that are open at once, 1 to 10,000. Above it 503',
+  },
+  MAX_LIVE_VIEWS_PER_CUSTOMER: {
+    type: whole(1, 10_000),
+    default: `${DEFAULT_LIVE_LIMITS.maxViewsOfCustomer}`,
+    doc: 'The same of one customer. Above it 429',
+  },
+  ADDRESS_EVENTS_PER_SECOND: {
+    type: limit,
+    default: `${address.events.perSecond}`,
+    doc: 'Events a second of an address that sends without a REST key. Above it 429, and pages send the rest later',
+  },
+  ADDRESS_EVENTS_BURST: {
+    type: limit,
+    default: `${address.events.burst}`,
+    doc: 'Events at once after a pause',
+  },
+  ADDRESS_BYTES_PER_SECOND: {
+    type: limit,
+    default: `${address.bytes.perSecond}`,
+    doc: 'Bytes of these events a second',
+  },
+  ADDRESS_BYTES_BURST: {
+    type: limit,
+    default: `${address.bytes.burst}`,
+    doc: 'Bytes of them at once after a pause',
+  },
+  CUSTOMER_EVENTS_PER_SECOND: {
+    type: limit,
+    default: `${customer.events.perSecond}`,
+    doc: "Events a second of a customer's pages together, and the same again of its servers. Above it 429",
+  },
+  CUSTOMER_EVENTS_BURST: {
+    type: limit,
+    default: `${customer.events.burst}`,
+    doc: 'Events at once after a pause',
+  },
+  CUSTOMER_BYTES_PER_SECOND: {
+    type: limit,
+    default: `${customer.bytes.perSecond}`,
+    doc: 'Bytes of these events a second',
+  },
+  CUSTOMER_BYTES_BURST: {
+    type: limit,
+    default: `${customer.bytes.burst}`,
+    doc: 'Bytes of them at once after a pause',
+  },
+  DAILY_EVENTS: {
+    type: limit,
+    default: `${daily.events}`,
+    doc: 'Events that a customer without a quota of its own may store in a day (UTC). Above it 429 until the day ends',
+  },
+  DAILY_BYTES: {
+    type: limit,
+    default: `${daily.bytes}`,
+    doc: 'Bytes of their payloads',
+  },
+} as const satisfies SettingsTable
+
+const RULES: readonly Rule<typeof SETTINGS>[] = [
+  {
+    names: ['METRICS_PORT', 'PORT'],
+    message: 'Expected a port other than PORT',
+    holds: ({ PORT, METRICS_PORT }) => !PORT || PORT !== METRICS_PORT,
+  },
+]
+
 /** The settings of the gateway. */
-export type Settings = {
-  readonly port: number
-  readonly host: string
-  readonly dataDir: string
-  readonly publicUrl: string | undefined
-  readonly trustedProxies: readonly string[]
-  readonly limits: Limits
-  readonly metricsPort: number | undefined
-  readonly metricsToken: string | undefined
-  readonly demo: boolean
-  readonly maxConnections: number | undefined
-  readonly bodyBudgetBytes: number | undefined
-  readonly sendTimeoutMs: number | undefined
-  readonly live: LiveLimits
-  readonly logLevel: string
-}
+export type Settings = ReturnType<typeof arrange>
 
-/** All faults of the environment, one a line. */
-export type SettingsFault = { readonly ok: false; readonly message: string }
-
-/** @param env Such as process.env. */
-export function readSettings(
-  env: Readonly<Record<string, string | undefined>>,
-): { readonly ok: true; readonly settings: Settings } | SettingsFault {
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value?.trim()))
-  const { success, output, issues } = safeParse(schema, given)
-  if (!success) {
-    const lines = issues.map(({ path, message }) => `  ${path?.[0]?.key}: ${message}`)
-    return { ok: false, message: `The settings are invalid:\n${lines.join('\n')}` }
-  }
-  return {
-    ok: true,
-    settings: {
-      port: output.PORT,
-      host: output.HOST,
-      dataDir: output.DATA_DIR,
-      publicUrl: output.PUBLIC_URL,
-      trustedProxies: output.TRUSTED_PROXIES,
-      limits: {
-        customer: {
-          events: {
-            perSecond: output.CUSTOMER_EVENTS_PER_SECOND,
-            burst: output.CUSTOMER_EVENTS_BURST,
-          },
-          bytes: {
-            perSecond: output.CUSTOMER_BYTES_PER_SECOND,
-            burst: output.CUSTOMER_BYTES_BURST,
-          },
-        },
-        address: {
-          events: {
-            perSecond: output.ADDRESS_EVENTS_PER_SECOND,
-            burst: output.ADDRESS_EVENTS_BURST,
-          },
-          bytes: { perSecond: output.ADDRESS_BYTES_PER_SECOND, burst: output.ADDRESS_BYTES_BURST },
-        },
-        daily: { events: output.DAILY_EVENTS, bytes: output.DAILY_BYTES },
+/** Names the values as the options of a gateway do. */
+const arrange = (values: ValuesOf<typeof SETTINGS>) => ({
+  port: values.PORT,
+  host: values.HOST,
+  dataDir: values.DATA_DIR,
+  publicUrl: values.PUBLIC_URL,
+  trustedProxies: values.TRUSTED_PROXIES,
+  metricsPort: values.METRICS_PORT,
+  metricsToken: values.METRICS_TOKEN,
+  demo: values.DEMO,
+  logLevel: values.LOG_LEVEL,
+  maxConnections: values.MAX_CONNECTIONS,
+  bodyBudgetBytes: values.BODY_BUDGET_BYTES,
+  sendTimeoutMs: values.SEND_TIMEOUT_MS,
+  live: {
+    maxViews: values.MAX_LIVE_VIEWS,
+    maxViewsOfCustomer: values.MAX_LIVE_VIEWS_PER_CUSTOMER,
+  },
+  limits: {
+    customer: {
+      events: {
+        perSecond: values.CUSTOMER_EVENTS_PER_SECOND,
+        burst: values.CUSTOMER_EVENTS_BURST,
       },
-      metricsPort: output.METRICS_PORT,
-      metricsToken: output.METRICS_TOKEN,
-      demo: output.DEMO,
-      maxConnections: output.MAX_CONNECTIONS,
-      bodyBudgetBytes: output.BODY_BUDGET_BYTES,
-      sendTimeoutMs: output.SEND_TIMEOUT_MS,
-      live: {
-        maxViews: output.MAX_LIVE_VIEWS,
-        maxViewsOfCustomer: output.MAX_LIVE_VIEWS_PER_CUSTOMER,
-      },
-      logLevel: output.LOG_LEVEL,
+      bytes: { perSecond: values.CUSTOMER_BYTES_PER_SECOND, burst: values.CUSTOMER_BYTES_BURST },
     },
-  }
+    address: {
+      events: { perSecond: values.ADDRESS_EVENTS_PER_SECOND, burst: values.ADDRESS_EVENTS_BURST },
+      bytes: { perSecond: values.ADDRESS_BYTES_PER_SECOND, burst: values.ADDRESS_BYTES_BURST },
+    },
+    daily: { events: values.DAILY_EVENTS, bytes: values.DAILY_BYTES },
+  },
+})
+
+/**
+ * Reads the settings of the gateway, see readValues.ts.
+ *
+ * @param env Such as process.env.
+ */
+export function readSettings(
+  env: Env,
+  given: GivenSettings = {},
+):
+  | {
+      readonly ok: true
+      readonly settings: Settings
+      readonly effective: readonly EffectiveSetting[]
+      readonly warnings: readonly string[]
+    }
+  | SettingsFault {
+  const read = readValues(SETTINGS, RULES, env, given)
+  if (!read.ok) return read
+  const { values, effective, warnings } = read
+  return { ok: true, settings: arrange(values), effective, warnings }
 }

@@ -5,6 +5,7 @@ import { runGateway } from './main.ts'
 
 const outcome = runCommandLine(process.argv.slice(2), process.env)
 if (outcome.start) {
+  if (outcome.warnings.length > 0) printError(outcome.warnings)
   try {
     process.exitCode = await runGateway(outcome.start)
   } catch (error) {

@@ -1,4 +1,5 @@
 import { SETTINGS, type Setting } from '../../contract/settings.ts'
+import { wrap } from '../lib/wrap.ts'
 
 const MAX_LINE_CHARACTERS = 80
 
@@ -6,14 +7,9 @@ const MAX_LINE_CHARACTERS = 80
 export function settingsHelp(settings: { readonly [name: string]: Setting } = SETTINGS): string {
   return Object.entries(settings)
     .map(([name, setting]) => {
-      const lines = wrap(setting.doc.replaceAll('`', ''))
+      const lines = wrap(setting.doc.replaceAll('`', ''), MAX_LINE_CHARACTERS)
       const value = setting.default === undefined ? 'none' : JSON.stringify(setting.default)
       return `  ${name.padEnd(18)} ${value.padEnd(11)} ${lines.join(`\n${' '.repeat(33)}`)}`
     })
     .join('\n')
 }
-
-const wrap = (text: string): readonly string[] =>
-  text
-    .match(new RegExp(`.{1,${MAX_LINE_CHARACTERS}}(?= |$)|\\S+`, 'g'))
-    ?.map((line) => line.trim()) ?? []

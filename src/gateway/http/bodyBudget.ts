@@ -6,7 +6,7 @@ const SMALL_BODY_BYTES = 16_384
 const SHARE_OF_ONE = 1 / 4
 
 /** Default of all larger bodies together, bytes. */
-const DEFAULT_BODY_BUDGET_BYTES = 32 * 2 ** 20
+export const DEFAULT_BODY_BUDGET_BYTES = 32 * 2 ** 20
 
 /** The share of one body in the budget. */
 export type Lease = {

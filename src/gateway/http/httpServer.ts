@@ -5,6 +5,7 @@ import { OPEN_HEADERS, refuse } from './answers.ts'
 import { type BodyBudget, createReserve } from './bodyBudget.ts'
 import { type CloseReason, createConnections } from './connections.ts'
 import { Incoming } from './incoming.ts'
+import { DEFAULT_SEND_TIMEOUT_MS } from './limits.ts'
 import { createReadBody } from './readBody.ts'
 import type { RequestEnv } from './requestEnv.ts'
 
@@ -27,7 +28,6 @@ const KEEP_ALIVE_MS = 72_000
 const REQUEST_TIMEOUT_MS = 10_000
 /** Time between two checks for slow senders, ms. (Default of node: 30 s.) */
 const SLOW_SENDER_CHECK_MS = 1_000
-const SEND_TIMEOUT_MS = 30_000
 /** Host of an HTTP/1.0 request without one. A name that never exists (RFC 6761, 6.4), so it is not a loopback name. */
 const NO_HOST = 'no-host.invalid'
 
@@ -63,7 +63,10 @@ export function createHttpServer(options: HttpServerOptions): Server {
   createConnections(
     server,
     listener,
-    { max: options.maxConnections, sendTimeoutMs: options.sendTimeoutMs ?? SEND_TIMEOUT_MS },
+    {
+      max: options.maxConnections,
+      sendTimeoutMs: options.sendTimeoutMs ?? DEFAULT_SEND_TIMEOUT_MS,
+    },
     options.onClosed,
   )
   // A client that waits for 100 Continue gets it when the body is read. If it is refused before, it does not have to

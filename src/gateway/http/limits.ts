@@ -17,6 +17,9 @@ export type Limits = {
   readonly daily: DailyQuota
 }
 
+/** A connection is closed if its other end takes nothing of an answer for this long, ms. */
+export const DEFAULT_SEND_TIMEOUT_MS = 30_000
+
 /** The largest limit. In practice it means no limit. */
 export const MAX_LIMIT = 1e14
 

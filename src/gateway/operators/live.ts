@@ -13,6 +13,8 @@ export type LiveLimits = {
   readonly maxViewsOfCustomer?: number | undefined
 }
 
+export const DEFAULT_LIVE_LIMITS = { maxViews: 100, maxViewsOfCustomer: 10 }
+
 export type LiveDependencies = {
   readonly log: EventLog
   readonly operators: Operators
@@ -31,7 +33,10 @@ const RETRY_AFTER = { 'retry-after': '10' }
 
 /** The live view's data: GET /live/events?customer=ID. */
 export function createLive({ log, operators, live = {} }: LiveDependencies) {
-  const { maxViews = 100, maxViewsOfCustomer = 10 } = live
+  const {
+    maxViews = DEFAULT_LIVE_LIMITS.maxViews,
+    maxViewsOfCustomer = DEFAULT_LIVE_LIMITS.maxViewsOfCustomer,
+  } = live
   const pages = createLivePages(log)
   const closing = new AbortController()
   setMaxListeners(0, closing.signal)

@@ -1,3 +1,4 @@
+import { readRetryAfter } from '../contract/retryAfter.ts'
 import type { Outcome } from './request.ts'
 
 /** The first wait is random, from 0 to this, ms. The upper limit doubles with each retry. */
@@ -43,13 +44,4 @@ export function waitBefore(
   const asked = Math.max(0, readRetryAfter(retryAfter?.trim() ?? '', now))
   const backoff = random * Math.min(BACKOFF_CAP_MS, BACKOFF_BASE_MS * 2 ** (failed - 1))
   return Math.min(asked, MAX_RETRY_AFTER_MS) + backoff
-}
-
-/** Seconds or a date (RFC 9110, 10.2.3), as ms from now; 0 if it is neither. */
-function readRetryAfter(value: string, now: number): number {
-  if (/^\d+$/.test(value)) return Number(value) * 1000
-  // All three forms of a date begin with the name of a day. Date.parse alone reads "-5" as a year.
-  if (!/^(mon|tue|wed|thu|fri|sat|sun)/i.test(value)) return 0
-  // The oldest form has no zone and means GMT.
-  return Date.parse(/gmt$/i.test(value) ? value : `${value} GMT`) - now || 0
 }

@@ -1,45 +1,76 @@
-// The speed of the gateway, compared in the same run with a bare node:http server that reads a body, discards it and
-// answers 204. 64 connections, bodies of 636 bytes; the two alternate in slices of a second. CPU time is that of the
-// server's process, all threads. The best of several slices counts: it is nearest to a quiet machine.
-import { spawn } from 'node:child_process'
+// The speed of the gateway, compared in the same run with a bare node:http server that reads the same bodies, discards
+// them and answers 204, and that answers GET with the same bytes and headers as the gateway. 64 connections, bodies of
+// 636 bytes; all servers alternate in slices of half a second. CPU time is that of the server's process, all threads; the
+// load generator is a process of its own (e2e/benchLoad.ts). The best of several slices counts: it is nearest to a quiet
+// machine.
+//
+//   node e2e/run.mjs e2e/bench/gateway.ts --rounds 8 --only event,batch      15 seconds
+//   node e2e/run.mjs e2e/bench/gateway.ts --against ../before/dist           another build too, interleaved
+//
+// --only: event, batch, script (one slice each a round), p99, flood, memory, start. `memory` needs another one.
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
-import { Agent, type IncomingHttpHeaders, request } from 'node:http'
+import { get } from 'node:http'
+import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { ANY_ID, type Job, type Load } from '../benchLoad.ts'
 import { line, median } from '../benchPages.ts'
 import { makeFolder, UNLIMITED } from '../gateway.ts'
 
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '16' },
+    /** Parts of the table, separated by commas. Default: all. */
+    only: { type: 'string' },
+    /** Folder of another build, which is measured in turn with this one. */
+    against: { type: 'string' },
+  },
+})
+const ROUNDS = Number(values.rounds)
 const CONNECTIONS = 64
-const ROUNDS = 8
-const SLICE_MS = 1_000
+const SLICE_MS = 500
 const BATCH = 20
 /** Events a second that are sent while the time of an answer is measured. */
 const OFFERED = 4_000
+const OFFER_MS = 2_000
+const OFFER_ROUNDS = 5
+const STARTS = 5
 
 /** The messages of a server: when it listens, and as an answer (benchServer.mjs). */
 type Listening = { readonly url: string; readonly trackingKeys: readonly string[] }
-type Usage = { readonly cpuMicros: number; readonly rss: number }
-type Server = Listening & { usage(): Promise<Usage>; end(): void; startedMs: number }
-type Asked = {
-  readonly path: string
-  readonly method: 'GET' | 'POST'
-  readonly headers: Record<string, string>
-  readonly body?: string
+type Usage = { readonly cpuMicros: number; readonly mainMicros: number; readonly rss: number }
+type Answer = { status: number; headers: Record<string, string>; body: string }
+type Server = Listening & {
+  readonly name: string
+  usage(): Promise<Usage>
+  /** Sets what the bare server answers. */
+  give(answers: Record<string, Answer>): Promise<unknown>
+  end(): void
+  startedMs: number
+}
+/** A job for each slice of a round, and the job of the bare server that it is compared with. */
+type Way = {
+  readonly name: string
+  readonly server: Server
+  readonly job: Job
+  readonly limit?: string
+  /** Events in a request. */
+  readonly events?: number
+  readonly target?: string
+  readonly status: number
 }
 type Slice = {
+  readonly load: Load
+  /** Of an answer. */
   readonly cpuMicros: number
-  readonly rate: number
-  readonly p99: number
-  readonly statuses: ReadonlyMap<number, number>
+  readonly mainMicros: number
 }
 
-const folder = makeFolder('bench-gateway')
-const bare = await start('bare')
-const gateway = await startGateway()
-const atRest = (await gateway.usage()).rss
+const isWanted = (part: string): boolean => !values.only || values.only.split(',').includes(part)
 
-const origin = { origin: 'http://localhost:1' }
-const payload = {
+const body = JSON.stringify({
   did: randomUUID(),
   event: 'add_to_cart',
   product_id: 12,
@@ -47,196 +78,311 @@ const payload = {
   variation: { id: '12-1', sku: 'MUG-BLUE' },
   url: `https://shop.example/p/12?ref=${'x'.repeat(330)}`,
   http_user_agent: 'Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0',
-}
-const body = JSON.stringify(payload)
-const [trackingKey] = gateway.trackingKeys
-const script = `/t/j/${trackingKey}`
-const { etag = '' } = (await ask(gateway, get(script))).headers
-
-/** An id as the script makes it: the time, then random digits. */
-function makeId(): string {
-  const time = Date.now().toString(16).padStart(12, '0')
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
-}
-
-function get(path: string, headers: Record<string, string> = {}): Asked {
-  return { path, method: 'GET', headers: { 'accept-encoding': 'br', ...headers } }
-}
-const post = (path: string, text: string): Asked => ({
-  path,
-  method: 'POST',
-  headers: { ...origin, 'content-type': 'text/plain', 'content-length': `${text.length}` },
-  body: text,
 })
-const oneEvent = () =>
-  post(`/t/r?k=${trackingKey}&id=${makeId()}&at=${Date.now()}&sent=${Date.now()}`, body)
-const batch = () => {
-  const events = Array.from({ length: BATCH }, () => ({ id: makeId(), at: Date.now(), payload }))
-  return post(`/t/batch?k=${trackingKey}`, JSON.stringify({ sent: Date.now(), events }))
-}
 
-const ways: Record<string, readonly [Server, () => Asked]> = {
-  'bare, POST': [bare, () => post('/', body)],
-  'POST /t/r': [gateway, oneEvent],
-  [`POST /t/batch of ${BATCH}`]: [gateway, batch],
-  'bare, GET': [bare, () => get('/')],
-  'GET /t/j': [gateway, () => get(script)],
-  'GET /t/j, 304': [gateway, () => get(script, { 'if-none-match': etag })],
-}
+const hasTaskset = availableParallelism() > 1 && spawnSync('taskset', ['-V']).status === 0
+/** The command that runs a program on one core, if that is possible. */
+const onCore = (core: number): string[] => (hasTaskset ? ['taskset', '-c', `${core}`] : [])
 
-const slices: Record<string, Slice[]> = {}
-let underLoad = 0
+const folders: string[] = []
+const builds: readonly (string | undefined)[] = values.against
+  ? [undefined, values.against]
+  : [undefined]
+const nameOf = (build: string | undefined) => (build ? 'before: ' : '')
+
+let generator = startGenerator([])
+const bare = await start('', ['bare'])
+const gateways = await Promise.all(builds.map((build) => startGateway(build)))
+const atRest = await Promise.all(gateways.map(async (gateway) => (await gateway.usage()).rss))
+const underLoad = atRest.map(() => 0)
+
+const slices = new Map<string, Slice[]>()
+const ways = await listWays()
 for (let round = 0; round < ROUNDS; round++)
-  for (const [name, [server, make]] of Object.entries(ways)) {
-    slices[name] = [...(slices[name] ?? []), await saturate(server, make)]
-    underLoad = Math.max(underLoad, (await gateway.usage()).rss)
+  for (const way of ways) {
+    slices.set(way.name, [...(slices.get(way.name) ?? []), await measure(way)])
+    await watchMemory()
   }
+if (ways.length > 0) printWays()
 
-const best = (name: string) => Math.min(...(slices[name] ?? []).map(({ cpuMicros }) => cpuMicros))
-const p99Of = (name: string) => median((slices[name] ?? []).map(({ p99 }) => p99))
-console.log(line('64 connections, 636 bytes', 'CPU µs', 'of bare', 'a second', 'p99 ms'))
-for (const [name, all] of Object.entries(slices)) {
-  const limit = best(/GET/.test(name) ? 'bare, GET' : 'bare, POST')
-  const each = /batch/.test(name) ? BATCH : 1
+for (const [i, build] of builds.entries()) {
+  if (isWanted('p99')) await measureAnswers(build)
+  if (isWanted('flood')) {
+    // Three times the connections, each with a request after the other.
+    const job = { ...oneEvent(gateways[i] as Server), connections: CONNECTIONS * 3, forMs: 5_000 }
+    const { statuses } = await generator.run(job)
+    await watchMemory()
+    const counts = statuses.map((pair) => pair.join(': '))
+    console.log(line(`${nameOf(build)}three times the connections`, ...counts))
+  }
+  if (isWanted('memory'))
+    for (const [name, rss, target] of [
+      ['memory at rest, MB', atRest[i], '75 / 70'],
+      ['memory under load, MB', underLoad[i], '140 / 120'],
+    ] as const)
+      console.log(line(nameOf(build) + name, ((rss ?? 0) / 2 ** 20).toFixed(0), target))
+}
+for (const server of [bare, ...gateways]) server.end()
+
+if (isWanted('start')) {
+  const starts = builds.map((): number[] => [])
+  for (let round = 0; round < STARTS; round++)
+    for (const [i, build] of builds.entries()) {
+      const again = await startGateway(build)
+      starts[i]?.push(again.startedMs)
+      again.end()
+    }
+  for (const [i, build] of builds.entries()) {
+    const best = Math.min(...(starts[i] ?? [])).toFixed(0)
+    console.log(line(`${nameOf(build)}start to first 200, ms, best`, best, '300 / 250'))
+  }
+}
+generator.end()
+for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+
+/** The slices of a round: those of the bare server between those of the gateways. */
+async function listWays(): Promise<Way[]> {
+  const found: Way[] = []
+  if (isWanted('event') || isWanted('batch')) {
+    const job = toJob(bare, 'POST', '/', { 'content-type': 'text/plain' }, body)
+    found.push({ name: 'bare, POST', server: bare, job, status: 204 })
+  }
+  for (const server of gateways) {
+    const shared = { server, limit: 'bare, POST', status: 200 }
+    if (isWanted('event')) {
+      const name = `${server.name}POST /t/r`
+      found.push({ ...shared, name, job: oneEvent(server), target: '0.37 / 0.45' })
+    }
+    if (isWanted('batch')) {
+      const name = `${server.name}POST /t/batch of ${BATCH}, an event`
+      found.push({ ...shared, name, job: batch(server), events: BATCH, target: '2 / 3' })
+    }
+  }
+  if (!isWanted('script')) return found
+
+  for (const [form, names] of [
+    ['br', {}],
+    ['304', { 'if-none-match': '' }],
+  ] as const) {
+    const path = `/${form}`
+    const headers: Record<string, string> = { 'accept-encoding': 'br', ...names }
+    const scripts = await Promise.all(gateways.map((server) => readScript(server, headers)))
+    const [answer] = scripts as [Answer, ...Answer[]]
+    await bare.give({ [path]: answer })
+    const limit = `bare, GET, ${form}`
+    const { status } = answer
+    found.push({ name: limit, server: bare, job: toJob(bare, 'GET', path, headers), status })
+    for (const server of gateways) {
+      const [key] = server.trackingKeys
+      const job = toJob(server, 'GET', `/t/j/${key}`, await withTag(server, headers))
+      const name = `${server.name}GET /t/j, ${form}`
+      found.push({ name, server, job, limit, target: '0.9 / 1.0', status })
+    }
+  }
+  return found
+}
+
+function oneEvent(server: Server): Job {
+  const now = Date.now()
+  const query = `k=${server.trackingKeys[0]}&id=${ANY_ID}&at=${now}&sent=${now}`
+  return toJob(server, 'POST', `/t/r?${query}`, { 'content-type': 'text/plain' }, body)
+}
+
+function batch(server: Server): Job {
+  const now = Date.now()
+  const events = Array.from({ length: BATCH }, () => ({
+    id: ANY_ID,
+    at: now,
+    payload: JSON.parse(body),
+  }))
+  const text = JSON.stringify({ sent: now, events })
+  const path = `/t/batch?k=${server.trackingKeys[0]}`
+  return toJob(server, 'POST', path, { 'content-type': 'text/plain' }, text)
+}
+
+function toJob(
+  { url }: Listening,
+  method: 'GET' | 'POST',
+  path: string,
+  headers: Record<string, string>,
+  text = '',
+): Job {
+  const all = {
+    host: 'localhost',
+    connection: 'keep-alive',
+    ...(method === 'POST' && {
+      origin: 'http://localhost:1',
+      'content-length': `${Buffer.byteLength(text)}`,
+    }),
+    ...headers,
+  }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  return {
+    port: Number(new URL(url).port),
+    text: `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${text}`,
+    connections: CONNECTIONS,
+    forMs: SLICE_MS,
+  }
+}
+
+async function withTag(server: Server, headers: Record<string, string>) {
+  if (!('if-none-match' in headers)) return headers
+  const { 'if-none-match': _, ...without } = headers
+  const { etag = '' } = (await readScript(server, without)).headers
+  return { ...headers, 'if-none-match': etag }
+}
+
+/** The script's answer as the bare server must give it. */
+async function readScript(server: Server, given: Record<string, string>): Promise<Answer> {
+  const headers = await withTag(server, given)
+  return new Promise((resolve, reject) => {
+    get(`${server.url}/t/j/${server.trackingKeys[0]}`, { headers }, async (answer) => {
+      const chunks: Buffer[] = []
+      for await (const chunk of answer) chunks.push(chunk)
+      // node adds these to the answers of the bare server as well.
+      const { date: _, connection: __, 'keep-alive': ___, ...rest } = answer.headers
+      resolve({
+        status: answer.statusCode ?? 0,
+        headers: rest as Record<string, string>,
+        body: Buffer.concat(chunks).toString('base64'),
+      })
+    }).on('error', reject)
+  })
+}
+
+async function measure({ name, server, job, status }: Way): Promise<Slice> {
+  const before = await server.usage()
+  const load = await generator.run(job)
+  const after = await server.usage()
+  const { answers, statuses } = load
+  const [first] = statuses
+  if (statuses.length !== 1 || first?.[0] !== status)
+    throw new Error(`${name}: expected ${status}, received ${JSON.stringify(statuses)}`)
+  return {
+    load,
+    cpuMicros: (after.cpuMicros - before.cpuMicros) / answers,
+    mainMicros: (after.mainMicros - before.mainMicros) / answers,
+  }
+}
+
+async function watchMemory(): Promise<void> {
+  for (const [i, gateway] of gateways.entries())
+    underLoad[i] = Math.max(underLoad[i] ?? 0, (await gateway.usage()).rss)
+}
+
+function printWays(): void {
+  const best = (name: string, read: (slice: Slice) => number) =>
+    Math.min(...(slices.get(name) ?? []).map(read))
   console.log(
     line(
-      name,
-      (best(name) / each).toFixed(1),
-      ((limit * each) / best(name)).toFixed(2),
-      (Math.max(...all.map(({ rate }) => rate)) * each).toFixed(0),
-      p99Of(name).toFixed(1),
+      `${CONNECTIONS} connections, 636 bytes`,
+      'CPU µs',
+      'main thread',
+      'of bare',
+      'must / should',
+      'a second',
+      'p99 ms',
+      'generator µs',
+    ),
+  )
+  for (const { name, limit, events = 1, target = '' } of ways) {
+    const cpu = best(name, ({ cpuMicros }) => cpuMicros) / events
+    const main = best(name, ({ mainMicros }) => mainMicros) / events
+    const ofBare = limit ? best(limit, ({ cpuMicros }) => cpuMicros) / cpu : 1
+    const all = slices.get(name) ?? []
+    const rate = Math.max(...all.map(({ load }) => load.answers / load.seconds)) * events
+    const sender = best(name, ({ load }) => load.cpuMicros / load.answers) / events
+    console.log(
+      line(
+        name,
+        cpu.toFixed(1),
+        main.toFixed(1),
+        ofBare.toFixed(2),
+        target,
+        rate.toFixed(0),
+        median(all.map(({ load }) => load.p99)).toFixed(1),
+        sender.toFixed(1),
+      ),
+    )
+  }
+}
+
+/** The time of an answer at a fixed rate: the server on one core, the generator on another. */
+async function measureAnswers(build: string | undefined): Promise<void> {
+  generator.end()
+  generator = startGenerator(onCore(1))
+  const server = await startGateway(build, onCore(0))
+  const loads: Load[] = []
+  for (let round = 0; round <= OFFER_ROUNDS; round++)
+    loads.push(await generator.run({ ...oneEvent(server), offered: OFFERED, forMs: OFFER_MS }))
+  server.end()
+  generator.end()
+  generator = startGenerator([])
+  // The first one warms up.
+  const measured = loads.slice(1)
+  const p99 = measured.map((load) => load.p99)
+  const reached = measured.map(({ answers, seconds }) => answers / seconds)
+  console.log(
+    line(
+      `${nameOf(build)}p99 at ${OFFERED} a second, ms`,
+      `median ${median(p99).toFixed(1)}`,
+      `best ${Math.min(...p99).toFixed(1)}`,
+      '20 / 8',
+      `p50 ${median(measured.map(({ p50 }) => p50)).toFixed(1)}`,
+      `reached ${Math.max(...reached).toFixed(0)}`,
     ),
   )
 }
-console.log('target: POST /t/r 0.30 of bare, an event of a batch 1.5, GET /t/j 0.8')
-const times = p99Of('POST /t/r') / p99Of('bare, POST')
-console.log(line('p99 at saturation, of bare', times.toFixed(1), 'target 4'))
 
-const offered = await offer(gateway, oneEvent)
-console.log(line(`p99 at ${OFFERED} a second offered, ms`, offered.p99.toFixed(1), 'target 20'))
-console.log(line('reached a second', offered.rate.toFixed(0)))
-
-// Three times the connections, each with a request after the other.
-const flood = await saturate(gateway, oneEvent, CONNECTIONS * 3, 5_000)
-underLoad = Math.max(underLoad, (await gateway.usage()).rss)
-console.log(
-  line('three times the connections', ...[...flood.statuses].map((pair) => pair.join(': '))),
-)
-console.log(line('memory at rest, under load, MB', mega(atRest), mega(underLoad), 'target 90,160'))
-
-const starts = [gateway.startedMs]
-gateway.end()
-for (let i = 0; i < 4; i++) {
-  const again = await startGateway()
-  starts.push(again.startedMs)
-  again.end()
-}
-console.log(line('start to first 200, ms, best', Math.min(...starts).toFixed(0), 'target 500'))
-bare.end()
-rmSync(folder, { recursive: true, force: true })
-
-/** Starts the gateway with limits that do not refuse the flood of one address. */
-function startGateway(): Promise<Server> {
-  return start('gateway', folder, JSON.stringify(UNLIMITED))
+/** Starts a gateway with limits that do not refuse the flood of one address. */
+function startGateway(build: string | undefined, command: string[] = []): Promise<Server> {
+  const folder = makeFolder('bench-gateway')
+  folders.push(folder)
+  const args = ['gateway', folder, JSON.stringify(UNLIMITED), ...(build ? [build] : [])]
+  return start(nameOf(build), args, command)
 }
 
 /** Starts a server; `startedMs` is the time from the start of its process to its first 200. */
-async function start(...args: readonly string[]): Promise<Server> {
+async function start(name: string, args: string[], command: string[] = []): Promise<Server> {
   const program = fileURLToPath(new URL('../benchServer.mjs', import.meta.url))
   const from = performance.now()
-  const child = spawn(process.execPath, [program, ...args], {
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  })
-  const hear = <T>() => new Promise<T>((resolve) => child.once('message', resolve as () => void))
-  const listening = await hear<Listening>()
-  await ask(listening, get(args[0] === 'bare' ? '/' : '/readyz'))
+  const child = spawnNode(command, [program, ...args])
+  const ask = <T>(message: string | object) => {
+    child.send(message)
+    return hear<T>(child)
+  }
+  const listening = await hear<Listening>(child)
+  await fetch(`${listening.url}/readyz`)
   return {
     ...listening,
+    name,
     startedMs: performance.now() - from,
-    usage() {
-      child.send('usage')
-      return hear<Usage>()
+    usage: () => ask<Usage>('usage'),
+    give: (answers) => ask(answers),
+    end: () => child.disconnect(),
+  }
+}
+
+function startGenerator(command: string[]) {
+  const runner = fileURLToPath(new URL('../run.mjs', import.meta.url))
+  const program = fileURLToPath(new URL('../benchLoad.ts', import.meta.url))
+  const child = spawnNode(command, [runner, program])
+  return {
+    async run(job: Job): Promise<Load> {
+      child.send(job)
+      const load = await hear<Load | { readonly fault: string }>(child)
+      if ('fault' in load) throw new Error(load.fault)
+      return load
     },
     end: () => child.disconnect(),
   }
 }
 
-/** Sends as many requests as the server answers, over a number of connections. */
-async function saturate(
-  server: Server,
-  make: () => Asked,
-  connections = CONNECTIONS,
-  forMs = SLICE_MS,
-): Promise<Slice> {
-  const agent = new Agent({ keepAlive: true, maxSockets: connections })
-  const measured = await measure(server, async (take) => {
-    const until = performance.now() + forMs
-    await Promise.all(
-      Array.from({ length: connections }, async () => {
-        while (performance.now() < until) await take(make(), agent)
-      }),
-    )
-  })
-  agent.destroy()
-  return measured
+function spawnNode(command: readonly string[], args: readonly string[]): ChildProcess {
+  const [program = '', ...rest] = [...command, process.execPath, ...args]
+  return spawn(program, rest, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
 }
 
-/** Sends OFFERED requests a second, however fast the server answers. */
-async function offer(server: Server, make: () => Asked): Promise<Slice> {
-  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
-  const measured = await measure(server, async (take) => {
-    const from = performance.now()
-    const all: Promise<void>[] = []
-    for (let passed = 0; passed < 5 * SLICE_MS; passed = performance.now() - from) {
-      while (all.length < (passed * OFFERED) / 1_000) all.push(take(make(), agent))
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-    await Promise.all(all)
-  })
-  agent.destroy()
-  return measured
-}
-
-async function measure(
-  server: Server,
-  run: (take: (asked: Asked, agent: Agent) => Promise<void>) => Promise<void>,
-): Promise<Slice> {
-  const times: number[] = []
-  const statuses = new Map<number, number>()
-  const before = await server.usage()
-  const from = performance.now()
-  await run(async (asked, agent) => {
-    const sent = performance.now()
-    const { status } = await ask(server, asked, agent)
-    times.push(performance.now() - sent)
-    statuses.set(status, (statuses.get(status) ?? 0) + 1)
-  })
-  const seconds = (performance.now() - from) / 1_000
-  const { cpuMicros } = await server.usage()
-  times.sort((a, b) => a - b)
-  return {
-    cpuMicros: (cpuMicros - before.cpuMicros) / times.length,
-    rate: times.length / seconds,
-    p99: times[Math.floor(times.length * 0.99)] ?? Number.NaN,
-    statuses,
-  }
-}
-
-function ask(
-  { url }: Listening,
-  { path, method, headers, body: text }: Asked,
-  agent?: Agent,
-): Promise<{ status: number; headers: IncomingHttpHeaders }> {
-  return new Promise((resolve, reject) => {
-    const sent = request(url + path, { method, headers, ...(agent && { agent }) }, (answer) => {
-      answer.resume()
-      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers }))
-    })
-    sent.on('error', reject)
-    sent.end(text)
-  })
-}
-
-function mega(bytes: number): string {
-  return (bytes / 2 ** 20).toFixed(0)
+function hear<T>(child: ChildProcess): Promise<T> {
+  return new Promise((resolve) => child.once('message', resolve as () => void))
 }

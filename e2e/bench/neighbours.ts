@@ -12,12 +12,14 @@ import { line, median } from '../benchPages.ts'
 import { makeFolder, UNLIMITED } from '../gateway.ts'
 
 const CONNECTIONS = 8
-const ROUNDS = 8
+/** Connections of the other customer. */
+const NEIGHBOURS = 4
+const ROUNDS = 10
 const SLICE_MS = 500
 /** Wait after a flood is paused or resumed, ms. */
 const SETTLE_MS = 100
-/** Pause of the other customer between an answer and its next event, ms. */
-const PAUSE_MS = 10
+/** Pause of a connection of the other customer between an answer and its next event, ms. */
+const PAUSE_MS = 5
 /** Time from the start of a flood to the first measurement, ms, so that the bursts are used up. */
 const HEAD_START_MS = 1_500
 
@@ -59,7 +61,9 @@ async function measureAll(): Promise<void> {
   ] as const) {
     const folder = makeFolder('neighbours')
     const server = await startServer(folder, limits)
-    console.log(line(`\n${title}`, 'quiet, ms', 'flooded, ms', 'of quiet', 'flood/s'))
+    console.log(
+      line(`\n${title}`, 'p50, ms', 'flooded', 'p99, ms', 'flooded', 'of quiet', 'flood/s'),
+    )
     for (const [name, [path, body]] of Object.entries(floods)) {
       const quiet: number[] = []
       const loud: number[] = []
@@ -68,19 +72,27 @@ async function measureAll(): Promise<void> {
       const flood = await startFlood(target)
       await sleep(HEAD_START_MS)
       for (let round = 0; round < ROUNDS; round++) {
-        loud.push(...(await neighbour(server)))
+        loud.push(...(await neighbours(server)))
         await flood.pause()
-        quiet.push(...(await neighbour(server)))
+        quiet.push(...(await neighbours(server)))
         await flood.resume()
       }
       const rate = await flood.end()
-      const columns = [median(quiet), median(loud)].map((ms) => ms.toFixed(1))
-      const times = (median(loud) / median(quiet)).toFixed(1)
-      console.log(line(name, ...columns, times, rate.toFixed(0)))
+      const columns = [median(quiet), median(loud), p99(quiet), p99(loud)]
+      const times = p99(loud) / p99(quiet)
+      const figures = [...columns, times].map((figure) => figure.toFixed(1))
+      console.log(line(name, ...figures, rate.toFixed(0)))
     }
     server.end()
     rmSync(folder, { recursive: true, force: true })
   }
+  console.log('target: p99 with the default limits, flooded at most 2 times quiet')
+}
+
+/** The other customer, over several connections. @returns The times of the answers, ms. */
+async function neighbours(server: Listening): Promise<number[]> {
+  const all = Array.from({ length: NEIGHBOURS }, () => neighbour(server))
+  return (await Promise.all(all)).flat()
 }
 
 /** Sends one event after the other. @returns The times of the answers, ms. */
@@ -155,6 +167,12 @@ async function flood(target: Target): Promise<void> {
       answered++
     }
   }
+}
+
+/** The time that 99 % of the answers did not exceed. */
+function p99(times: readonly number[]): number {
+  const sorted = [...times].sort((a, b) => a - b)
+  return sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN
 }
 
 function post({ url, path, body }: Target, agent: Agent, from: string): Promise<number> {

@@ -9,6 +9,7 @@ import { type CollectDependencies, createCollect } from './collect/collect.ts'
 import type { Quota } from './collect/quota.ts'
 import { createCustomerLookup } from './customers/customerLookup.ts'
 import type { Customers } from './customers/customers.ts'
+import type { Forwarding } from './forward/forwarding.ts'
 import type { Addresses } from './http/address.ts'
 import { answer, eventIdOf, headersFor, JSON_HEADERS, refuse } from './http/answers.ts'
 import { createShowMetrics } from './http/metricsServer.ts'
@@ -43,6 +44,7 @@ export type RouteDependencies = Omit<CollectDependencies, 'customers' | 'problem
   readonly quota: Quota
   readonly reports: Reports
   readonly people: People
+  readonly forwarding: Forwarding
   readonly problems: ProblemRecorder
   readonly script: ScriptFiles
   /** The gateway's public address, if it is configured. */

@@ -57,7 +57,7 @@ export type GatewayOptions = {
   readonly scriptFolder?: string
   /** Folder of `live`, `campaigns`, `people` and `shop`. Default: `public` in the folder of this bundle. */
   readonly publicFolder?: string
-  /** Bundle of sqlite/worker.ts, with report-worker.js and person-worker.js in the same folder. Default: in the folder of this bundle. */
+  /** Bundle of sqlite/worker.ts, with report-worker.js, person-worker.js and forward-worker.js in the same folder. Default: in the folder of this bundle. */
   readonly workerFile?: URL
   /**
    * Connections that are open at once. Above it an idle one is closed for a new one. If none is idle, a slow one is
@@ -192,6 +192,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       onReportsEnd: (error) => onError(error, 'the thread of the reports'),
       onSaltError: (error) => onError(error, 'the salt of the day'),
       onPeopleEnd: (error) => onError(error, 'the thread of persons'),
+      onForwardingEnd: (error) => onError(error, 'the forwarding'),
       onChange: readiness.check,
       onFatal(error) {
         patienceMs = FATAL_PATIENCE_MS
@@ -211,7 +212,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       },
     })
     try {
-      const { customers, pinned, log, campaigns, reports, people, daySalt } = data
+      const { customers, pinned, log, campaigns, reports, people, forwarding, daySalt } = data
       const demoBlock =
         findDemoBlock({ host, trustedProxies, publicUrl }) ?? findRetiredDemo(customers)
       const demo = options.demo === true && !demoBlock
@@ -237,6 +238,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         campaigns,
         reports,
         people,
+        forwarding,
         problems,
         addresses,
         admission,

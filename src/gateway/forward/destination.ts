@@ -3,6 +3,9 @@ import type { TrackingOperation } from '../../contract/index.ts'
 /** The kinds of destinations. */
 export type KindName = 'service' | 'webhook' | 'ga4' | 'file'
 
+/** An operation whose events are in the log. */
+export type EventOperation = TrackingOperation | 'sendCustomApi'
+
 /** Where the events of a customer are sent on to. */
 export type Destination = {
   /** Random, in lower case letters and digits. */
@@ -14,8 +17,8 @@ export type Destination = {
   /** A paused destination gets nothing, and keeps its position. */
   readonly isPaused: boolean
   /** Only events of these operations are sent. Empty: those of all. */
-  readonly operations: readonly TrackingOperation[]
-  /** Fields of the payload that are never sent to it, such as `remote_addr` or `email_address`. */
+  readonly operations: readonly EventOperation[]
+  /** Fields of the payload that are never sent to it, such as `remote_addr` or `email_address`. `did`: no device id. */
   readonly leaveOut: readonly string[]
   /** Whether it also gets events without the visitor's consent, whose `did` is a hash of the day. */
   readonly takesCookieless: boolean

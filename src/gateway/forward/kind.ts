@@ -50,6 +50,8 @@ export type Kind<Settings extends Record<string, unknown> = Record<string, unkno
   readonly settings: GenericSchema<unknown, Settings>
   /** Names of settings that are secret. They are read from the environment or stdin, and never shown. */
   readonly secrets: readonly string[]
+  /** Fields of the payload that it can not do without, so no destination of this kind leaves them out. Default none. */
+  readonly required?: readonly string[]
   /** The most events of one call of `send`. With 1, the events of different devices are sent side by side. */
   readonly maxEvents: number
   /** What it receives, in a few words without secrets, such as its host. For lists and logs. */

@@ -5,6 +5,7 @@ import type { DaySalt } from '../collect/daySalt.ts'
 import type { EventLog } from '../collect/eventLog.ts'
 import type { ExpiredEvents } from '../collect/expiredEvents.ts'
 import type { Customers } from '../customers/customers.ts'
+import type { Forwarding } from '../forward/forwarding.ts'
 import type { People } from '../people/people.ts'
 import type { CountStore } from '../problems/problems.ts'
 import type { PinnedScripts } from '../script/pinnedScripts.ts'
@@ -17,6 +18,7 @@ import { createSqliteLog } from './eventLog.ts'
 import { createSqliteExpiredEvents } from './expiredEvents.ts'
 import { filesOf } from './files.ts'
 import { watchFiles } from './fileWatch.ts'
+import { createSqliteForwarding } from './forwarding.ts'
 import { createGroupCommit, type OnCommit, type QueueLimits } from './groupCommit.ts'
 import { createSqlitePeople } from './people.ts'
 import { createSqliteReports } from './reports.ts'
@@ -27,7 +29,7 @@ import { goneError } from './thread.ts'
 export type DataOptions = {
   /** Folder of the databases. Created if it is missing. */
   readonly dataDir: string
-  /** Bundle of sqlite/worker.ts, with report-worker.js and person-worker.js in the same folder. */
+  /** Bundle of sqlite/worker.ts, with report-worker.js, person-worker.js and forward-worker.js in the same folder. */
   readonly workerFile: URL
   /** Bounds of the queue in front of the log. */
   readonly queue?: QueueLimits | undefined
@@ -40,6 +42,8 @@ export type DataOptions = {
   readonly onSaltError: (error: unknown) => void
   /** The same for the thread that searches for persons. */
   readonly onPeopleEnd: (error: unknown) => void
+  /** The same for the thread that forwards. */
+  readonly onForwardingEnd: (error: unknown) => void
   /** Called when the result of `findFault` may have changed. */
   readonly onChange: () => void
   /** Called once, when only a new process may help: a file is gone, or the log's thread can not be restarted. */
@@ -56,6 +60,7 @@ export type Data = {
   readonly expiredEvents: ExpiredEvents
   readonly daySalt: DaySalt
   readonly people: People
+  readonly forwarding: Forwarding
   readonly counts: CountStore
   /** Why the gateway is not ready; undefined if it is. */
   findFault(): string | undefined
@@ -103,6 +108,14 @@ export async function openData(options: DataOptions): Promise<Data> {
       workerFile: new URL('./person-worker.js', workerFile),
       onEnd: options.onPeopleEnd,
     })
+    const forwarding = createSqliteForwarding({
+      forwardFile: join(dataDir, 'forward.db'),
+      eventsFile,
+      customersFile,
+      folder: join(dataDir, 'forward'),
+      workerFile: new URL('./forward-worker.js', workerFile),
+      onEnd: options.onForwardingEnd,
+    })
     const watched = [customersFile, ...filesOf(customersFile)]
     const stopWatching = watchFiles(watched, (path) => fail(goneError(path)))
     return {
@@ -112,6 +125,7 @@ export async function openData(options: DataOptions): Promise<Data> {
       reports,
       daySalt: salt.daySalt,
       people,
+      forwarding,
       counts: {
         write: (batch) => thread.call('writeCounts', batch),
         readProblems: (customer, fromDay) => thread.call('readProblems', customer, fromDay),
@@ -128,6 +142,7 @@ export async function openData(options: DataOptions): Promise<Data> {
         salt.close()
         await reports.close()
         await people.close()
+        await forwarding.close()
         await log.close()
         stored.close()
       },

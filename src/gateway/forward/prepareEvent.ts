@@ -1,0 +1,55 @@
+import { type Operation, validate } from '../../contract/index.ts'
+import type { LogRecord } from '../collect/eventLog.ts'
+import type { Destination } from './destination.ts'
+import type { ForwardEvent } from './kind.ts'
+import { type MergePatch, mergePatch } from './mergePatch.ts'
+
+/** An event as a destination gets it, or why it can not get it. */
+export type Prepared =
+  | { readonly ok: true; readonly event: ForwardEvent }
+  | { readonly ok: false; readonly reason: string }
+
+/**
+ * Takes out of an event what its destination must not get.
+ *
+ * @param patch Of a dead letter that was mended. The mended payload is checked like one that arrives. Default none.
+ */
+export function prepareEvent(
+  record: LogRecord,
+  { leaveOut }: Pick<Destination, 'leaveOut'>,
+  patch?: MergePatch | null,
+): Prepared {
+  const mended = readPayload(record, patch)
+  if (!mended.ok) return mended
+  const payload = Object.fromEntries(
+    Object.entries(mended.payload).filter(([name]) => !leaveOut.includes(name)),
+  )
+  const { event } = mended.payload
+  const did = leaveOut.includes('did') ? null : record.did
+  return {
+    ok: true,
+    event: {
+      ...record,
+      did: did === null ? null : textOr(mended.payload.did, did),
+      event: textOr(event, record.event),
+      payload,
+    },
+  }
+}
+
+function readPayload(
+  { payload, operation }: LogRecord,
+  patch: MergePatch | null = null,
+):
+  | { readonly ok: true; readonly payload: Readonly<Record<string, unknown>> }
+  | { readonly ok: false; readonly reason: string } {
+  const stored = JSON.parse(payload) as Readonly<Record<string, unknown>>
+  if (!patch) return { ok: true, payload: stored }
+  const checked = validate(operation as Operation, mergePatch(stored, patch))
+  return checked.ok
+    ? { ok: true, payload: checked.payload as Readonly<Record<string, unknown>> }
+    : { ok: false, reason: `The mended payload is invalid: ${checked.error.message}` }
+}
+
+const textOr = (value: unknown, otherwise: string): string =>
+  typeof value === 'string' ? value : otherwise

@@ -1,0 +1,136 @@
+import { existsSync, statSync } from 'node:fs'
+import { Worker } from 'node:worker_threads'
+import type { Forwarding } from '../forward/forwarding.ts'
+import { Unavailable } from '../lib/unavailable.ts'
+import { connect } from './driver.ts'
+import type { ForwardFiles, Served } from './forwardWorker.ts'
+import { type Remote, remote } from './remote.ts'
+import { createRestart, type RestartOptions } from './restart.ts'
+
+/** Options of createSqliteForwarding. */
+export type ForwardingOptions = ForwardFiles & {
+  /** The bundle of forwardWorker.ts, in the folder of the gateway's bundle. */
+  readonly workerFile: URL
+  /** Called each time the thread has ended without `close`. */
+  readonly onEnd?: (error: Error) => void
+  /** Delays of the restarts. Default: 0.5 s, doubled each time, up to 60 s. */
+  readonly backoff?: Pick<RestartOptions, 'baseMs' | 'maxMs'>
+}
+
+/** Time between two checks whether there are destinations, until the thread is started, ms. */
+const CHECK_MS = 1_000
+/** Deadline of a call, ms. */
+const DEADLINE_MS = 15_000
+/** Retry-After, seconds. */
+const RETRY_SECONDS = 5
+/** Memory limits of the thread. */
+const LIMITS = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 384 }
+const BACKOFF = { baseMs: 500, maxMs: 60_000 }
+
+/**
+ * The forwarding, in a thread that starts when there is a destination, or with the first call that needs it. A thread
+ * that ends is restarted with backoff, without a limit; until then calls are rejected with Unavailable.
+ */
+export function createSqliteForwarding(
+  options: ForwardingOptions,
+): Forwarding & { close(): Promise<void> } {
+  const { workerFile, onEnd = () => {}, backoff, ...files } = options
+  let thread: Remote<Served> | undefined
+  /** Why the thread has ended. Undefined while it runs, and before it was started. */
+  let endError: Error | undefined
+  let isClosed = false
+  const restart = createRestart({ ...BACKOFF, ...backoff, start })
+  const look = createLook(files.forwardFile)
+  const timer = setInterval(check, CHECK_MS)
+  timer.unref()
+  check()
+
+  function check(): void {
+    try {
+      if (look()) begin()
+    } catch (error) {
+      clearInterval(timer)
+      onEnd(error as Error)
+    }
+  }
+
+  function begin(): void {
+    clearInterval(timer)
+    if (!thread && !endError && !isClosed) start()
+  }
+
+  function start(): void {
+    endError = undefined
+    const worker = new Worker(workerFile, {
+      workerData: files satisfies ForwardFiles,
+      name: 'forward',
+      resourceLimits: LIMITS,
+    })
+    thread = remote<Served>(worker, {
+      subject: 'The forwarding',
+      deadlineMs: DEADLINE_MS,
+      onEnd: ended,
+    })
+    thread.ready.catch(ended)
+  }
+
+  function ended(error: Error): void {
+    if (isClosed) return
+    thread = undefined
+    endError = error
+    restart.ended(error)
+    onEnd(error)
+  }
+
+  const call: Remote<Served>['call'] = (name, ...args) => {
+    if (isClosed) return refuse('The forwarding is closed')
+    begin()
+    return thread ? thread.call(name, ...args) : refuse('The forwarding is being restarted')
+  }
+
+  const refuse = (message: string): Promise<never> =>
+    Promise.reject(new Unavailable(message, RETRY_SECONDS, endError))
+
+  return {
+    add: (given) => call('add', given),
+    // Without the file there is none, and no thread is needed to say so.
+    list: async (customer) =>
+      thread || existsSync(files.forwardFile) ? call('list', customer) : [],
+    change: (customer, id, change) => call('change', customer, id, change),
+    remove: (customer, id) => call('remove', customer, id),
+    letters: (customer, id, asked) => call('letters', customer, id, asked),
+    mend: (customer, id, patch, filter) => call('mend', customer, id, patch, filter),
+    replay: (customer, id, filter) => call('replay', customer, id, filter),
+    discard: (customer, id, filter) => call('discard', customer, id, filter),
+    async close() {
+      isClosed = true
+      clearInterval(timer)
+      restart.stop()
+      await thread?.close()
+    },
+  }
+}
+
+/** Returns a function that says whether a file has destinations. It opens the file only if that was written. */
+function createLook(file: string): () => boolean {
+  let seen = ''
+  const mark = (): string =>
+    [file, `${file}-wal`]
+      .map((path) => statSync(path, { throwIfNoEntry: false }))
+      .map((stats) => `${stats?.mtimeMs} ${stats?.size}`)
+      .join()
+  return () => {
+    const now = mark()
+    if (now === seen || !existsSync(file)) return false
+    seen = now
+    const database = connect(file, { readonly: true })
+    try {
+      const hasTable = database
+        .prepare("SELECT 1 FROM sqlite_schema WHERE name = 'destinations'")
+        .get()
+      return !!hasTable && !!database.prepare('SELECT 1 FROM destinations LIMIT 1').get()
+    } finally {
+      database.close()
+    }
+  }
+}

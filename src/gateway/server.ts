@@ -77,6 +77,8 @@ export type GatewayOptions = {
   readonly requestTimeoutMs?: number
   /** A connection is closed if its other end takes nothing of an answer for this long, ms. Default 30,000. */
   readonly sendTimeoutMs?: number | undefined
+  /** Bytes of the line and the headers of a request. Above it 431. Default 65,536. */
+  readonly maxHeaderBytes?: number | undefined
   /** Pace of the removal of events whose retention is over. */
   readonly sweep?: Pick<SweeperOptions, 'firstMs' | 'pauseMs'> | undefined
   /** The clock, ms since 1970. Default Date.now. */
@@ -285,6 +287,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       bodies: createBodyBudget(options.bodyBudgetBytes),
       requestTimeoutMs: options.requestTimeoutMs,
       sendTimeoutMs: options.sendTimeoutMs,
+      maxHeaderBytes: options.maxHeaderBytes,
       onClosed: metrics.connectionClosed,
     }
     const server = createHttpServer({

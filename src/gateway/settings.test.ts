@@ -13,6 +13,7 @@ const DEFAULTS = {
   metricsToken: undefined,
   demo: false,
   maxConnections: undefined,
+  maxHeaderBytes: 65_536,
   bodyBudgetBytes: 33_554_432,
   sendTimeoutMs: 30_000,
   live: { maxViews: 100, maxViewsOfCustomer: 10 },

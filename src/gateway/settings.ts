@@ -2,7 +2,12 @@ import proxyAddr from 'proxy-addr'
 import { check, pipe, regex, string, transform } from 'valibot'
 import { DEFAULT_BODY_BUDGET_BYTES } from './http/bodyBudget.ts'
 import { DEFAULT_MAX_CONNECTIONS } from './http/descriptors.ts'
-import { DEFAULT_LIMITS, DEFAULT_SEND_TIMEOUT_MS, MAX_LIMIT } from './http/limits.ts'
+import {
+  DEFAULT_LIMITS,
+  DEFAULT_MAX_HEADER_BYTES,
+  DEFAULT_SEND_TIMEOUT_MS,
+  MAX_LIMIT,
+} from './http/limits.ts'
 import { DEFAULT_LIVE_LIMITS } from './operators/live.ts'
 import { oneOf, onOff, port, type SettingsTable, type ValuesOf, whole } from './settings/kinds.ts'
 import {
@@ -105,6 +110,11 @@ export const SETTINGS = {
     otherwise: `${DEFAULT_MAX_CONNECTIONS}`,
     doc: 'Connections that are open at once, 16 to 1,000,000. By default fewer if the process may not open that many files',
   },
+  MAX_HEADER_BYTES: {
+    type: whole(8_192, 2 ** 20),
+    default: `${DEFAULT_MAX_HEADER_BYTES}`,
+    doc: "Bytes of a request's line and headers, 8 KiB to 1 MiB. Above it 431. A proxy in front has a limit of its own",
+  },
   BODY_BUDGET_BYTES: {
     type: whole(8 * 2 ** 20, 2 ** 40),
     default: `${DEFAULT_BODY_BUDGET_BYTES}`,
@@ -200,6 +210,7 @@ const arrange = (values: ValuesOf<typeof SETTINGS>) => ({
   demo: values.DEMO,
   logLevel: values.LOG_LEVEL,
   maxConnections: values.MAX_CONNECTIONS,
+  maxHeaderBytes: values.MAX_HEADER_BYTES,
   bodyBudgetBytes: values.BODY_BUDGET_BYTES,
   sendTimeoutMs: values.SEND_TIMEOUT_MS,
   live: {

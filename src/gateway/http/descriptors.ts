@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 
 /** Descriptors for everything but connections: databases, logs, files. */
 const RESERVED = 100
-/** Default, if there are enough descriptors. An idle connection takes about 18 kB, one with a large head 40 kB. */
+/** Default, if there are enough descriptors. An idle connection takes about 18 kB, one with the largest head up to 100 kB. */
 export const DEFAULT_MAX_CONNECTIONS = 2_048
 
 /**

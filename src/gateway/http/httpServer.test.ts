@@ -43,7 +43,7 @@ test.each([
     /^HTTP\/1.1 4/,
   ],
   ['no HTTP', 'hello\r\n\r\n', /^HTTP\/1.1 400 /],
-  ['a head without an end', `GET / HTTP/1.1\r\nX: ${'x'.repeat(40_000)}`, /^HTTP\/1.1 431 /],
+  ['a head without an end', `GET / HTTP/1.1\r\nX: ${'x'.repeat(70_000)}`, /^HTTP\/1.1 431 /],
   [
     'two lengths',
     'POST /t/r HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
@@ -66,6 +66,17 @@ test.each([
     expect(await write(bytes).closed).toMatch(expected)
   },
 )
+
+test('60,000 bytes of cookies are answered, and more than the limit with a 431 that pages can read', async () => {
+  const ask = (url: string, bytes: number) =>
+    send(url, '/t/j/DEMOSHOP', { headers: { cookie: `a=${'x'.repeat(bytes)}` } })
+  expect((await ask(gateway.url, 60_000)).status).toBe(200)
+  const { status, headers, text } = await ask(gateway.url, 66_000)
+  expect([status, headers['access-control-allow-origin']]).toEqual([431, '*'])
+  expect(JSON.parse(text).message).toContain('MAX_HEADER_BYTES')
+  const small = await prepared.start({ maxHeaderBytes: 8_192 })
+  expect((await ask(small.url, 9_000)).status).toBe(431)
+})
 
 test('a connection that never reads its answer is closed', async () => {
   const { socket, closed } = write('hello\r\n\r\n')

@@ -5,7 +5,7 @@ import { OPEN_HEADERS, refuse } from './answers.ts'
 import { type BodyBudget, createReserve } from './bodyBudget.ts'
 import { type CloseReason, createConnections } from './connections.ts'
 import { Incoming } from './incoming.ts'
-import { DEFAULT_SEND_TIMEOUT_MS } from './limits.ts'
+import { DEFAULT_MAX_HEADER_BYTES, DEFAULT_SEND_TIMEOUT_MS } from './limits.ts'
 import { createReadBody } from './readBody.ts'
 import type { RequestEnv } from './requestEnv.ts'
 
@@ -19,6 +19,8 @@ export type HttpServerOptions = {
   readonly requestTimeoutMs?: number | undefined
   /** A connection is closed if its other end takes nothing of an answer for this long, ms. Default 30,000. */
   readonly sendTimeoutMs?: number | undefined
+  /** Bytes of the line and the headers of a request. Above it 431. Default 65,536. */
+  readonly maxHeaderBytes?: number | undefined
   /** Called for each connection that is closed to keep a limit. */
   readonly onClosed: (reason: CloseReason) => void
 }
@@ -56,6 +58,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
     requestTimeout: requestTimeoutMs,
     headersTimeout: Math.min(requestTimeoutMs, 5_000),
     keepAliveTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: options.maxHeaderBytes ?? DEFAULT_MAX_HEADER_BYTES,
     connectionsCheckingInterval: SLOW_SENDER_CHECK_MS,
     // node would answer without a body. malformed.ts checks it.
     requireHostHeader: false,

@@ -20,6 +20,12 @@ export type Limits = {
 /** A connection is closed if its other end takes nothing of an answer for this long, ms. */
 export const DEFAULT_SEND_TIMEOUT_MS = 30_000
 
+/**
+ * Bytes of a request's line and headers. A shop's own cookies come with each request in first-party mode; 16 KiB, the
+ * limit of Node, was too little for some shops.
+ */
+export const DEFAULT_MAX_HEADER_BYTES = 65_536
+
 /** The largest limit. In practice it means no limit. */
 export const MAX_LIMIT = 1e14
 

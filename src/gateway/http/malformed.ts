@@ -11,6 +11,9 @@ export type Fault = {
 
 const METHODS = 'GET, HEAD, POST, OPTIONS'
 
+const TOO_LARGE =
+  'The headers are larger than MAX_HEADER_BYTES of the gateway. They contain all cookies of the page'
+
 /** The gateway is not a proxy. */
 export const CONNECT_FAULT: Fault = {
   status: 405,
@@ -22,7 +25,7 @@ export const CONNECT_FAULT: Fault = {
 export function faultOf({ code }: NodeJS.ErrnoException): Fault {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
     return { status: 408, message: 'The request took too long to arrive' }
-  if (code === 'HPE_HEADER_OVERFLOW') return { status: 431, message: 'The headers are too large' }
+  if (code === 'HPE_HEADER_OVERFLOW') return { status: 431, message: TOO_LARGE }
   return { status: 400, message: 'This is not an HTTP request' }
 }
 

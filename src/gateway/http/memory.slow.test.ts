@@ -44,7 +44,8 @@ const ATTACKS: readonly (readonly [
   // Chunks of one byte behind a request.
   [50, head('GET', '/t/j/DEMOSHOP') + head('POST', '/t/r', CHUNKED), chunk('x').repeat(1_000), 20],
   // Heads that never end, and connections that send nothing.
-  [300, 'GET / HTTP/1.1\r\nHost: a\r\n', 'a: b\r\n'.repeat(2_500), 1],
+  [150, 'GET / HTTP/1.1\r\nHost: a\r\n', 'a: b\r\n'.repeat(10_000), 1],
+  [150, 'GET / HTTP/1.1\r\nHost: a\r\n', `X: ${'x'.repeat(65_000)}`, 1],
   [1_000, '', '', 0],
 ]
 

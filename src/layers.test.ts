@@ -10,8 +10,15 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** For each folder of the gateway, those that it may import from. The entry files may import from all of them. */
 const GATEWAY = {
-  sqlite: ['campaigns', 'collect', 'customers', 'http', 'lib', 'people', 'problems', 'script'],
-  operators: ['campaigns', 'check', 'collect', 'customers', 'http', 'lib', 'people', 'problems'],
+  sqlite: [
+    ...['campaigns', 'collect', 'customers', 'forward', 'http', 'lib', 'people', 'problems'],
+    'script',
+  ],
+  operators: [
+    ...['campaigns', 'check', 'collect', 'customers', 'forward', 'http', 'lib', 'people'],
+    'problems',
+  ],
+  forward: ['collect', 'http', 'lib'],
   check: ['customers', 'http', 'lib'],
   campaigns: ['collect', 'customers', 'http', 'lib', 'problems'],
   script: ['collect', 'customers', 'http', 'lib', 'problems'],

@@ -14,7 +14,7 @@ const MAX_COMPARED = 100
 type List = { readonly data: readonly CampaignHead[]; readonly total: number }
 
 const read = <T>(path: string, params: Params) =>
-  ask<T>(`/campaigns/data/${path}`, params, { signal: AbortSignal.timeout(READ_TIMEOUT_MS) })
+  ask<T>(`../campaigns/data/${path}`, params, { signal: AbortSignal.timeout(READ_TIMEOUT_MS) })
 
 export const loadList = (
   customer: string,
@@ -34,7 +34,7 @@ export const loadReport = (customer: string, id: string) =>
 
 export const createCampaign = (customer: string, campaign: NewCampaign) =>
   ask<CampaignRecord>(
-    '/campaigns/data/create',
+    '../campaigns/data/create',
     { customer },
     {
       method: 'POST',

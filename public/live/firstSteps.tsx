@@ -1,10 +1,11 @@
 /** The script's tag to paste into a shop: shown while there are no events, and in a dialog. */
 import type { RefObject } from 'preact'
 import { CopyButton } from '../operator/copyButton.tsx'
+import { findGateway } from '../operator/findGateway.ts'
 
 /** The tag that loads the script of a tracking key from this gateway. */
 export const writeTag = (trackingKey: string): string =>
-  `<script async src="${location.origin}/t/j/${encodeURIComponent(trackingKey)}"></script>`
+  `<script async src="${findGateway()}/t/j/${encodeURIComponent(trackingKey)}"></script>`
 
 export function FirstSteps({
   tag,
@@ -41,7 +42,7 @@ export function FirstSteps({
         </li>
         <li hidden={!isDemo}>
           No shop at hand?{' '}
-          <a href="/shop/" target="shoptrail-shop" data-test="open-shop">
+          <a href="../shop/" target="shoptrail-shop" data-test="open-shop">
             Open the demo shop
           </a>{' '}
           and look at a mug.

@@ -50,8 +50,6 @@ const EMPTY_AFTER_MS = 700
 const HISTORY_MS = 1000
 /** From this number of rows at once, none of them flashes. */
 const MAX_FLASHING = 30
-/** A hidden page has no animation frames, so it is drawn after this time. */
-const HIDDEN_DRAW_MS = 500
 
 const SKIPS = {
   events: { id: 'stream', text: 'To the events' },
@@ -211,8 +209,8 @@ function receive(event: LiveEvent, length: number) {
 function plan() {
   if (isPlanned) return
   isPlanned = true
-  if (document.hidden) setTimeout(update, HIDDEN_DRAW_MS)
-  else requestAnimationFrame(update)
+  // A hidden page has no animation frames. It is drawn when it is shown again.
+  requestAnimationFrame(update)
 }
 
 /** Shows the waiting events; during a pause only their number. */
@@ -319,7 +317,7 @@ function Page() {
   const total = model.total()
   const isEmpty = records.length === 0
   const isEvents = view === 'events'
-  const setup = `/setup/?customer=${encodeURIComponent(operator.view.linked)}`
+  const setup = `../setup/?customer=${encodeURIComponent(operator.view.linked)}`
   return (
     <>
       <Frame

@@ -32,7 +32,7 @@ export function startProblems(
     isLoading = true
     timer.stop()
     const answer = await ask<ProblemList>(
-      '/live/problems',
+      '../live/problems',
       { customer: customerId },
       { signal: AbortSignal.timeout(TIMEOUT_MS) },
     )

@@ -4,10 +4,10 @@ import { LoginForm } from './loginForm.tsx'
 import type { Operator, PageState } from './operator.ts'
 
 const PAGES = [
-  { name: 'live', path: '/live/', title: 'Live view' },
-  { name: 'campaigns', path: '/campaigns/', title: 'Campaigns' },
-  { name: 'people', path: '/people/', title: 'People' },
-  { name: 'setup', path: '/setup/', title: 'Set up' },
+  { name: 'live', path: '../live/', title: 'Live view' },
+  { name: 'campaigns', path: '../campaigns/', title: 'Campaigns' },
+  { name: 'people', path: '../people/', title: 'People' },
+  { name: 'setup', path: '../setup/', title: 'Set up' },
 ] as const
 
 const STATES: Record<PageState, string> = {

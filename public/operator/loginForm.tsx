@@ -33,7 +33,7 @@ export function LoginForm({ operator }: { readonly operator: Operator }) {
 
   return (
     <section class="login" aria-labelledby="login-title" hidden={!login}>
-      <form ref={form} method="post" action="/live/login" onSubmit={submit} data-test="login">
+      <form ref={form} method="post" action="../live/login" onSubmit={submit} data-test="login">
         <h2 id="login-title">Sign in to your {operator.title}</h2>
         <p>The REST key is posted once and is not kept in this page.</p>
         <label>

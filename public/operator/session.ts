@@ -1,4 +1,5 @@
 /** The requests of an operator's page about its session: the visible customers, signing in and out. */
+import { findGateway } from './findGateway.ts'
 import type { DailyUse } from './quota.ts'
 
 /** A customer that the operator may see. */
@@ -24,7 +25,7 @@ export type Visible = {
  * @throws Error if the gateway gives no answer, or one with another status.
  */
 export async function loadCustomers(): Promise<Visible | undefined> {
-  const answer = await fetch('/live/customers', { headers: { accept: 'application/json' } })
+  const answer = await fetch('../live/customers', { headers: { accept: 'application/json' } })
   if (answer.status === 401) return undefined
   if (!answer.ok) throw new Error(`The gateway answered ${answer.status}`)
   const serverNow = Date.parse(answer.headers.get('date') ?? '') || Date.now()
@@ -33,7 +34,9 @@ export async function loadCustomers(): Promise<Visible | undefined> {
 
 /** @returns Why the sign-in failed, as a sentence; '' if it succeeded. */
 export async function signIn(customerId: string, restKey: string): Promise<string> {
-  const answer = await post('/live/login', { customerId, restKey }).catch(() => undefined)
+  const answer = await post('../live/login', { customerId, restKey, path: findPath() }).catch(
+    () => undefined,
+  )
   if (!answer) return 'The gateway does not answer. Is it running?'
   if (answer.ok) return ''
   if (answer.status === 429) {
@@ -46,7 +49,10 @@ export async function signIn(customerId: string, restKey: string): Promise<strin
   return `That did not work (${answer.status}).`
 }
 
-export const signOut = (): Promise<Response> => post('/live/logout', {})
+export const signOut = (): Promise<Response> => post('../live/logout', { path: findPath() })
+
+/** The path of the gateway as this browser sees it, such as `/st/`. The cookie is for it alone. */
+const findPath = (): string => new URL(`${findGateway()}/`).pathname
 
 const post = (path: string, body: object): Promise<Response> =>
   fetch(path, {

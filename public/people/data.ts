@@ -42,19 +42,19 @@ const post = (body: object): RequestInit => ({
 })
 
 export const findPerson = (customer: string, person: Person) =>
-  ask<Kept>('/people/data/find', { customer }, post(person))
+  ask<Kept>('../people/data/find', { customer }, post(person))
 
 export const erasePerson = (customer: string, person: Person) =>
-  ask<Proof>('/people/data/erase', { customer }, post({ ...person, erase: true }))
+  ask<Proof>('../people/data/erase', { customer }, post({ ...person, erase: true }))
 
 export const loadProofs = (customer: string) =>
-  ask<{ readonly data: readonly Proof[] }>('/people/data/proofs', { customer }, {})
+  ask<{ readonly data: readonly Proof[] }>('../people/data/proofs', { customer }, {})
 
 /** Loads a person's data as a file. A download that breaks off is a failure. */
 export async function loadFile(customer: string, person: Person): Promise<Answered<Blob>> {
   try {
     const answer = await fetch(
-      `/people/data/export?${new URLSearchParams({ customer })}`,
+      `../people/data/export?${new URLSearchParams({ customer })}`,
       post(person),
     )
     const { ok, status } = answer

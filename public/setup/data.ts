@@ -10,7 +10,7 @@ const CHECK_TIMEOUT_MS = 90_000
 /** The lines to paste for a shop's address. */
 export const loadTexts = (customer: string, shop: string) =>
   ask<SetupTexts>(
-    '/setup/data/snippet',
+    '../setup/data/snippet',
     { customer, shop },
     { signal: AbortSignal.timeout(READ_TIMEOUT_MS) },
   )
@@ -20,7 +20,7 @@ export type Checked = { readonly report: CheckReport; readonly texts: SetupTexts
 /** Has the gateway read pages of the shop. */
 export const checkShop = (customer: string, shop: string) =>
   ask<Checked>(
-    '/setup/data/check',
+    '../setup/data/check',
     { customer },
     {
       method: 'POST',
@@ -32,4 +32,8 @@ export const checkShop = (customer: string, shop: string) =>
 
 /** What has come before this page was opened. */
 export const loadCoverage = (customer: string) =>
-  ask<ProblemList>('/live/problems', { customer }, { signal: AbortSignal.timeout(READ_TIMEOUT_MS) })
+  ask<ProblemList>(
+    '../live/problems',
+    { customer },
+    { signal: AbortSignal.timeout(READ_TIMEOUT_MS) },
+  )

@@ -5,6 +5,7 @@
 import { createRef, render, type TargetedEvent } from 'preact'
 import type { CheckReport, SetupTexts } from '../../src/contract/setup.ts'
 import { startFeed } from '../operator/feed.ts'
+import { findGateway } from '../operator/findGateway.ts'
 import { Frame } from '../operator/frame.tsx'
 import { nameOperation } from '../operator/kinds.ts'
 import { type Customer, createOperator, type PageState } from '../operator/operator.ts'
@@ -68,7 +69,7 @@ function watch(customer: Customer, serverNow: number) {
 
 /** The demo customer has the demo shop, another the first origin of its list. */
 const usualAddress = ({ demo, origin }: Customer): string | undefined =>
-  demo ? `${location.origin}/shop/` : readAddress(origin ?? '')
+  demo ? `${findGateway()}/shop/` : readAddress(origin ?? '')
 
 function leave() {
   visit++
@@ -240,7 +241,7 @@ function Steps({ texts, customer }: { readonly texts: SetupTexts; readonly custo
         </div>
         <Walk
           key={customer.customerId}
-          steps={makeSteps(location.origin, customer.customerId, texts.global)}
+          steps={makeSteps(findGateway(), customer.customerId, texts.global)}
           arrivals={arrivals}
           find={findPage}
         />

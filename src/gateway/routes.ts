@@ -223,7 +223,8 @@ export function createRoutes(dependencies: RouteDependencies) {
     if (!existsSync(publicFolder + path))
       throw new Error(`The pages are missing: ${publicFolder + path}`)
     const find = createPublicFiles(publicFolder)
-    app.get(path, (context) => context.redirect(`${path}/`))
+    // Relative, as the gateway may be below a path of its host.
+    app.get(path, (context) => context.redirect(`${path.slice(1)}/`))
     app.get(`${path}/*`, (context) => find(context.req.path) ?? context.notFound())
     app.all(`${path}/*`, (context) =>
       /^(GET|HEAD)$/.test(context.req.method)
@@ -241,7 +242,7 @@ export function createRoutes(dependencies: RouteDependencies) {
 
   function home(): Response {
     return demo
-      ? new Response(null, { status: 302, headers: { location: '/shop/' } })
+      ? new Response(null, { status: 302, headers: { location: 'shop/' } })
       : answer(200, { name: 'shoptrail', version })
   }
 

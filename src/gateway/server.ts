@@ -19,6 +19,7 @@ import { closeServer, createHttpServer } from './http/httpServer.ts'
 import { completeLimits, type GivenLimits } from './http/limits.ts'
 import { createMetrics } from './http/metrics.ts'
 import { createMetricsPort, MAX_METRICS_CONNECTIONS, METRICS_HOST } from './http/metricsServer.ts'
+import { removePathPrefix } from './http/pathPrefix.ts'
 import { watchReadiness } from './http/readiness.ts'
 import type { LiveLimits } from './operators/live.ts'
 import { type ProblemRecorder, startRecorder } from './problems/recorder.ts'
@@ -296,6 +297,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         opened()?.routes.fetch(request, env) ?? answerWaiting(request, reason()),
       maxConnections,
     })
+    removePathPrefix(server, publicUrl)
     const metricsServer = createHttpServer({
       ...bounds,
       fetch: createMetricsPort(metrics, onError),

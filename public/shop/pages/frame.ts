@@ -23,14 +23,14 @@ export const scriptedPage = ({
     <head>
       ${head({ title, description }, '')}
       <script>${{ text: STUB }}</script>
-      <script async src="/t/j/DEMOSHOP"></script>
+      <script async src="../t/j/DEMOSHOP"></script>
       <script type="module" src="shop.js"></script>
     </head>
     <body data-page="${name}">
       <a class="skip" href="#main">To the content</a>
       <header>
         <p class="note">
-          A demo shop: nothing is for sale. What you do here appears in the <a href="/live" target="shoptrail-live" data-test="live-link">live view</a>.
+          A demo shop: nothing is for sale. What you do here appears in the <a href="../live/" target="shoptrail-live" data-test="live-link">live view</a>.
         </p>
         <div class="bar">
           <a class="brand" href="index.html" data-test="nav-home">saltmarsh<i></i></a>
@@ -96,7 +96,7 @@ export const plainPage = ({
   <html lang="en">
     <head>
       ${head({ title, description }, '../')}
-      <script async src="/t/j/DEMOSHOP"></script>
+      <script async src="../../t/j/DEMOSHOP"></script>
       ${
         push &&
         html`
@@ -112,7 +112,7 @@ export const plainPage = ({
       <header>
         <p class="note">
           The demo shop with no script of its own: attributes, dataLayer, plain forms.
-          <a href="/live" target="shoptrail-live" data-test="live-link">Live view</a>
+          <a href="../../live/" target="shoptrail-live" data-test="live-link">Live view</a>
         </p>
         <div class="bar">
           <a class="brand" href="index.html" data-test="nav-home">saltmarsh<i></i></a>

@@ -45,13 +45,17 @@ export const hero = (base: string, text: string, link: Html): Html => html`
   </section>
 `
 
-/** The link of the demo campaign, and the link to its report. */
-export const LETTER = html`
+/**
+ * The link of the demo campaign, and the link to its report.
+ *
+ * @param base Path from the page to the shop's folder, '' or '../'.
+ */
+export const campaignLetter = (base: string): Html => html`
   <aside class="letter" aria-label="This month’s letter">
     <p><b>This month’s letter: the autumn mugs.</b> Its link leads here.</p>
     <p>
       <a href="index.html?utm_campaign=autumn-mugs&amp;utm_medium=email&amp;utm_source=newsletter" data-test="letter-link">Come in by the link</a>
-      <a href="/campaigns/?customer=demo&amp;id=autumn-mugs" target="shoptrail-campaigns" data-test="report-link">See its report fill</a>
+      <a href="${base}../campaigns/?customer=demo&amp;id=autumn-mugs" target="shoptrail-campaigns" data-test="report-link">See its report fill</a>
     </p>
   </aside>
 `

@@ -2,7 +2,7 @@
 import { money, type Product, postageOf, type Variation } from '../products.ts'
 import { plainPage } from './frame.ts'
 import { type Html, html } from './html.ts'
-import { drawing, firstOf, hero, LETTER, productOf } from './parts.ts'
+import { campaignLetter, drawing, firstOf, hero, productOf } from './parts.ts'
 
 /** The products of the plain shelf. */
 const MUG = productOf(12)
@@ -64,7 +64,7 @@ const index = plainPage({
         'This version of the shop has no script. Everything it reports is written in its HTML.',
         html`<a class="button" href="category.html" data-test="hero-link">See the shelf</a>`,
       )}
-      ${LETTER}
+      ${campaignLetter('../')}
       <div class="head">
         <h2>On the shelf</h2>
       </div>

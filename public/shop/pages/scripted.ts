@@ -1,7 +1,7 @@
 /** The pages of the shop with a script: shop.tsx fills their main parts. */
 import { scriptedPage } from './frame.ts'
 import { type Html, html } from './html.ts'
-import { hero, LETTER } from './parts.ts'
+import { campaignLetter, hero } from './parts.ts'
 
 const SHELF = html`<ul class="shelf" data-test="shelf"></ul>`
 
@@ -25,7 +25,7 @@ const index = scriptedPage({
         'Stoneware thrown in small runs and fired with salt wind in the room. Dipped once, left bare at the foot.',
         html`<a class="button" href="category.html?c=ceramics" data-test="hero-link">See the new firing</a>`,
       )}
-      ${LETTER}
+      ${campaignLetter('')}
       <div class="head">
         <h2>On the shelf</h2>
         <p>From this month’s firing, and the tins next to it</p>

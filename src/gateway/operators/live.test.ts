@@ -74,7 +74,7 @@ function watch(target: string, headers: Record<string, string> = {}) {
       response.on('data', (chunk) => {
         text += chunk
         messages.splice(0)
-        for (const [, data] of text.matchAll(/^id: .*\ndata: (.*)\n\n/gm))
+        for (const [, data] of text.matchAll(/^event: event\nid: .*\ndata: (.*)\n\n/gm))
           messages.push(JSON.parse(data as string))
         wake()
       })
@@ -144,6 +144,28 @@ test('the restKey opens its customer, by a cookie that scripts and other sites d
   expect(idsOf(await get('/live/customers', session))).toEqual(['shop'])
   expect((await get('/live/events?customer=other', session)).status).toBe(403)
 })
+
+test('the cookie is for the path of the gateway, as the page sees it', async () => {
+  const pathOf = (answer: Answer) => /; Path=([^;]*)/.exec(answer.headers['set-cookie']?.[0] ?? '')
+  const login = await post('/live/login', { ...shop, path: '/st/' })
+  expect(pathOf(login)?.[1]).toBe('/st/')
+  const logout = await post('/live/logout', { path: '/st/' }, { cookie: cookieOf(login) })
+  expect(pathOf(logout)?.[1]).toBe('/st/')
+  expect(logout.headers['set-cookie']?.[0]).toContain('Max-Age=0')
+})
+
+test.each(['', 'st/', '/a; Domain=shop.example', '/a\nb', `/${'a'.repeat(256)}`, 1, null])(
+  'what is not a path of a cookie is refused: %j',
+  async (path) => {
+    for (const answer of [
+      await post('/live/login', { ...shop, path }),
+      await post('/live/logout', { path }),
+    ]) {
+      expect(answer.status).toBe(422)
+      expect(answer.headers).not.toHaveProperty('set-cookie')
+    }
+  },
+)
 
 test.each<[string, Record<string, string>, boolean]>([
   ['X-Forwarded-Proto of a trusted proxy', { 'x-forwarded-proto': 'https' }, true],
@@ -247,7 +269,9 @@ test('a viewer gets the last 200 events of the customer in order, then each new 
   expect(view.messages.map(({ event }) => event)).toEqual(
     Array.from({ length: 200 }, (_, i) => `e${i + 5}`),
   )
-  expect(view.text()).toMatch(/^retry: 1000\n\nevent: event\nid: \d+\ndata: /)
+  expect(view.text()).toMatch(
+    /^retry: 1000\nevent: start\nid: \d+\ndata: start\n\nevent: event\nid: \d+\ndata: /,
+  )
   expect(view.messages[0]).toMatchObject({
     seq: expect.any(Number),
     id: expect.any(String),
@@ -285,6 +309,44 @@ test('a view that was disconnected for long gets all events, page by page', asyn
   expect(view.messages).toHaveLength(256)
   view.stop()
 })
+
+test('a page that opens its stream again continues by the position in the address', async () => {
+  const [first, second] = await gateway.log.read({ max: 2, customer: DEMO_CUSTOMER_ID })
+  const view = watch(`/live/events?after=${first?.seq}`)
+  await view.until(() => view.messages.length > 0)
+  expect(view.text()).toContain(`event: start\nid: ${first?.seq}\n`)
+  expect(view.messages[0]?.seq).toBe(second?.seq)
+  view.stop()
+  // The browser's own header is newer than the address.
+  const again = watch(`/live/events?after=${first?.seq}`, { 'last-event-id': `${second?.seq}` })
+  await again.until(() => again.messages.length > 0)
+  expect(again.messages[0]?.seq).toBeGreaterThan(second?.seq ?? 0)
+  again.stop()
+})
+
+test('a view that began without events gets every later one, however many', async () => {
+  const { customer, restKey } = gateway.customers.add()
+  const { customerId } = customer
+  const cookie = await signIn({ customerId, restKey })
+  const empty = watch(`/live/events?customer=${customerId}`, { cookie })
+  await empty.until(() => empty.text().includes('event: start'))
+  const start = /id: (\d+)/.exec(empty.text())?.[1]
+  empty.stop()
+  for (let i = 0; i < 201; i++) await append(customerId, `later ${i}`)
+  const view = watch(`/live/events?customer=${customerId}&after=${start}`, { cookie })
+  await view.until(() => view.messages.at(-1)?.event === 'later 200')
+  expect(view.messages).toHaveLength(201)
+  view.stop()
+})
+
+test.each(['999999999', '-1', '1.5', 'x', ''])(
+  'what is not a position of this log is not used: %s',
+  async (after) => {
+    const view = watch(`/live/events?after=${after}`)
+    await view.until(() => view.messages.length === 200)
+    view.stop()
+  },
+)
 
 test('a position of another log is not used', async () => {
   const view = watch('/live/events', { 'last-event-id': '999999999' })
@@ -377,8 +439,8 @@ test('the pages have a strict policy and safe types', async () => {
   expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
   expect(page.headers['content-security-policy']).toContain("default-src 'none'")
   expect(page.headers['x-frame-options']).toBe('DENY')
-  expect((await send(fresh.url, '/live')).headers.location).toBe('/live/')
-  expect((await send(fresh.url, '/')).headers.location).toBe('/shop/')
+  expect((await send(fresh.url, '/live')).headers.location).toBe('live/')
+  expect((await send(fresh.url, '/')).headers.location).toBe('shop/')
   const script = await send(fresh.url, '/shop/page.js')
   expect(script.headers['content-type']).toMatch(/^text\/javascript/)
   expect((await send(fresh.url, '/shop/cup.svg')).headers['content-type']).toMatch(/^image\/svg/)

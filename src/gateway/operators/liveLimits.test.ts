@@ -58,7 +58,7 @@ async function open({ url }: Gateway, viewer: Viewer, lastEventId = 0) {
           const messages = (rest + chunk).split('\n\n')
           rest = messages.pop() ?? ''
           for (const message of messages) {
-            const [, seq, data = ''] = /^id: (\d+)\ndata: (.*)$/m.exec(message) ?? []
+            const [, seq, data = ''] = /^event: event\nid: (\d+)\ndata: (.*)$/m.exec(message) ?? []
             if (!seq) continue
             names.push(JSON.parse(data).event)
             last = Number(seq)

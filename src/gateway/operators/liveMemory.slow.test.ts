@@ -78,8 +78,8 @@ test('100 views that do not read take less than 100 MB', async () => {
     let events = 0
     let rest = ''
     for await (const chunk of await open(customerId, 1)) {
-      const messages = (rest + chunk).split('\nid: ')
-      rest = messages.at(-1)?.slice(-5) ?? ''
+      const messages = (rest + chunk).split('event: event\n')
+      rest = messages.at(-1)?.slice(-12) ?? ''
       events += messages.length - 1
       if (events >= SIZES.length - 1) break
     }

@@ -72,7 +72,7 @@ function open(log: EventLog, given: Partial<Watch> = {}) {
     pages: createLivePages(log),
     subscribe: log.subscribe,
     customer: 'shop',
-    lastEventId: 0,
+    lastEventId: undefined,
     findEnd: () => undefined,
     closing: new AbortController().signal,
     onEnd,
@@ -84,7 +84,7 @@ function open(log: EventLog, given: Partial<Watch> = {}) {
 
 /** The events that a browser has taken out of a text, which may end in the middle of one. */
 const eventsIn = (text: string) =>
-  [...text.matchAll(/^id: (\d+)\ndata: (.*)\n\n/gm)].map(([, seq, data = '']) => ({
+  [...text.matchAll(/^event: event\nid: (\d+)\ndata: (.*)\n\n/gm)].map(([, seq, data = '']) => ({
     seq: Number(seq),
     event: JSON.parse(data).event as string,
   }))

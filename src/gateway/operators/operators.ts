@@ -44,7 +44,7 @@ const MAX_LOGIN_BYTES = 4_096
 const NO_KEYS = { restKeyHash: NO_KEY_HASH, oldRestKeyHash: () => NO_KEY_HASH }
 
 /**
- * The customers that an operator may see: POST /live/login with `{customerId, restKey}`, POST /live/logout, GET
+ * The customers that an operator may see: POST /live/login with `{customerId, restKey, path}`, POST /live/logout, GET
  * /live/customers. A page of another origin can neither read nor change them: there are no CORS headers, the cookie is
  * SameSite=Strict, and sign-in and sign-out accept only JSON.
  */
@@ -75,7 +75,11 @@ export function createOperators(dependencies: OperatorDependencies) {
     )
   }
 
-  /** POST /live/login: with the right REST key, this browser may see the customer, also those of earlier sign-ins. */
+  /**
+   * POST /live/login: with the right REST key, this browser may see the customer, also those of earlier sign-ins.
+   * `path` is the path of the gateway as the browser sees it, such as `/st/` behind a proxy. Default `/`. The cookie is
+   * for this path alone, so that two gateways on one host do not share their sign-ins.
+   */
   async function login(
     request: Request,
     peer: string,
@@ -83,7 +87,8 @@ export function createOperators(dependencies: OperatorDependencies) {
   ): Promise<Response> {
     const body = await readOwnJson(request, env.readBody, MAX_LOGIN_BYTES)
     if (!body.ok) return refuse(body)
-    const { customerId, restKey } = (body.json ?? {}) as Record<string, unknown>
+    const { customerId, restKey, path = '/' } = (body.json ?? {}) as Record<string, unknown>
+    if (!isPath(path)) return refuse(NO_PATH)
     if (typeof customerId !== 'string' || typeof restKey !== 'string')
       return refuse({ status: 422, message: 'Expected customerId and restKey' })
     const id = customerId.trim()
@@ -98,11 +103,11 @@ export function createOperators(dependencies: OperatorDependencies) {
     }
     const token = sessions.signIn(tokenOf(request, peer), id, keyHash)
     const { name, trackingKey } = customer
-    const headers = setCookie(request, peer, token, SESSION_SECONDS)
+    const headers = setCookie(request, peer, { token, path, maxAge: SESSION_SECONDS })
     return answer(200, { customerId: id, name, trackingKey }, headers)
   }
 
-  /** POST /live/logout with `{}`: ends the session, and the streams that it has opened. */
+  /** POST /live/logout with `{path}`, as for the sign-in: ends the session, and the streams that it has opened. */
   async function logout(
     request: Request,
     peer: string,
@@ -110,8 +115,10 @@ export function createOperators(dependencies: OperatorDependencies) {
   ): Promise<Response> {
     const body = await readOwnJson(request, env.readBody, MAX_LOGIN_BYTES)
     if (!body.ok) return refuse(body)
+    const { path = '/' } = (body.json ?? {}) as Record<string, unknown>
+    if (!isPath(path)) return refuse(NO_PATH)
     sessions.signOut(tokenOf(request, peer))
-    return answer(200, {}, setCookie(request, peer, '', 0))
+    return answer(200, {}, setCookie(request, peer, { token: '', path, maxAge: 0 }))
   }
 
   /**
@@ -168,12 +175,12 @@ export function createOperators(dependencies: OperatorDependencies) {
     }
   }
 
-  function setCookie(request: Request, peer: string, token: string, maxAge: number) {
+  function setCookie(request: Request, peer: string, { token, path, maxAge }: OwnCookie) {
     // A proxy that does not forward the scheme hides TLS, but the browser's Origin shows it. A false Origin harms only
     // its own sender, whose browser then keeps the cookie from http.
     const urls = [addresses.base(request, peer), request.headers.get('origin') ?? '']
     const secure = urls.some((url) => url.startsWith('https:'))
-    const options = { path: '/', httpOnly: true, sameSite: 'Strict', maxAge, secure } as const
+    const options = { path, httpOnly: true, sameSite: 'Strict', maxAge, secure } as const
     const cookie = serialize(cookieName(request, peer), token, options)
     return { ...JSON_HEADERS, 'set-cookie': cookie }
   }
@@ -189,6 +196,18 @@ export function createOperators(dependencies: OperatorDependencies) {
   }
 
   return { customers: list, login, logout, findWatched, watchGrant }
+}
+
+type OwnCookie = { readonly token: string; readonly path: string; readonly maxAge: number }
+
+/** Whether a value can be the Path of a cookie, RFC 6265, 4.1.1. The bound is far above the paths of proxies. */
+const isPath = (value: unknown): value is string =>
+  typeof value === 'string' && /^\/[!-:<-~]{0,255}$/.test(value)
+
+const NO_PATH: Refusal = {
+  ok: false,
+  status: 422,
+  message: 'Expected as path the path of the gateway, such as /st/',
 }
 
 const NOT_SIGNED_IN: Refusal = { ok: false, status: 401, message: 'Sign in first' }

@@ -11,13 +11,19 @@ import { findBrowsers, QUIET_CHROMIUM } from './browsers.mjs'
  * records for each request where in the page's code it was made: a third of the cost of a small script.
  */
 export type PlainChromium = {
-  /** Opens a page in a new context: without cache and storage. */
-  open(): Promise<PlainPage>
+  /**
+   * Opens a page in a new context: without cache and storage.
+   *
+   * @param beside A page whose context it shares: the new page is a tab in front of it, and hides it. (Playwright's own
+   * tabs are never hidden.)
+   */
+  open(beside?: PlainPage): Promise<PlainPage>
   close(): Promise<void>
 }
 
 /** A page, controlled only by the DevTools protocol. */
 export type PlainPage = {
+  readonly context: string
   send(method: string, params?: object): Promise<unknown>
   on<P>(method: string, listener: (params: P) => void): void
   /** The next event of this name. */
@@ -79,8 +85,9 @@ export async function startPlainChromium(): Promise<PlainChromium> {
   }
 
   return {
-    async open() {
-      const { browserContextId } = (await send('Target.createBrowserContext')) as Session
+    async open(beside) {
+      const browserContextId =
+        beside?.context ?? ((await send('Target.createBrowserContext')) as Session).browserContextId
       const { targetId } = (await send('Target.createTarget', {
         url: 'about:blank',
         browserContextId,
@@ -92,6 +99,7 @@ export async function startPlainChromium(): Promise<PlainChromium> {
       const isOurs = (message: Message, method: string) =>
         message.sessionId === sessionId && message.method === method
       return {
+        context: browserContextId,
         send: (method, params) => send(method, params, sessionId),
         on(method, listener) {
           listeners.add((message) => {

@@ -38,47 +38,70 @@ export type FeedListeners = {
  * Opens the stream of a customer and keeps it open. After a broken connection the browser reconnects by itself. After a
  * refusal, this function asks for the reason and for the customers that the operator may see, and then retries.
  *
+ * A hidden page closes its stream, since a browser opens only six connections to a host over HTTP/1.1: six streams
+ * would block every other page of the gateway. When the page is shown again, the stream continues after its last event.
+ *
  * @returns A function that closes the stream.
  */
 export function startFeed(
   customerId: string,
   { onEvent, onState, onEnd }: FeedListeners,
 ): () => void {
-  const address = `/live/events?customer=${encodeURIComponent(customerId)}`
-  let source: EventSource
+  let source: EventSource | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
   let failures = 0
-  let stopped = false
+  /** Position of the last event, as the gateway sent it. Undefined before the first connection. */
+  let after: string | undefined
+  const removals = [
+    listen(document, 'visibilitychange', follow),
+    // A page that is kept for the back button is not always hidden before.
+    listen(window, 'pagehide', close),
+    listen(window, 'pageshow', follow),
+  ]
+
+  /** Opens the stream of a visible page, and closes that of a hidden one. */
+  function follow() {
+    if (document.hidden) close()
+    else if (!source) open()
+  }
 
   function open() {
-    source = new EventSource(address)
-    source.onopen = () => {
+    clearTimeout(timer)
+    const params = new URLSearchParams({ customer: customerId, ...(after && { after }) })
+    const address = `../live/events?${params}`
+    const opened = new EventSource(address)
+    source = opened
+    opened.onopen = () => {
       failures = 0
       onState('connected')
     }
-    source.addEventListener('event', ({ data }: MessageEvent<string>) => {
+    opened.addEventListener('start', ({ lastEventId }: MessageEvent<string>) => {
+      after = lastEventId
+    })
+    opened.addEventListener('event', ({ data, lastEventId }: MessageEvent<string>) => {
+      after = lastEventId
       const event = parse(data)
       if (event) onEvent(event, data.length)
     })
-    source.addEventListener('end', ({ data }: MessageEvent<string>) => {
+    opened.addEventListener('end', ({ data }: MessageEvent<string>) => {
       stop()
       onEnd(readReason(data))
     })
-    source.onerror = () => {
+    opened.onerror = () => {
       // CONNECTING: the browser retries by itself. CLOSED: it has given up, so we retry.
-      if (source.readyState === EventSource.CLOSED) again()
+      if (opened.readyState === EventSource.CLOSED) again(opened, address)
       else onState('reconnecting')
     }
   }
-  async function again() {
+  async function again(failed: EventSource, address: string) {
     const state = await findRefusal(address)
-    if (stopped) return
+    if (source !== failed) return
     onState(state)
     clearTimeout(timer)
     const wait = RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]
     timer = setTimeout(async () => {
       const reason = await findEnd().catch(() => undefined)
-      if (stopped) return
+      if (source !== failed) return
       if (!reason) return open()
       stop()
       onEnd(reason)
@@ -89,15 +112,25 @@ export function startFeed(
     if (!answer) return 'signed_out'
     return answer.customers.some((one) => one.customerId === customerId) ? undefined : 'refused'
   }
-  function stop() {
-    stopped = true
+  function close() {
     clearTimeout(timer)
-    source.close()
+    source?.close()
+    source = undefined
+  }
+  function stop() {
+    for (const remove of removals) remove()
+    close()
   }
 
   onState('connecting')
-  open()
+  follow()
   return stop
+}
+
+/** @returns A function that removes the listener. */
+function listen(target: EventTarget, type: string, listener: () => void): () => void {
+  target.addEventListener(type, listener)
+  return () => target.removeEventListener(type, listener)
 }
 
 /** @returns undefined if the line is not JSON; the stream goes on. */

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { EventLog } from '../collect/eventLog.ts'
 import { JSON_HEADERS, type Refusal, refuse } from '../http/answers.ts'
+import { readQuery } from '../http/query.ts'
 import { createLivePages } from './livePages.ts'
 import { streamEvents } from './liveStream.ts'
 import type { Operators } from './operators.ts'
@@ -31,7 +32,7 @@ const HEADERS = {
 /** When a refused view may try again, seconds. */
 const RETRY_AFTER = { 'retry-after': '10' }
 
-/** The live view's data: GET /live/events?customer=ID. */
+/** The live view's data. */
 export function createLive({ log, operators, live = {} }: LiveDependencies) {
   const {
     maxViews = DEFAULT_LIVE_LIMITS.maxViews,
@@ -44,7 +45,11 @@ export function createLive({ log, operators, live = {} }: LiveDependencies) {
   const views = new Map<string, number>()
   let open = 0
 
-  /** GET /live/events: server-sent events, see liveStream.ts. HEAD checks whether there is room. */
+  /**
+   * GET /live/events?customer=ID&after=POSITION: server-sent events, see liveStream.ts. `after` is the position of the
+   * last event that the page has, for a page that opens its stream again. The browser's own Last-Event-ID is newer. HEAD checks
+   * whether there is room.
+   */
   function events(request: Request, peer: string): Response {
     const watched = operators.findWatched(request, peer)
     if (!watched.ok) return refuse(watched)
@@ -56,7 +61,7 @@ export function createLive({ log, operators, live = {} }: LiveDependencies) {
       pages,
       subscribe: log.subscribe,
       customer: customerId,
-      lastEventId: Number(request.headers.get('last-event-id')) || 0,
+      lastEventId: readPosition(request),
       findEnd: operators.watchGrant(request, peer, customerId),
       closing: closing.signal,
       onEnd: () => leave(customerId),
@@ -89,4 +94,10 @@ export function createLive({ log, operators, live = {} }: LiveDependencies) {
     /** Ends every open stream, so that the server can stop. */
     close: () => closing.abort(),
   }
+}
+
+/** The position after which a stream continues. Undefined for a new view, and for a text that is not one. */
+function readPosition({ headers, url }: Request): number | undefined {
+  const text = headers.get('last-event-id') || readQuery(url)('after')
+  return text && /^\d{1,15}$/.test(text) ? Number(text) : undefined
 }

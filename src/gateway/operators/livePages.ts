@@ -18,9 +18,9 @@ export type LivePages = {
    * The position after which a view begins: that of the last event that the browser has, otherwise the one before the
    * newest 200.
    *
-   * @param lastEventId 0 for none.
+   * @param lastEventId Undefined for none.
    */
-  findStart(customer: string, lastEventId: number): Promise<number>
+  findStart(customer: string, lastEventId: number | undefined): Promise<number>
   read(customer: string, after: number): Promise<LivePage>
   /** Drops the cached page of a customer whose last view has closed. */
   forget(customer: string): void
@@ -98,7 +98,7 @@ export function createLivePages(log: EventLog): LivePages {
         log.findTail(customer, FIRST_EVENTS),
       )
       // A position after the end of the log comes from another log: the data was replaced.
-      return lastEventId > 0 && lastEventId <= newest ? lastEventId : after
+      return lastEventId !== undefined && lastEventId <= newest ? lastEventId : after
     },
     async read(customer, after) {
       const found = findKept(customer, after)

@@ -7,8 +7,8 @@ export type Watch = {
   readonly pages: LivePages
   readonly subscribe: EventLog['subscribe']
   readonly customer: string
-  /** Position of the last event that the browser has, 0 if it has none. */
-  readonly lastEventId: number
+  /** Position after which the browser's events continue. Undefined for a new view. */
+  readonly lastEventId: number | undefined
   /** Why the viewer may not see the customer any more. Undefined while it may. Called about once a second. */
   readonly findEnd: () => EndReason | undefined
   /** Ends the stream when the gateway stops. */
@@ -30,7 +30,7 @@ const RECONNECT_MS = 1_000
 
 /**
  * Server-sent events (HTML standard, 9.2): the last 200 events of a customer or those after `lastEventId`, then each
- * new one, in order of arrival. The next page is read when the browser has taken the one before, so a slow browser
+ * new one, in order of arrival. Before them `event: start`, whose id is the position where the view begins. The next page is read when the browser has taken the one before, so a slow browser
  * keeps only one page in memory. The server closes the connection of a browser that takes nothing. The browser then
  * connects again and gets the events after the last one that it has.
  */
@@ -84,7 +84,7 @@ export function streamEvents(watch: Watch): ReadableStream<Uint8Array> {
     if (position === undefined) {
       position = await pages.findStart(customer, watch.lastEventId)
       news = true
-      return Buffer.from(`retry: ${RECONNECT_MS}\n\n`)
+      return Buffer.from(`retry: ${RECONNECT_MS}\nevent: start\nid: ${position}\ndata: start\n\n`)
     }
     const heartbeatAt = performance.now() + HEARTBEAT_MS
     while (!ended && !closing.aborted) {

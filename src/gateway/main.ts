@@ -4,6 +4,7 @@ import type { Customer } from './customers/customers.ts'
 import { DEMO_CUSTOMER_ID, DEMO_TRACKING_KEY } from './customers/demoCustomer.ts'
 import { print, printableJson, printError } from './lib/printable.ts'
 import { version } from './lib/version.ts'
+import { createRefusalLines } from './logs/refusalLines.ts'
 import { type Gateway, startGateway } from './server.ts'
 import type { Settings } from './settings.ts'
 
@@ -34,7 +35,11 @@ export async function runGateway(settings: Settings): Promise<number> {
   const onRemoved = createDailySum((events) =>
     log.info({ events }, 'Events were removed, since their retention is over'),
   )
-  const { logLevel: _, ...options } = settings
+  const refusals = createRefusalLines(
+    (event) => log.info(event, 'Refused'),
+    (count) => log.info(count, 'Further ones were refused, without a line each'),
+  )
+  const { logLevel: _, logRequests, ...options } = settings
   let gateway: Gateway
   let isAnnounced = false
   /** Called when the data is open, which may be after the start. */
@@ -77,6 +82,8 @@ export async function runGateway(settings: Settings): Promise<number> {
           'This address exceeds the limits of an address, and sends headers of a proxy. If it is your proxy, all its visitors share these limits: add it to TRUSTED_PROXIES',
         ),
       onRemoved,
+      ...(log.isLevelEnabled('info') && { onRefused: refusals.add }),
+      ...(logRequests && { onRequest: (line) => log.info(line, 'Request') }),
       onFatal: (error) => stop(error),
     })
   } catch (error) {
@@ -105,6 +112,7 @@ export async function runGateway(settings: Settings): Promise<number> {
     )
   else if (!gateway.isOpen() || !gateway.demo) log.info({ signal: why }, 'Stopping')
   await gateway.close()
+  refusals.close()
   return isFatal ? 1 : 0
 }
 

@@ -21,6 +21,8 @@ import { createMetrics } from './http/metrics.ts'
 import { createMetricsPort, MAX_METRICS_CONNECTIONS, METRICS_HOST } from './http/metricsServer.ts'
 import { removePathPrefix } from './http/pathPrefix.ts'
 import { watchReadiness } from './http/readiness.ts'
+import type { RefusedEvent } from './http/refusedEvent.ts'
+import { type RequestLine, reportRequests } from './logs/requestLines.ts'
 import type { LiveLimits } from './operators/live.ts'
 import { type ProblemRecorder, startRecorder } from './problems/recorder.ts'
 import { createRoutes } from './routes.ts'
@@ -93,6 +95,10 @@ export type GatewayOptions = {
    * `trustedProxies`. If it is a proxy, all its visitors share the limits of one address. Default none.
    */
   readonly onUnknownProxy?: (peer: string) => void
+  /** Called for each request when it is over. Default none. */
+  readonly onRequest?: ((line: RequestLine) => void) | undefined
+  /** Called for each event or call that is refused, which may be thousands a second. Default none. */
+  readonly onRefused?: ((event: RefusedEvent) => void) | undefined
   /** Called after each pass that has removed events, because their retention is over. Default none. */
   readonly onRemoved?: (events: number) => void
   /**
@@ -171,6 +177,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const metrics = createMetrics(
     () => opening?.opened()?.data.log.depth() ?? 0,
     () => opening?.opened()?.problems.stopped() ?? new Map(),
+    { dataDir, onRefused: options.onRefused },
   )
   let isStopping = false
   /** How long a stop waits for clients that are reading answers, ms. */
@@ -209,6 +216,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       now,
       monotonicNow,
       onFault: ({ reason, source }, times) => metrics.problem(reason, source, times),
+      onRefused: metrics.refusedOf,
       onError(error) {
         // A fault of the log is reported by the readiness.
         if (data.findFault() === undefined) onError(error, 'the counts of problems')
@@ -226,7 +234,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       const admission = createAdmission({
         limits,
         quota,
-        log: countStored(log, problems),
+        log: countStored(log, problems, metrics),
         metrics,
         addresses,
         monotonicNow,
@@ -298,6 +306,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       maxConnections,
     })
     removePathPrefix(server, publicUrl)
+    if (options.onRequest) reportRequests(server, options.onRequest)
     const metricsServer = createHttpServer({
       ...bounds,
       fetch: createMetricsPort(metrics, onError),

@@ -18,6 +18,7 @@ const DEFAULTS = {
   sendTimeoutMs: 30_000,
   live: { maxViews: 100, maxViewsOfCustomer: 10 },
   logLevel: 'info',
+  logRequests: false,
 }
 
 test.each([

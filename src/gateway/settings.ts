@@ -105,6 +105,11 @@ export const SETTINGS = {
     default: 'info',
     doc: 'The lowest level that is logged: fatal, error, warn, info, debug, trace or silent',
   },
+  LOG_REQUESTS: {
+    type: onOff,
+    default: 'off',
+    doc: 'on: a line for each request, with method, path, status, ms and bytes, without query and address',
+  },
   MAX_CONNECTIONS: {
     type: whole(16, 1_000_000),
     otherwise: `${DEFAULT_MAX_CONNECTIONS}`,
@@ -209,6 +214,7 @@ const arrange = (values: ValuesOf<typeof SETTINGS>) => ({
   metricsToken: values.METRICS_TOKEN,
   demo: values.DEMO,
   logLevel: values.LOG_LEVEL,
+  logRequests: values.LOG_REQUESTS,
   maxConnections: values.MAX_CONNECTIONS,
   maxHeaderBytes: values.MAX_HEADER_BYTES,
   bodyBudgetBytes: values.BODY_BUDGET_BYTES,

@@ -1,3 +1,4 @@
+import type { RefusedEvent } from '../gateway/http/refusedEvent.ts'
 import type { Fault } from '../gateway/problems/problems.ts'
 import type { Problems } from '../gateway/problems/recorder.ts'
 
@@ -6,6 +7,7 @@ export function listProblems() {
   const faults: (Fault & { readonly customer: string; readonly example?: unknown })[] = []
   const reports: [customer: string, encoded: string][] = []
   const unknownKeys: string[] = []
+  const refused: RefusedEvent[] = []
   const problems: Problems = {
     count: (customer, fault, makeExample) =>
       void faults.push({
@@ -13,9 +15,10 @@ export function listProblems() {
         ...fault,
         ...(makeExample && { example: JSON.parse(makeExample()) }),
       }),
+    refused: (event) => void refused.push(event),
     report: (...report) => void reports.push(report),
     unknownKey: (_, trackingKey) => void unknownKeys.push(trackingKey),
     stored: () => {},
   }
-  return { problems, faults, reports, unknownKeys }
+  return { problems, faults, reports, unknownKeys, refused }
 }

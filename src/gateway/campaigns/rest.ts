@@ -26,7 +26,7 @@ export type RestDependencies = {
   readonly admission: Admission
   readonly addresses: Addresses
   readonly keyThrottle: KeyThrottle
-  readonly problems: Pick<ProblemRecorder, 'count' | 'list'>
+  readonly problems: Pick<ProblemRecorder, 'count' | 'refused' | 'list'>
   /** The clock, ms since 1970. */
   readonly now: () => number
 }

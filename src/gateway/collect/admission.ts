@@ -113,10 +113,10 @@ export function createAdmission(dependencies: AdmissionDependencies): Admission 
   const pages = createRateLimit(limits.customer, undefined, now)
   const servers = createRateLimit(limits.customer, undefined, now)
 
-  function refuse(limit: LimitName, limited: Limited | undefined) {
+  function refuse(limit: LimitName, limited: Limited | undefined, customer?: string) {
     if (!limited) return undefined
     const { unit, retryAfterSeconds } = limited
-    metrics.limited(limit, unit)
+    metrics.limited(limit, unit, customer)
     return {
       ok: false,
       status: 429,
@@ -129,7 +129,7 @@ export function createAdmission(dependencies: AdmissionDependencies): Admission 
   function ofAddress(source: Source, events: number, bytes: number, paid?: Cost) {
     const limited = addresses.take(networkOf(source.address), events, bytes, paid)
     if (limited && now() - reportedAt >= PROXY_SILENCE_MS) reportProxy(source)
-    return refuse('address', limited)
+    return refuse('address', limited, source.customer?.customerId)
   }
 
   /** It may be a visitor that sends such headers, so a public address is reported only as its customer keeps it. */
@@ -142,9 +142,12 @@ export function createAdmission(dependencies: AdmissionDependencies): Admission 
     dependencies.onUnknownProxy(shown)
   }
 
-  const ofPages = (limited: Limited | undefined) => refuse('customer', limited)
-  const ofQuota = (customer: Customer) => refuse('quota', quota.check(customer))
-  const ofServers = (limited: Limited | undefined) => refuse('server', limited)
+  const ofPages = (customer: string, limited: Limited | undefined) =>
+    refuse('customer', limited, customer)
+  const ofQuota = (customer: Customer) =>
+    refuse('quota', quota.check(customer), customer.customerId)
+  const ofServers = (customer: string, limited: Limited | undefined) =>
+    refuse('server', limited, customer)
 
   return {
     arrive(source, bytes) {
@@ -153,25 +156,26 @@ export function createAdmission(dependencies: AdmissionDependencies): Admission 
       if (refused || !customer) return refused
       const { customerId } = customer
       const limited = isServer
-        ? ofServers(servers.check(customerId, 1, bytes))
-        : ofPages(pages.check(customerId, 1, bytes))
+        ? ofServers(customerId, servers.check(customerId, 1, bytes))
+        : ofPages(customerId, pages.check(customerId, 1, bytes))
       return limited ?? ofQuota(customer)
     },
     admit(source, events, bytes, counted) {
       const { customer, isServer } = source
       if (!customer) return undefined
       const { customerId } = customer
-      if (isServer) return ofServers(servers.take(customerId, events, bytes))
+      if (isServer) return ofServers(customerId, servers.take(customerId, events, bytes))
       const isCounted = events === 1 && bytes === counted
       const refused = isCounted
         ? undefined
         : ofAddress(source, events, bytes, { events: 1, bytes: counted })
-      return refused ?? ofPages(pages.check(customerId, events, bytes))
+      return refused ?? ofPages(customerId, pages.check(customerId, events, bytes))
     },
     accept({ customer, isServer }, events, bytes) {
       if (customer && !isServer && events > 0) pages.take(customer.customerId, events, bytes)
     },
-    call: ({ customerId }, requests, bytes) => ofServers(servers.take(customerId, requests, bytes)),
+    call: ({ customerId }, requests, bytes) =>
+      ofServers(customerId, servers.take(customerId, requests, bytes)),
     store: ofQuota,
     async append(customer, events) {
       if (events.length === 0) return { ok: true, outcomes: [] }

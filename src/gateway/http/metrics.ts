@@ -1,6 +1,10 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { version } from '../lib/version.ts'
 import type { CloseReason } from './connections.ts'
+import { createCustomerCounts, SHOWN_CUSTOMERS } from './customerCounts.ts'
+import { addDataGauges } from './metricsData.ts'
 import type { Limited } from './rateLimit.ts'
+import type { RefusedEvent } from './refusedEvent.ts'
 
 /** The limits that refuse requests with 429. */
 export type LimitName = 'address' | 'customer' | 'server' | 'script' | 'quota'
@@ -21,7 +25,11 @@ export type Metrics = {
   /** A connection that was closed to keep a limit. */
   connectionClosed(reason: CloseReason): void
   /** A request that a limit refused. It is also counted by its status. */
-  limited(limit: LimitName, unit: Limited['unit']): void
+  limited(limit: LimitName, unit: Limited['unit'], customer?: string): void
+  /** Events that were stored of a customer. */
+  storedOf(customer: string, events: number): void
+  /** What was refused, for the log and for the counts by customer. It is also counted by its status. */
+  refusedOf(event: RefusedEvent): void
   /** A problem of a customer, see docs/problems.md. */
   problem(reason: string, source: string, times: number): void
   commit(events: number, seconds: number): void
@@ -31,6 +39,14 @@ export type Metrics = {
   render(): Promise<{ readonly text: string; readonly type: string }>
 }
 
+/** What metrics are read from, and what they report to. */
+export type MetricsSources = {
+  /** Folder of the databases. Default none: the metrics of files and the disk are absent. */
+  readonly dataDir?: string
+  /** Called for each refused event or call. Default none. */
+  readonly onRefused?: ((event: RefusedEvent) => void) | undefined
+}
+
 /**
  * @param depth Returns how many events wait to be stored.
  * @param stopped Returns for how many customers an operation has stopped, by operation.
@@ -38,6 +54,7 @@ export type Metrics = {
 export function createMetrics(
   depth: () => number,
   stopped: () => ReadonlyMap<string, number> = () => new Map(),
+  { dataDir, onRefused = () => {} }: MetricsSources = {},
 ): Metrics {
   const registers = [new Registry()]
   const register = registers[0] as Registry
@@ -128,6 +145,31 @@ export function createMetrics(
       for (const [operation, customers] of stopped()) this.set({ operation }, customers)
     },
   })
+  const customers = createCustomerCounts()
+  new Counter({
+    name: 'customer_events_total',
+    help: `Events by customer, stored or refused: the busiest ${SHOWN_CUSTOMERS} by name, the rest as (other)`,
+    labelNames: ['customer', 'outcome'],
+    registers,
+    collect() {
+      this.reset()
+      for (const [customer, { stored, refused }] of customers.choose()) {
+        this.labels(customer, 'stored').inc(stored)
+        this.labels(customer, 'refused').inc(refused)
+      }
+    },
+  })
+  new Gauge({
+    name: 'build_info',
+    help: 'Always 1. Versions of the gateway and of Node',
+    labelNames: ['version', 'node'],
+    registers,
+  }).set({ version, node: process.versions.node }, 1)
+  if (dataDir !== undefined) addDataGauges(registers, dataDir)
+  function refusedOf(event: RefusedEvent): void {
+    customers.count(event.customer, 'refused', 1)
+    onRefused(event)
+  }
   // Looking up a label costs more than counting.
   const byOutcome = {
     stored: stored.labels('stored'),
@@ -141,10 +183,17 @@ export function createMetrics(
     },
     ignored: () => ignored.inc(),
     asked: (isStored) => asked.labels(isStored ? 'stored' : 'missing').inc(),
-    limited: (limit, unit) => limited.labels(limit, unit).inc(),
+    limited(limit, unit, customer) {
+      limited.labels(limit, unit).inc()
+      refusedOf({ customer, status: 429, reason: `${limit}_${unit}` })
+    },
+    storedOf: (customer, events) => customers.count(customer, 'stored', events),
+    refusedOf,
     refused(status, reason) {
       refused.labels(String(status)).inc()
       if (reason) withoutConsent.inc()
+      // Whose events they are is not known here. The others are reported where it is known.
+      if (status === 503) refusedOf({ customer: undefined, status, reason: 'busy' })
     },
     connectionClosed: (reason) => closed.labels(reason).inc(),
     problem: (reason, source, times) => problems.labels(reason, source).inc(times),

@@ -69,7 +69,7 @@ function exchange(url: string, text: string): Promise<string> {
 test.each([
   ['slow', 'GET /metrics HTTP/1.1\r\n', 408],
   ['malformed', 'nonsense\r\n\r\n', 400],
-  ['larger than a head may be', `GET /${'x'.repeat(20_000)} HTTP/1.1\r\n\r\n`, 431],
+  ['larger than a head may be', `GET /${'x'.repeat(70_000)} HTTP/1.1\r\n\r\n`, 431],
 ])(
   'a request to METRICS_PORT that is %s is answered as on the public port',
   async (_, text, status) => {

@@ -1,6 +1,7 @@
 import type { ProblemList } from '../../contract/problems.ts'
 import type { Customer, Customers } from '../customers/customers.ts'
 import { dayOf } from '../customers/usage.ts'
+import type { RefusedEvent } from '../http/refusedEvent.ts'
 import { createCoverageCounts } from './coverageCounts.ts'
 import { judgeCoverage } from './judgeCoverage.ts'
 import { createOriginIndex, originOf } from './originIndex.ts'
@@ -19,6 +20,8 @@ export type Problems = {
    * @param makeExample Makes a masked payload, JSON. It is not called for each fault.
    */
   count(customerId: string, fault: Fault, makeExample?: () => string): void
+  /** Reports a refusal that is no fault to count. */
+  refused(event: RefusedEvent): void
   /** Counts the report of a page: `p` in the query, still percent-encoded. */
   report(customerId: string, encoded: string): void
   /** Counts a request with a tracking key that no customer has, if the page is one of a customer. */
@@ -49,6 +52,8 @@ export type RecorderOptions = {
   readonly monotonicNow: () => number
   /** Called for each fault. */
   readonly onFault: (fault: Pick<Fault, 'reason' | 'source'>, times: number) => void
+  /** Called for each refusal. Default none. */
+  readonly onRefused?: (event: RefusedEvent) => void
   /** Called when counts could not be stored. They are tried again. */
   readonly onError: (error: unknown) => void
   /** Time between two writes, ms. Default 3,000. */
@@ -63,9 +68,19 @@ const REUSED_MS = 500
 /** Customers whose operations are judged after each write, for the metrics. */
 const JUDGED_EACH_TIME = 3
 
+/** The status of a refusal that is counted as a fault. */
+const STATUS_OF: Readonly<Partial<Record<Fault['reason'], number>>> = {
+  wrong_key: 401,
+  origin: 403,
+  unknown_key: 404,
+  too_large: 413,
+  refused: 422,
+}
+
 /** Records problems and coverage in memory, and stores them every few seconds. A process that is killed loses those. */
 export function startRecorder(options: RecorderOptions): ProblemRecorder {
   const { store, customers, now, monotonicNow, onFault, onError, flushMs = FLUSH_MS } = options
+  const { onRefused = () => {} } = options
   const problems = createProblemCounts()
   const coverage = createCoverageCounts()
   const findOwners = createOriginIndex(customers, monotonicNow)
@@ -139,6 +154,19 @@ export function startRecorder(options: RecorderOptions): ProblemRecorder {
     }
   }
 
+  function reportRefused(customer: string | undefined, fault: Fault): void {
+    const { reason, operation, path } = fault
+    const status = STATUS_OF[reason]
+    if (status === undefined) return
+    onRefused({
+      customer,
+      status,
+      reason,
+      ...(operation && { operation }),
+      ...(path && { path }),
+    })
+  }
+
   let isClosed = false
   let isTicking = false
   async function tick(): Promise<void> {
@@ -160,7 +188,9 @@ export function startRecorder(options: RecorderOptions): ProblemRecorder {
     count(customerId, fault, makeExample) {
       problems.count(customerId, fault, now(), 1, makeExample)
       onFault(fault, 1)
+      reportRefused(customerId, fault)
     },
+    refused: onRefused,
     report(customerId, encoded) {
       for (const { count, ...fault } of readPageReport(encoded)) {
         problems.count(customerId, fault, now(), count)
@@ -172,6 +202,7 @@ export function startRecorder(options: RecorderOptions): ProblemRecorder {
       const path = shownKey(trackingKey)
       const fault = { reason: 'unknown_key', source: 'gateway', operation: '', path, page } as const
       onFault(fault, 1)
+      reportRefused(undefined, { ...fault, path: '' })
       if (!page) return
       for (const id of findOwners(page)) problems.count(id, fault, now())
     },

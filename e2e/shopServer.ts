@@ -83,7 +83,10 @@ export async function startShop(base: string, trackingKey: string): Promise<Shop
   function demoFile(path: string) {
     if (!path.startsWith('/shop/')) return undefined
     const file = join(PUBLIC, path.endsWith('/') ? `${path}index.html` : path)
-    const text = readFileSync(file, 'utf8').replace('src="/t/j/DEMOSHOP"', `src="${shop.script()}"`)
+    const text = readFileSync(file, 'utf8').replace(
+      /src="[./]*\/t\/j\/DEMOSHOP"/,
+      `src="${shop.script()}"`,
+    )
     return { headers: { 'content-type': TYPES[extname(file)] ?? 'text/plain' }, text }
   }
 

@@ -24,6 +24,7 @@ import { createOperators } from './operators/operators.ts'
 import { PREVIEW_STYLES, pageHeaders } from './operators/pageHeaders.ts'
 import { createPeoplePages } from './operators/peoplePages.ts'
 import { createProblemPages } from './operators/problemPages.ts'
+import type { Sessions } from './operators/sessions.ts'
 import { createSetupPages } from './operators/setupPages.ts'
 import type { People } from './people/people.ts'
 import type { ProblemRecorder } from './problems/recorder.ts'
@@ -39,6 +40,7 @@ import {
 export type RouteDependencies = Omit<CollectDependencies, 'customers' | 'problems'> & {
   readonly customers: Customers
   readonly pinned: PinnedScripts
+  readonly sessions: Sessions
   readonly addresses: Addresses
   readonly campaigns: Campaigns
   readonly quota: Quota

@@ -223,7 +223,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       },
     })
     try {
-      const { customers, pinned, log, campaigns, reports, people, forwarding, daySalt } = data
+      const { customers, pinned, sessions, log, campaigns, reports, people, forwarding, daySalt } =
+        data
       const demoBlock =
         findDemoBlock({ host, trustedProxies, publicUrl }) ?? findRetiredDemo(customers)
       const demo = options.demo === true && !demoBlock
@@ -245,6 +246,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       const routes = createRoutes({
         customers,
         pinned,
+        sessions,
         log,
         campaigns,
         reports,

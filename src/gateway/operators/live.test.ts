@@ -13,7 +13,7 @@ const other = { customerId: 'other', restKey: '' }
 
 beforeAll(async () => {
   prepared = await prepareGateway()
-  gateway = await prepared.start({ demo: true, monotonicNow: () => clock })
+  gateway = await prepared.start({ demo: true, now: () => Date.now() + clock })
   for (const one of [shop, other])
     one.restKey = gateway.customers.add({ customerId: one.customerId, name: 'A shop' }).restKey
   REMOTE.host += `:${gateway.port}`

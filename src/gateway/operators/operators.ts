@@ -16,7 +16,7 @@ import { readQuery } from '../http/query.ts'
 import type { ReadBody } from '../http/readBody.ts'
 import type { Connected } from '../http/requestEnv.ts'
 import { hashSecret } from '../lib/secret.ts'
-import { createSessions, SESSION_SECONDS } from './sessions.ts'
+import { SESSION_SECONDS, type Sessions } from './sessions.ts'
 
 export type OperatorDependencies = {
   readonly customers: Customers
@@ -25,8 +25,7 @@ export type OperatorDependencies = {
   readonly demo: boolean
   readonly keyThrottle: KeyThrottle
   readonly quota: Quota
-  /** A monotonic clock, ms. */
-  readonly monotonicNow: () => number
+  readonly sessions: Sessions
 }
 
 /** Why an operator may not see a customer any more. */
@@ -49,8 +48,7 @@ const NO_KEYS = { restKeyHash: NO_KEY_HASH, oldRestKeyHash: () => NO_KEY_HASH }
  * SameSite=Strict, and sign-in and sign-out accept only JSON.
  */
 export function createOperators(dependencies: OperatorDependencies) {
-  const { customers, addresses, keyThrottle, quota, demo } = dependencies
-  const sessions = createSessions(dependencies.monotonicNow)
+  const { customers, sessions, addresses, keyThrottle, quota, demo } = dependencies
 
   /**
    * GET /live/customers: the customers that this operator may see, 401 if there are none. `origin` is the address of
@@ -169,7 +167,7 @@ export function createOperators(dependencies: OperatorDependencies) {
       const customer = customers.find(id)
       if (!customer) return 'removed'
       if (needsNoGrant) return undefined
-      const keyHash = session && sessions.lasts(session) ? session.keys.get(id) : undefined
+      const keyHash = session && sessions.findKey(session, id)
       if (!keyHash) return 'signed_out'
       return isRestKeyHash(customer, keyHash) ? undefined : 'key_changed'
     }

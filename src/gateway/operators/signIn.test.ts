@@ -151,17 +151,72 @@ test('an unknown customer is answered like a wrong key, limited or not', async (
   }
 })
 
-test('setting the clock of the machine limits no request and ends no session', async () => {
+test('setting the clock of the machine limits no request, and operators can sign in', async () => {
   await start(() => performance.now())
-  const { headers } = await signIn(SHOP, SHOP.restKey, '127.0.0.8')
-  const cookie = headers['set-cookie']?.[0]?.split(';')[0] ?? ''
   for (let i = 0; i < 12; i++) await signIn(SHOP, 'guess', '127.0.0.8')
   for (const days of [-5, 10, -400]) {
     wall += days * 86_400_000
+    const wrong = await signIn(SHOP, 'guess', '127.0.0.8')
+    if (wrong.status === 429) expect(Number(wrong.headers['retry-after'])).toBeLessThanOrEqual(5)
+    const { status, headers } = await signIn(SHOP, SHOP.restKey, '127.0.0.8')
+    expect(status).toBe(200)
+    const cookie = headers['set-cookie']?.[0]?.split(';')[0] ?? ''
     const seen = await send(gateway.url, '/live/customers', { headers: { cookie } })
     expect(JSON.parse(seen.text)).toMatchObject([{ customerId: SHOP.customerId }])
-    const { status, headers } = await signIn(SHOP, 'guess', '127.0.0.8')
-    if (status === 429) expect(Number(headers['retry-after'])).toBeLessThanOrEqual(5)
-    expect((await signIn(SHOP, SHOP.restKey, '127.0.0.8')).status).toBe(200)
   }
+})
+
+test('a sign-in outlives a restart, and every gateway over the folder knows it', async () => {
+  await start()
+  const { headers } = await signIn(SHOP, SHOP.restKey, '127.0.0.9')
+  const cookie = (port: number) => {
+    const [pair = ''] = headers['set-cookie']?.[0]?.split(';') ?? []
+    return { cookie: `shoptrail-${port}=${pair.slice(pair.indexOf('=') + 1)}` }
+  }
+  const idsAt = async (at: Gateway) => {
+    const { status, text } = await send(at.url, '/live/customers', { headers: cookie(at.port) })
+    return status === 200 ? JSON.parse(text).map((one: typeof SHOP) => one.customerId) : status
+  }
+  const dataDir = `${prepared.folder}/data-${starts}`
+  const options = { dataDir, now: () => wall }
+  await gateway.close()
+  const [first, second] = [await prepared.start(options), await prepared.start(options)]
+  expect([await idsAt(first), await idsAt(second)]).toEqual([['SHOP'], ['SHOP']])
+  wall += 12 * 3_600_000 - 1
+  expect(await idsAt(first)).toEqual(['SHOP'])
+  wall += 1
+  expect([await idsAt(first), await idsAt(second)]).toEqual([401, 401])
+})
+
+test.each<[string, (other: Gateway, cookie: string) => unknown]>([
+  [
+    'signing out',
+    (at, cookie) =>
+      send(at.url, '/live/logout', {
+        method: 'POST',
+        headers: { cookie: `shoptrail-${at.port}=${cookie}`, 'content-type': 'application/json' },
+        body: '{}',
+      }),
+  ],
+  ['a new REST key', (at) => at.customers.rotate('SHOP', 'rest')],
+  ['the removal of the customer', (at) => at.customers.remove('SHOP')],
+  [
+    'the end of an overlap',
+    (at) => {
+      at.customers.rotate('SHOP', 'rest', 60_000)
+      wall += 60_000
+    },
+  ],
+])('%s in one gateway ends the session in the others', async (_, end) => {
+  await start()
+  const dataDir = `${prepared.folder}/data-${starts}`
+  const second = await prepared.start({ dataDir, now: () => wall })
+  const { headers } = await signIn(SHOP, SHOP.restKey, '127.0.0.10')
+  const token = /=([\w-]{43});/.exec(headers['set-cookie']?.[0] ?? '')?.[1] ?? ''
+  const statusAt = async ({ url, port }: Gateway) =>
+    (await send(url, '/live/customers', { headers: { cookie: `shoptrail-${port}=${token}` } }))
+      .status
+  expect([await statusAt(gateway), await statusAt(second)]).toEqual([200, 200])
+  await end(second, token)
+  expect([await statusAt(gateway), await statusAt(second)]).toEqual([401, 401])
 })

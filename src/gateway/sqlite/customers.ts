@@ -12,12 +12,14 @@ import { type KeyKind, OverlapLasts } from '../customers/overlap.ts'
 import { MAX_RETENTION_DAYS, type Retention } from '../customers/retention.ts'
 import { hashSecret } from '../lib/secret.ts'
 import { Unavailable } from '../lib/unavailable.ts'
+import type { Sessions } from '../operators/sessions.ts'
 import type { PinnedScripts } from '../script/pinnedScripts.ts'
 import { type CustomerRow, toCustomer } from './customerRow.ts'
 import { closeDatabase, explain, isDamaged, openDatabase, type Schema } from './database.ts'
 import { isSqliteError } from './driver.ts'
 import { createOverlapRows, OVERLAP_COLUMNS, OVERLAP_JOINS, OVERLAP_TABLE } from './overlapRows.ts'
 import { createPinnedRows, PINNED_TABLE } from './pinnedRows.ts'
+import { createSessionRows, SESSION_TABLES } from './sessionRows.ts'
 
 /** Changes made by another process (the command line) are seen after at most this, ms. */
 const RECHECK_MS = 500
@@ -60,7 +62,7 @@ const TABLES = `
     customer_id TEXT NOT NULL,
     PRIMARY KEY (kind, value)
   ) STRICT, WITHOUT ROWID;
-${PINNED_TABLE}${OVERLAP_TABLE}`
+${PINNED_TABLE}${OVERLAP_TABLE}${SESSION_TABLES}`
 /** The schema of customers.db. */
 export const CUSTOMERS_SCHEMA: Schema = {
   tables: TABLES,
@@ -83,7 +85,7 @@ type Kind = 'customer_id' | 'tracking_key' | 'rest_key_hash'
 export function createSqliteCustomers(
   file: string,
   now: () => number = Date.now,
-): Customers & { readonly pinned: PinnedScripts } {
+): Customers & { readonly pinned: PinnedScripts; readonly sessions: Sessions } {
   const database = openDatabase(file, CUSTOMERS_SCHEMA)
   const rows = `SELECT customers.*, daily_events, daily_bytes, ignored.addresses AS ignored, form AS addresses, days AS retention_days, ${OVERLAP_COLUMNS} FROM customers LEFT JOIN quotas USING (customer_id) LEFT JOIN ignored USING (customer_id) LEFT JOIN kept_addresses USING (customer_id) LEFT JOIN retention USING (customer_id) ${OVERLAP_JOINS}`
   const select = database.prepare<[string], CustomerRow>(`${rows} WHERE customers.customer_id = ?`)
@@ -142,6 +144,7 @@ export function createSqliteCustomers(
 
   const pinned = createPinnedRows(database, using, now)
   const overlaps = createOverlapRows(database)
+  const sessions = createSessionRows(database, using, now)
 
   function forgetStale(): void {
     if (Math.abs(now() - checkedAt) < RECHECK_MS) return
@@ -252,6 +255,7 @@ export function createSqliteCustomers(
     endOld(customerId, 'tracking')
     endOld(customerId, 'rest')
     pinned.erase(row.tracking_key)
+    sessions.erase(customerId)
     return erase.run(customerId).changes > 0
   })
 
@@ -312,6 +316,7 @@ export function createSqliteCustomers(
 
   return {
     pinned,
+    sessions,
     add({
       name = '',
       origins = [],

@@ -6,6 +6,7 @@ import type { EventLog } from '../collect/eventLog.ts'
 import type { ExpiredEvents } from '../collect/expiredEvents.ts'
 import type { Customers } from '../customers/customers.ts'
 import type { Forwarding } from '../forward/forwarding.ts'
+import type { Sessions } from '../operators/sessions.ts'
 import type { People } from '../people/people.ts'
 import type { CountStore } from '../problems/problems.ts'
 import type { PinnedScripts } from '../script/pinnedScripts.ts'
@@ -54,6 +55,7 @@ export type DataOptions = {
 export type Data = {
   readonly customers: Customers
   readonly pinned: PinnedScripts
+  readonly sessions: Sessions
   readonly log: EventLog & { readonly depth: () => number }
   readonly campaigns: Campaigns
   readonly reports: Reports
@@ -121,6 +123,7 @@ export async function openData(options: DataOptions): Promise<Data> {
     return {
       customers,
       pinned: stored.pinned,
+      sessions: stored.sessions,
       log,
       reports,
       daySalt: salt.daySalt,

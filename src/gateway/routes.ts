@@ -11,10 +11,21 @@ import { createCustomerLookup } from './customers/customerLookup.ts'
 import type { Customers } from './customers/customers.ts'
 import type { Forwarding } from './forward/forwarding.ts'
 import type { Addresses } from './http/address.ts'
-import { answer, eventIdOf, headersFor, JSON_HEADERS, refuse } from './http/answers.ts'
+import {
+  type Answer,
+  answer,
+  eventIdOf,
+  headersFor,
+  JSON_HEADERS,
+  refusalAnswer,
+  refuse,
+  toResponse,
+} from './http/answers.ts'
+import type { HotPaths } from './http/hotPaths.ts'
 import { createShowMetrics } from './http/metricsServer.ts'
 import { createPublicFiles } from './http/publicFiles.ts'
 import type { RequestEnv } from './http/requestEnv.ts'
+import type { RequestHead } from './http/requestHead.ts'
 import { TooMany } from './http/semaphore.ts'
 import { Unavailable } from './lib/unavailable.ts'
 import { version } from './lib/version.ts'
@@ -73,7 +84,7 @@ type Handler = (
   request: Request,
   peer: string,
   context: Context<Env>,
-) => Response | Promise<Response>
+) => Response | Answer | Promise<Response | Answer>
 type Method = 'GET' | 'POST'
 
 /**
@@ -90,7 +101,7 @@ const PREFLIGHT_MAX_AGE_SECONDS = '86400'
  * All routes of the gateway, one line each. Each answers every method: 405 with Allow for methods that it does not
  * take, and Allow for OPTIONS.
  *
- * @returns The app, and `close`, which ends the open live views.
+ * @returns The app, the handlers of the hot paths, which do without it, and `close`, which ends the open live views.
  */
 export function createRoutes(dependencies: RouteDependencies) {
   const { demo, findUnready, metrics, publicFolder } = dependencies
@@ -167,25 +178,43 @@ export function createRoutes(dependencies: RouteDependencies) {
     return refuse({ status: 404, message: 'There is nothing at this address' }, headersFor(path))
   })
   // Every unexpected error is answered here.
-  app.onError((error, { req }) => {
-    const headers = headersFor(req.path)
-    const id = eventIdOf(req.url)
+  app.onError((error, { req: { raw, path, routePath } }) =>
+    toResponse(answerError(error, raw, path, routePath, raw.signal.aborted)),
+  )
+
+  function answerError(
+    error: unknown,
+    request: RequestHead,
+    path: string,
+    route: string,
+    isAborted: boolean,
+  ): Answer {
+    const headers = headersFor(path)
+    const id = eventIdOf(request.url)
     if (error instanceof Unavailable || error instanceof TooMany) {
       const status = error instanceof TooMany ? 429 : 503
       metrics.refused(status)
       const { message, retryAfterSeconds } = error
-      if (error.cause) dependencies.onError(error, req.routePath)
+      if (error.cause) dependencies.onError(error, route)
       const refusal = { status, message, id, retryAfterSeconds }
-      return req.path.startsWith('/t/j/')
-        ? refuseScript(refusal, req.raw)
-        : refuse(refusal, headers)
+      return path.startsWith('/t/j/')
+        ? refuseScript(refusal, request)
+        : refusalAnswer(refusal, headers)
     }
     // Without the event's id, since this is not a verdict on the event.
-    if (req.raw.signal.aborted)
-      return refuse({ status: 400, message: 'The request was aborted' }, headers)
-    dependencies.onError(error, req.routePath)
-    return refuse({ status: 500, message: 'Something went wrong here', id }, headers)
-  })
+    if (isAborted)
+      return refusalAnswer({ status: 400, message: 'The request was aborted' }, headers)
+    dependencies.onError(error, route)
+    return refusalAnswer({ status: 500, message: 'Something went wrong here', id }, headers)
+  }
+
+  const hotPaths: HotPaths = {
+    '/t/r': collect.collectOne,
+    '/t/batch': collect.collectBatch,
+    '/t/j/:key': (request, peer, { key }) => serveScript(request, peer, key),
+    answerError: (error, request, path, isAborted) =>
+      answerError(error, request, new URL(request.url).pathname, path, isAborted),
+  }
 
   /** One handler a path: with a second one for other methods, hono would compose a chain at each request. */
   function route(path: string, handlers: Partial<Record<Method, Handler>>): void {
@@ -195,9 +224,14 @@ export function createRoutes(dependencies: RouteDependencies) {
     app.all(path, (context) => {
       const { raw } = context.req
       const handler = raw.method === 'POST' ? POST : /^(GET|HEAD)$/.test(raw.method) && GET
-      if (handler) return handler(raw, context.env.peer, context)
+      if (handler) return respond(handler(raw, context.env.peer, context))
       return raw.method === 'OPTIONS' ? answerOptions(path, allow) : refuseMethod(path, allow)
     })
+  }
+
+  async function respond(given: ReturnType<Handler>): Promise<Response> {
+    const answer = await given
+    return answer instanceof Response ? answer : toResponse(answer)
   }
 
   function refuseMethod(path: string, allow: string): Response {
@@ -248,5 +282,5 @@ export function createRoutes(dependencies: RouteDependencies) {
       : answer(200, { name: 'shoptrail', version })
   }
 
-  return { fetch: app.fetch, close: live.close }
+  return { fetch: app.fetch, hotPaths, close: live.close }
 }

@@ -305,6 +305,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       ...bounds,
       fetch: (request, env) =>
         opened()?.routes.fetch(request, env) ?? answerWaiting(request, reason()),
+      findHotPaths: () => opened()?.routes.hotPaths,
       maxConnections,
     })
     removePathPrefix(server, publicUrl)

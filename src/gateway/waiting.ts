@@ -1,4 +1,4 @@
-import { answer, eventIdOf, headersFor, refuse } from './http/answers.ts'
+import { answer, eventIdOf, headersFor, refuse, toResponse } from './http/answers.ts'
 import { refuseScript } from './script/serveScript.ts'
 
 /** Retry-After, seconds. Long, because an operator has to act first. */
@@ -18,6 +18,6 @@ export function answerWaiting(request: Request, reason: string): Response {
     id: eventIdOf(request.url),
   }
   return pathname.startsWith('/t/j/')
-    ? refuseScript(refusal, request)
+    ? toResponse(refuseScript(refusal, request))
     : refuse(refusal, headersFor(pathname))
 }

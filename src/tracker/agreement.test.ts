@@ -121,8 +121,8 @@ async function sendToGateway(key: string, body: string) {
     body,
   })
   const env = { readBody: readBodyOf(request) }
-  const response = await collect.collectOne(request, '203.0.113.9', { env })
-  return { status: response.status, answer: await response.text() }
+  const { status, body: answer } = await collect.collectOne(request, '203.0.113.9', { env })
+  return { status, answer }
 }
 
 const operations = Object.keys(EVENT_NAMES) as TrackingOperation[]

@@ -5,6 +5,7 @@ import type { Refusal } from '../http/answers.ts'
 import type { Limits } from '../http/limits.ts'
 import type { LimitName, Metrics } from '../http/metrics.ts'
 import { type Cost, createRateLimit, type Limited } from '../http/rateLimit.ts'
+import type { RequestHead } from '../http/requestHead.ts'
 import type { EventLog, LogEvent, Outcome } from './eventLog.ts'
 import type { Quota } from './quota.ts'
 
@@ -16,7 +17,7 @@ export type Source = {
   readonly isServer: boolean
   /** Address of the visitor, or of the server. */
   readonly address: string
-  readonly request: Request
+  readonly request: RequestHead
   /** The address of the other end of the connection. */
   readonly peer: string
 }
@@ -26,14 +27,14 @@ export type Source = {
  *
  * @param maxBytes The largest body that is read. A larger one is refused and counts as this.
  */
-export const declaredBytes = ({ headers }: Request, maxBytes: number): number =>
+export const declaredBytes = ({ headers }: RequestHead, maxBytes: number): number =>
   Math.min(Number(headers.get('content-length')) || 0, maxBytes)
 
 /**
  * The bytes to count before a body of events is read. A body of unknown length counts as the largest one until it is
  * read, since it takes as much work before it can be refused.
  */
-export const expectedBytes = (request: Request, maxBytes: number): number =>
+export const expectedBytes = (request: RequestHead, maxBytes: number): number =>
   request.headers.has('transfer-encoding') ? maxBytes : declaredBytes(request, maxBytes)
 
 /** Limits requests. Each refusal is a 429 with Retry-After. */

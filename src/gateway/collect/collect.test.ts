@@ -9,6 +9,7 @@ import { readBodyOf } from '../../test/readBody.ts'
 import type { CustomerChange, Customers } from '../customers/customers.ts'
 import { createKeyThrottle } from '../customers/keyThrottle.ts'
 import { createAddresses } from '../http/address.ts'
+import { toResponse } from '../http/answers.ts'
 import { DEFAULT_LIMITS } from '../http/limits.ts'
 import { createMetrics, type Metrics } from '../http/metrics.ts'
 import { createSqliteCustomers } from '../sqlite/customers.ts'
@@ -96,7 +97,7 @@ const post = async (
     body: payload === '' ? '' : JSON.stringify(payload),
   })
   const env = { readBody: readBodyOf(request) }
-  const response = await collect.collectOne(request, '203.0.113.9', { env })
+  const response = toResponse(await collect.collectOne(request, '203.0.113.9', { env }))
   return { status: response.status, body: await response.json(), headers: response.headers }
 }
 const postBatch = async (body: unknown, query = 'k=SHOPKEY1', into = collect) => {
@@ -106,7 +107,7 @@ const postBatch = async (body: unknown, query = 'k=SHOPKEY1', into = collect) =>
     body: typeof body === 'string' ? body : JSON.stringify(body),
   })
   const env = { readBody: readBodyOf(request) }
-  const response = await into.collectBatch(request, '203.0.113.9', { env })
+  const response = toResponse(await into.collectBatch(request, '203.0.113.9', { env }))
   return { status: response.status, body: await response.json() }
 }
 test.each([

@@ -5,11 +5,20 @@ import {
   UUID,
   validate,
 } from '../../contract/index.ts'
-import { answer, eventIdOf, invalid, OPEN_HEADERS, type Refusal, refuse } from '../http/answers.ts'
+import {
+  type Answer,
+  eventIdOf,
+  invalid,
+  jsonAnswer,
+  OPEN_HEADERS,
+  type Refusal,
+  refusalAnswer,
+} from '../http/answers.ts'
 import { readJson } from '../http/body.ts'
 import type { Metrics } from '../http/metrics.ts'
 import { type Query, readEncodedQuery, readQuery } from '../http/query.ts'
 import type { Connected } from '../http/requestEnv.ts'
+import type { RequestHead } from '../http/requestHead.ts'
 import { countRefusal } from '../problems/refusals.ts'
 import { type Admission, expectedBytes, type Source } from './admission.ts'
 import { createClockSkew } from './clockSkew.ts'
@@ -89,10 +98,10 @@ export function createCollect(dependencies: CollectDependencies) {
 
   /** POST /t/r: the body is one payload; `id`, `at`, `sent` and `consent` travel in the query. */
   async function collectOne(
-    request: Request,
+    request: RequestHead,
     peer: string,
     { env }: Connected<'readBody'>,
-  ): Promise<Response> {
+  ): Promise<Answer> {
     const query = readQuery(request.url)
     const sender = identify(query, request, peer, '/t/r')
     const source = toSource(sender, request, peer)
@@ -128,13 +137,13 @@ export function createCollect(dependencies: CollectDependencies) {
     }
     if (judged.isIgnored) {
       metrics.ignored()
-      return answer(200, { id: judged.id, ignored: true }, OPEN_HEADERS)
+      return jsonAnswer(200, { id: judged.id, ignored: true }, OPEN_HEADERS)
     }
     admission.accept(source, 1, body.bytes)
     const stored = await admission.append(sender.customer, [judged.event])
     if (!stored.ok) return refusedOne(stored, request)
     for (const outcome of stored.outcomes) metrics.event(outcome, judged.event.bot)
-    return answer(200, { id: judged.id }, keepDid(judged, source, query))
+    return jsonAnswer(200, { id: judged.id }, keepDid(judged, source, query))
   }
 
   /**
@@ -146,10 +155,10 @@ export function createCollect(dependencies: CollectDependencies) {
    * browser would log a 404 as an error in the page's console.)
    */
   async function collectBatch(
-    request: Request,
+    request: RequestHead,
     peer: string,
     { env }: Connected<'readBody'>,
-  ): Promise<Response> {
+  ): Promise<Answer> {
     const query = readQuery(request.url)
     const sender = identify(query, request, peer, '/t/batch')
     const source = toSource(sender, request, peer)
@@ -161,7 +170,7 @@ export function createCollect(dependencies: CollectDependencies) {
       return refused(sender)
     }
     const { customerId } = sender.customer
-    const refusedBatch = (refusal: Refusal): Response => {
+    const refusedBatch = (refusal: Refusal): Answer => {
       countRefusal(problems, customerId, refusal, '/t/batch')
       return refused(refusal)
     }
@@ -225,19 +234,20 @@ export function createCollect(dependencies: CollectDependencies) {
     if (!answered.ok) return refused(answered)
     const hasUnknown = asks === events.length && (missing.size > 0 || asked.length < asks)
     const last = judged.filter((one) => one.ok && one.event && !one.isIgnored).at(-1)
-    return new Response(answered.text, {
+    return {
       status: hasUnknown ? 207 : 200,
       headers: keepDid(last, source, query),
-    })
+      body: answered.text,
+    }
   }
 
   /** Counts what a page reports of its own. A server has no report. */
-  function takeReport({ customer, isServer }: Sender, { url }: Request): void {
+  function takeReport({ customer, isServer }: Sender, { url }: RequestHead): void {
     const report = isServer ? null : readEncodedQuery(url)('p')
     if (report !== null) problems.report(customer.customerId, report)
   }
 
-  const toSource = (sender: Sender | Refusal, request: Request, peer: string): Source => ({
+  const toSource = (sender: Sender | Refusal, request: RequestHead, peer: string): Source => ({
     customer: sender.ok ? sender.customer : undefined,
     isServer: sender.ok && sender.isServer,
     address: dependencies.addresses.visitor(request, peer),
@@ -341,12 +351,12 @@ export function createCollect(dependencies: CollectDependencies) {
     return cookie ? { ...OPEN_HEADERS, 'set-cookie': cookie } : OPEN_HEADERS
   }
 
-  function refused(refusal: Refusal): Response {
+  function refused(refusal: Refusal): Answer {
     metrics.refused(refusal.status, refusal.reason)
-    return refuse(refusal, OPEN_HEADERS)
+    return refusalAnswer(refusal, OPEN_HEADERS)
   }
 
-  const refusedOne = (refusal: Refusal, { url }: Request): Response =>
+  const refusedOne = (refusal: Refusal, { url }: RequestHead): Answer =>
     refused({ ...refusal, id: eventIdOf(url) })
 
   return { collectOne, collectBatch }

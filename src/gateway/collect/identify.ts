@@ -5,6 +5,7 @@ import type { Addresses } from '../http/address.ts'
 import type { Refusal } from '../http/answers.ts'
 import { allowsOrigin } from '../http/origins.ts'
 import type { Query } from '../http/query.ts'
+import type { RequestHead } from '../http/requestHead.ts'
 import { shownOrigin } from '../problems/pagePath.ts'
 import type { Problems } from '../problems/recorder.ts'
 
@@ -32,7 +33,7 @@ export function createIdentify(dependencies: IdentifyDependencies) {
 
   return function identify(
     query: Query,
-    request: Request,
+    request: RequestHead,
     peer: string,
     call: string,
   ): Sender | Denial {

@@ -2,6 +2,7 @@ import { isIPv4, isIPv6 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import proxyAddr from 'proxy-addr'
 import { isLoopbackHost, MAX_HOST_LENGTH } from './origins.ts'
+import type { RequestHead } from './requestHead.ts'
 
 /** Headers that proxies add. Browsers send none of them. */
 const FORWARDING_HEADERS = [
@@ -22,19 +23,19 @@ export type Addresses = {
    * The visitor's address. That of the peer, if the peer is not a trusted proxy. Otherwise the right-most entry of
    * X-Forwarded-For that is not a trusted proxy.
    */
-  visitor(request: Request, peer: string): string
+  visitor(request: RequestHead, peer: string): string
   /**
    * The origin that the visitor asked for. X-Forwarded-Proto and X-Forwarded-Host of a trusted proxy count. Of several
    * entries the last one is used: the proxy has written it, and the others may come from the client.
    */
-  asked(request: Request, peer: string): string
+  asked(request: RequestHead, peer: string): string
   /** The gateway's public address. By default the origin that the visitor asked for. */
-  base(request: Request, peer: string): string
+  base(request: RequestHead, peer: string): string
   /**
    * The peer's address, if the peer sends headers of a proxy and is not trusted. It is a proxy that is missing in
    * TRUSTED_PROXIES, or a client that pretends to be one.
    */
-  findUnknownProxy(request: Request, peer: string): string | undefined
+  findUnknownProxy(request: RequestHead, peer: string): string | undefined
 }
 
 /**
@@ -75,7 +76,7 @@ export function createAddresses(
     base: (request, peer) => publicUrl || asked(request, peer),
   }
 
-  function asked(request: Request, peer: string): string {
+  function asked(request: RequestHead, peer: string): string {
     const { origin, protocol, host } = new URL(request.url)
     if (!isTrusted(readAddress(peer) ?? peer)) return origin
     const last = (header: string) => request.headers.get(header)?.split(',').at(-1)?.trim()
@@ -121,7 +122,7 @@ export function isLoopbackAddress(text: string): boolean {
   return address === '::1' || !!address?.startsWith('127.')
 }
 
-const isForwarded = ({ headers }: Request): boolean =>
+const isForwarded = ({ headers }: RequestHead): boolean =>
   FORWARDING_HEADERS.some((header) => headers.has(header))
 
 /**
@@ -129,7 +130,7 @@ const isForwarded = ({ headers }: Request): boolean =>
  * is a loopback name. (A page of another name that was made to resolve to this machine, by DNS rebinding, sends another
  * Host.)
  */
-export function isLocal(request: Request, peer: string): boolean {
+export function isLocal(request: RequestHead, peer: string): boolean {
   return (
     isLoopbackAddress(peer) &&
     isLoopbackHost(new URL(request.url).hostname) &&

@@ -58,12 +58,30 @@ export const OPEN_HEADERS = {
 export const headersFor = (path: string): Record<string, string> =>
   path === '/t' || path.startsWith('/t/') ? OPEN_HEADERS : JSON_HEADERS
 
+/** An answer before it is written. Content-Length is added if it is missing. */
+export type Answer = {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** Null: no body. */
+  readonly body: string | Uint8Array<ArrayBuffer> | null
+}
+
+export const toResponse = ({ status, headers, body }: Answer): Response =>
+  new Response(body, { status, headers })
+
 /** A JSON answer. */
+export const jsonAnswer = (
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = JSON_HEADERS,
+): Answer => ({ status, headers, body: JSON.stringify(body) })
+
+/** A JSON answer, as a Response. */
 export const answer = (
   status: number,
   body: unknown,
-  headers: Record<string, string> = JSON_HEADERS,
-): Response => new Response(JSON.stringify(body), { status, headers })
+  headers?: Readonly<Record<string, string>>,
+): Response => toResponse(jsonAnswer(status, body, headers))
 
 /** A value as JSON, UTF-8. */
 export const toJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
@@ -79,17 +97,23 @@ export function answerLarge(json: Uint8Array, reserve: Reserve): Response {
 }
 
 /** A JSON error: `{"id"?, "message", "issues"?}`. */
-export const refuse = (
+export const refusalAnswer = (
   { status, message, issues, id, retryAfterSeconds }: Omit<Refusal, 'ok'>,
-  headers: Record<string, string> = JSON_HEADERS,
-): Response =>
-  answer(
+  headers: Readonly<Record<string, string>> = JSON_HEADERS,
+): Answer =>
+  jsonAnswer(
     status,
     { id, message, issues },
     retryAfterSeconds === undefined
       ? headers
       : { ...headers, 'retry-after': `${retryAfterSeconds}` },
   )
+
+/** A JSON error, as a Response. */
+export const refuse = (
+  refusal: Omit<Refusal, 'ok'>,
+  headers?: Readonly<Record<string, string>>,
+): Response => toResponse(refusalAnswer(refusal, headers))
 
 /** The id in the query of POST /t/r. Undefined if it is not a UUID, and for other paths. */
 export function eventIdOf(url: string): string | undefined {

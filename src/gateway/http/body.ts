@@ -1,6 +1,7 @@
 import { toUSVString } from 'node:util'
 import type { Refusal } from './answers.ts'
 import type { ReadBody } from './readBody.ts'
+import type { RequestHead } from './requestHead.ts'
 
 export type Body = { readonly ok: true; readonly json: unknown; readonly bytes: number } | Refusal
 
@@ -17,7 +18,7 @@ const MAX_VALUES = 1_000
  * 1,000.
  */
 export async function readJson(
-  request: Request,
+  request: RequestHead,
   readBody: ReadBody,
   maxBytes: number,
   options: { readonly whenEmpty?: unknown; readonly maxValues?: number } = {},

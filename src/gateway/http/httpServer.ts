@@ -4,13 +4,17 @@ import { type Addresses, networkOf } from './address.ts'
 import { OPEN_HEADERS, refuse } from './answers.ts'
 import { type BodyBudget, createReserve } from './bodyBudget.ts'
 import { type CloseReason, createConnections } from './connections.ts'
+import { createHotPaths, type HotPaths } from './hotPaths.ts'
 import { Incoming } from './incoming.ts'
 import { DEFAULT_MAX_HEADER_BYTES, DEFAULT_SEND_TIMEOUT_MS } from './limits.ts'
 import { createReadBody } from './readBody.ts'
 import type { RequestEnv } from './requestEnv.ts'
+import type { RequestHead } from './requestHead.ts'
 
 export type HttpServerOptions = {
   readonly fetch: (request: Request, env: RequestEnv) => Response | Promise<Response>
+  /** Finds the handlers of the hot paths. Default: `fetch` handles them too. */
+  readonly findHotPaths?: (() => HotPaths | undefined) | undefined
   readonly addresses: Addresses
   readonly bodies: BodyBudget
   /** Connections that are open at once, from 1. */
@@ -33,22 +37,24 @@ const SLOW_SENDER_CHECK_MS = 1_000
 /** Host of an HTTP/1.0 request without one. A name that never exists (RFC 6761, 6.4), so it is not a loopback name. */
 const NO_HOST = 'no-host.invalid'
 
-/** A server that makes Requests for `fetch`, within limits. */
+/** A server that makes Requests for `fetch`, within limits, but for the hot paths. */
 export function createHttpServer(options: HttpServerOptions): Server {
   const { fetch, addresses, bodies, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options
 
   function answer(request: Request, { incoming, outgoing }: HttpBindings) {
     // A Host such as `xn--` passes the library's check, but is not a URL.
     if (!URL.canParse(request.url)) return refuseAddress()
-    const peer = incoming.socket.remoteAddress ?? ''
-    const reserve = createReserve(bodies, outgoing as ServerResponse, () =>
-      networkOf(addresses.visitor(request, peer)),
-    )
-    const readBody = createReadBody(incoming as IncomingMessage, reserve)
-    return fetch(request, { peer, readBody, reserve })
+    return fetch(request, toEnv(request, incoming as IncomingMessage, outgoing as ServerResponse))
   }
 
-  const listener = getRequestListener(
+  function toEnv(head: RequestHead, incoming: IncomingMessage, outgoing: ServerResponse) {
+    const peer = incoming.socket.remoteAddress ?? ''
+    const reserve = createReserve(bodies, outgoing, () => networkOf(addresses.visitor(head, peer)))
+    return { peer, reserve, readBody: createReadBody(incoming, reserve) }
+  }
+
+  const answerHot = createHotPaths(options.findHotPaths ?? (() => undefined), toEnv)
+  const answerAny = getRequestListener(
     (request, env) => answer(request, env as HttpBindings),
     // A Host or an address that is not a URL.
     { errorHandler: refuseAddress, hostname: NO_HOST },
@@ -65,7 +71,9 @@ export function createHttpServer(options: HttpServerOptions): Server {
   })
   createConnections(
     server,
-    listener,
+    (incoming, outgoing) => {
+      if (!answerHot(incoming, outgoing)) void answerAny(incoming, outgoing)
+    },
     {
       max: options.maxConnections,
       sendTimeoutMs: options.sendTimeoutMs ?? DEFAULT_SEND_TIMEOUT_MS,

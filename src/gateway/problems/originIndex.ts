@@ -1,5 +1,6 @@
 import type { Customers } from '../customers/customers.ts'
 import { isLoopbackHost, LOOPBACK_ORIGINS } from '../http/origins.ts'
+import type { RequestHead } from '../http/requestHead.ts'
 
 /** How long the index is used before the customers are read again, ms. */
 const MAX_AGE_MS = 60_000
@@ -48,7 +49,7 @@ function namesOf(origin: string): string[] {
 }
 
 /** The origin of a page that has sent a request: its Origin, else the one of its Referer. Empty if there is none. */
-export function originOf({ headers }: Request): string {
+export function originOf({ headers }: RequestHead): string {
   const origin = headers.get('origin')
   if (origin && origin !== 'null') return origin
   return /^https?:\/\/[^/?#\s]{1,260}/i.exec(headers.get('referer') ?? '')?.[0] ?? ''

@@ -2,6 +2,7 @@ import type { ProblemList } from '../../contract/problems.ts'
 import type { Customer, Customers } from '../customers/customers.ts'
 import { dayOf } from '../customers/usage.ts'
 import type { RefusedEvent } from '../http/refusedEvent.ts'
+import type { RequestHead } from '../http/requestHead.ts'
 import { createCoverageCounts } from './coverageCounts.ts'
 import { judgeCoverage } from './judgeCoverage.ts'
 import { createOriginIndex, originOf } from './originIndex.ts'
@@ -25,7 +26,7 @@ export type Problems = {
   /** Counts the report of a page: `p` in the query, still percent-encoded. */
   report(customerId: string, encoded: string): void
   /** Counts a request with a tracking key that no customer has, if the page is one of a customer. */
-  unknownKey(request: Request, trackingKey: string): void
+  unknownKey(request: RequestHead, trackingKey: string): void
   /** Counts an event that was stored. */
   stored(customerId: string, operation: string, receivedAt: number): void
 }

@@ -4,7 +4,8 @@ import { LRUCache } from 'lru-cache'
 import type { Admission } from '../collect/admission.ts'
 import type { CustomerLookup } from '../customers/customerLookup.ts'
 import type { Addresses } from '../http/address.ts'
-import type { Refusal } from '../http/answers.ts'
+import type { Answer, Refusal } from '../http/answers.ts'
+import type { RequestHead } from '../http/requestHead.ts'
 import { Unavailable } from '../lib/unavailable.ts'
 import type { Problems } from '../problems/recorder.ts'
 import { hashOf, isHash, type PinnedScripts } from './pinnedScripts.ts'
@@ -51,11 +52,11 @@ export function createServePinned(dependencies: PinnedDependencies) {
   const cache = new LRUCache<string, Promise<Forms>>({ max: MAX_CACHED })
 
   return async function servePinned(
-    request: Request,
+    request: RequestHead,
     peer: string,
     trackingKey: string,
     file: string,
-  ): Promise<Response> {
+  ): Promise<Answer> {
     const limited = admission.script(addresses.visitor(request, peer))
     if (limited) return refuseScript(limited, request)
     if (!customers.findByTrackingKey(trackingKey)) {

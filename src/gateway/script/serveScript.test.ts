@@ -7,6 +7,7 @@ import type { KeySettings } from '../../contract/settings.ts'
 import { type Answer, makeFolder, prepareGateway, send } from '../../test/gateway.ts'
 import { listProblems } from '../../test/problems.ts'
 import { createAddresses } from '../http/address.ts'
+import { toResponse } from '../http/answers.ts'
 import type { Gateway } from '../index.ts'
 import { createServeFile, createServeScript, readScriptFiles, toSource } from './serveScript.ts'
 
@@ -100,7 +101,7 @@ test.each([
 test('a later script that was not built is 404, which is not cached', async () => {
   const answer = await createServeFile(undefined)(new Request('https://gateway.example/t/p.js'))
   expect(answer.status).toBe(404)
-  expect(answer.headers.get('cache-control')).toBe('no-store')
+  expect(answer.headers['cache-control']).toBe('no-store')
 })
 
 test('every page may load it, and caches may keep it for a while', async () => {
@@ -296,7 +297,7 @@ test('above a rate of new scripts they are compressed faster, and larger', async
   const tagOf = async (source: string) => {
     customers.change(customerId, { config: { source } })
     const request = new Request('http://localhost/', { headers: { 'accept-encoding': 'br' } })
-    const response = await serve(request, '127.0.0.1', 'CHANGING')
+    const response = toResponse(await serve(request, '127.0.0.1', 'CHANGING'))
     const script = brotliDecompressSync(await response.arrayBuffer()).toString()
     expect(run(script)[0]).toMatchObject({ source })
     return response.headers.get('etag')

@@ -10,8 +10,15 @@ import type { Admission } from '../collect/admission.ts'
 import type { CustomerLookup } from '../customers/customerLookup.ts'
 import type { Customer } from '../customers/customers.ts'
 import type { Addresses } from '../http/address.ts'
-import { answer, OPEN_HEADERS, type Refusal, refuse } from '../http/answers.ts'
+import {
+  type Answer,
+  jsonAnswer,
+  OPEN_HEADERS,
+  type Refusal,
+  refusalAnswer,
+} from '../http/answers.ts'
 import { createRateLimit, type Rate } from '../http/rateLimit.ts'
+import type { RequestHead } from '../http/requestHead.ts'
 import { version } from '../lib/version.ts'
 import type { Problems } from '../problems/recorder.ts'
 import { toAdoptSource } from './adoptSource.ts'
@@ -122,9 +129,12 @@ export const SCRIPT_HEADERS = {
   'access-control-allow-origin': '*',
 }
 
+/** The answers that give a script in one encoding. */
 type Encoded = {
-  readonly bytes: Uint8Array<ArrayBuffer>
-  readonly headers: Record<string, string>
+  readonly etag: string
+  readonly whole: Answer
+  /** 304. */
+  readonly unchanged: Answer
 }
 type Encoding = 'br' | 'gzip' | 'identity'
 /** A script in every encoding. */
@@ -168,10 +178,10 @@ export function createServeScript(
   const chooseQuality = () => (best.take('all', 1, 0) ? FAST_QUALITY : BEST_QUALITY)
 
   return async function serveScript(
-    request: Request,
+    request: RequestHead,
     peer: string,
     trackingKey: string,
-  ): Promise<Response> {
+  ): Promise<Answer> {
     const limited = admission.script(addresses.visitor(request, peer))
     if (limited) return refuseScript(limited, request)
     const customer = customers.findByTrackingKey(trackingKey)
@@ -180,7 +190,7 @@ export function createServeScript(
       return refuseScript(NOT_FOUND, request)
     }
     if (wantsJson(request))
-      return answer(200, toJson(customer, addresses.base(request, peer)), PRIVATE_HEADERS)
+      return jsonAnswer(200, toJson(customer, addresses.base(request, peer)), PRIVATE_HEADERS)
     return respond(request, await ready(customer))
   }
 
@@ -262,17 +272,21 @@ export async function encode(
     promisify(gzip)(raw, { level: 9 }),
   ])
   const hash = createHash('sha256').update(raw).digest('base64url').slice(0, 22)
-  const toEncoded = (bytes: Buffer, encoding: Encoding, form: string = encoding): Encoded => ({
-    bytes: new Uint8Array(bytes),
-    headers: {
-      ...headers,
+  function toEncoded(bytes: Buffer, encoding: Encoding, form: string = encoding): Encoded {
+    // A strong tag, so each encoding has its own (RFC 9110, 8.8.3.3).
+    const etag = `"${hash}-${form}"`
+    const shared = { ...headers, etag }
+    const ofBody = {
       'content-type': SCRIPT_TYPE,
-      'content-length': String(bytes.length),
-      // A strong tag, so each encoding has its own (RFC 9110, 8.8.3.3).
-      etag: `"${hash}-${form}"`,
+      'content-length': `${bytes.length}`,
       ...(encoding !== 'identity' && { 'content-encoding': encoding }),
-    },
-  })
+    }
+    return {
+      etag,
+      whole: { status: 200, headers: { ...shared, ...ofBody }, body: new Uint8Array(bytes) },
+      unchanged: { status: 304, headers: shared, body: null },
+    }
+  }
   return {
     br: toEncoded(br, 'br', `br${quality}`),
     gzip: toEncoded(gz, 'gzip'),
@@ -281,17 +295,13 @@ export async function encode(
 }
 
 /** A script in the encoding that the request prefers, or 304 if the request has its tag. */
-export function respond(request: Request, forms: Forms): Response {
-  const { bytes, headers } = forms[chooseEncoding(request.headers.get('accept-encoding'))]
-  if (matches(request.headers.get('if-none-match'), headers.etag as string)) {
-    const { 'content-length': _, 'content-encoding': __, 'content-type': ___, ...rest } = headers
-    return new Response(null, { status: 304, headers: rest })
-  }
-  return new Response(bytes, { status: 200, headers })
+export function respond(request: RequestHead, forms: Forms): Answer {
+  const { etag, whole, unchanged } = forms[chooseEncoding(request.headers.get('accept-encoding'))]
+  return matches(request.headers.get('if-none-match'), etag) ? unchanged : whole
 }
 
 /** A script tag accepts any type, so only a request that names JSON gets JSON. */
-const wantsJson = (request: Request): boolean => {
+const wantsJson = (request: RequestHead): boolean => {
   const accept = request.headers.get('accept')
   return !!accept && qualityOf(accept, 'application/json') > 0
 }
@@ -341,11 +351,11 @@ const NOT_BUILT: Refusal = { ok: false, status: 404, message: 'This script is no
  * A refusal as JSON or, for a page, as a JavaScript comment, so that its developer finds the reason in place of the
  * script.
  */
-export function refuseScript(refusal: Omit<Refusal, 'ok'>, request: Request): Response {
+export function refuseScript(refusal: Omit<Refusal, 'ok'>, request: RequestHead): Answer {
   const { status, message, retryAfterSeconds } = refusal
   const headers = { ...OPEN_HEADERS, vary: SHARED_HEADERS.vary }
-  if (wantsJson(request)) return refuse(refusal, headers)
-  return new Response(`/* ${message.replaceAll('*/', '* /')}. */\n`, {
+  if (wantsJson(request)) return refusalAnswer(refusal, headers)
+  return {
     status,
     headers: {
       ...headers,
@@ -353,7 +363,8 @@ export function refuseScript(refusal: Omit<Refusal, 'ok'>, request: Request): Re
       'cross-origin-resource-policy': 'cross-origin',
       ...(retryAfterSeconds && { 'retry-after': `${retryAfterSeconds}` }),
     },
-  })
+    body: `/* ${message.replaceAll('*/', '* /')}. */\n`,
+  }
 }
 
 /**
@@ -364,7 +375,7 @@ export function refuseScript(refusal: Omit<Refusal, 'ok'>, request: Request): Re
  */
 export function createServeFile(source: string | undefined) {
   let forms: ReturnType<typeof encode> | undefined
-  return async (request: Request): Promise<Response> => {
+  return async (request: RequestHead): Promise<Answer> => {
     if (source === undefined) return refuseScript(NOT_BUILT, request)
     forms ??= encode(source, CACHE_HEADERS)
     return respond(request, await forms)

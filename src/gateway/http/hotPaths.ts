@@ -1,0 +1,111 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { LRUCache } from 'lru-cache'
+import type { Answer } from './answers.ts'
+import type { RequestEnv } from './requestEnv.ts'
+import { createHead, type RequestHead } from './requestHead.ts'
+
+type Handler = (
+  request: RequestHead,
+  peer: string,
+  context: {
+    readonly env: RequestEnv
+    /** Of `/t/j/:key`. */
+    readonly key: string
+  },
+) => Answer | Promise<Answer>
+type HotPath = '/t/r' | '/t/batch' | '/t/j/:key'
+
+/** The handlers of the paths that nearly all requests are for. */
+export type HotPaths = Readonly<Record<HotPath, Handler>> & {
+  /** The answer after a handler has thrown. */
+  answerError(error: unknown, request: RequestHead, path: HotPath, isAborted: boolean): Answer
+}
+
+/**
+ * The hot paths as pages spell them, without a character that the parser of URLs changes in a query
+ * (https://url.spec.whatwg.org/#query-percent-encode-set).
+ */
+const TARGET = /^\/t\/(?:r|batch|j\/([\w-]+))(?:\?[!$%&(-;=?-~]*)?$/
+/** A Host that the parser of URLs does not change. It may be invalid, such as `xn--`. */
+const HOST = /^[a-z\d._-]+(?::[1-9]\d{3,4})?$/
+/** A gateway has few names. */
+const MAX_CACHED_HOSTS = 100
+/** How long a client may continue to send a body that is not read, ms. Then its connection is closed. */
+const UNREAD_BODY_MS = 500
+
+/**
+ * Answers POST /t/r, POST /t/batch and GET /t/j/{key} without the objects of the Fetch API, which cost more than the
+ * rest of such a request. Unusual spellings of them (another method, an absolute address, a percent-encoded path, a
+ * Host in capitals) are left to the general routes, which have the same handlers.
+ *
+ * @param find The handlers. Undefined while the gateway has none.
+ * @returns Answers a request, or returns false and leaves it.
+ */
+export function createHotPaths(
+  find: () => HotPaths | undefined,
+  toEnv: (head: RequestHead, incoming: IncomingMessage, outgoing: ServerResponse) => RequestEnv,
+): (incoming: IncomingMessage, outgoing: ServerResponse) => boolean {
+  const isHost = createIsHost()
+
+  async function run(
+    hotPaths: HotPaths,
+    path: HotPath,
+    head: RequestHead,
+    key: string,
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+  ): Promise<void> {
+    try {
+      const env = toEnv(head, incoming, outgoing)
+      write(await hotPaths[path](head, env.peer, { env, key }), incoming, outgoing)
+    } catch (error) {
+      const isAborted = outgoing.destroyed || (incoming.destroyed && !incoming.complete)
+      write(hotPaths.answerError(error, head, path, isAborted), incoming, outgoing)
+    }
+  }
+
+  return (incoming, outgoing) => {
+    const { url = '', method } = incoming
+    const found = TARGET.exec(url)
+    if (!found) return false
+    const [, key = ''] = found
+    const path = key ? '/t/j/:key' : url[3] === 'r' ? '/t/r' : '/t/batch'
+    const host = incoming.headers.host ?? ''
+    const hotPaths = find()
+    if (!hotPaths || method !== (key ? 'GET' : 'POST') || !isHost(host)) return false
+    void run(hotPaths, path, createHead(incoming, host), key, incoming, outgoing)
+    return true
+  }
+}
+
+function createIsHost(): (host: string) => boolean {
+  const cache = new LRUCache<string, boolean>({ max: MAX_CACHED_HOSTS })
+  return (host) => {
+    const cached = cache.get(host)
+    if (cached !== undefined) return cached
+    const isHost = HOST.test(host) && URL.canParse(`http://${host}/`)
+    cache.set(host, isHost)
+    return isHost
+  }
+}
+
+function write(
+  { status, headers, body }: Answer,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): void {
+  if (!incoming.complete) outgoing.once('finish', () => closeUnread(incoming))
+  const lines: string[] = []
+  for (const name in headers) lines.push(name, headers[name] as string)
+  if (body !== null && !('content-length' in headers))
+    lines.push('content-length', `${Buffer.byteLength(body)}`)
+  outgoing.writeHead(status, lines)
+  outgoing.end(body)
+}
+
+/** Closes a connection unless the rest of its body arrives soon, which node discards. */
+function closeUnread(incoming: IncomingMessage): void {
+  if (incoming.complete) return
+  const late = setTimeout(() => incoming.socket.destroySoon(), UNREAD_BODY_MS)
+  incoming.once('close', () => clearTimeout(late))
+}

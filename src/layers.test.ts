@@ -58,6 +58,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   'public/live': ['contract', 'public/operator'],
   'public/campaigns': ['contract', 'public/operator'],
   'public/people': ['contract', 'public/operator'],
+  'public/forward': ['contract', 'public/operator'],
   'public/setup': ['contract', 'public/operator'],
   'public/shop': ['contract', 'tracker'],
 }

@@ -2,11 +2,11 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { CopyButton } from '../operator/copyButton.tsx'
+import { paint } from '../operator/json.tsx'
 import { KINDS } from '../operator/kinds.ts'
 import { Sign } from '../operator/signs.tsx'
 import { exactTime, span } from '../operator/time.ts'
 import { Dot } from './dot.tsx'
-import { paint } from './json.tsx'
 import { hasNoConsent } from './kinds.ts'
 import type { Shown } from './model.ts'
 

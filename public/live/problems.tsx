@@ -2,10 +2,10 @@
 import { Component } from 'preact'
 import type { Problem } from '../../src/contract/problems.ts'
 import { CopyButton } from '../operator/copyButton.tsx'
+import { paint } from '../operator/json.tsx'
 import { counted, nameOf, number } from '../operator/numbers.ts'
 import { Sign } from '../operator/signs.tsx'
 import { clock, exactTime } from '../operator/time.ts'
-import { paint } from './json.tsx'
 import { daysOf, type Problems, piecesOf, titleOf } from './problemList.ts'
 
 type Props = {

@@ -7,6 +7,7 @@ const PAGES = [
   { name: 'live', path: '../live/', title: 'Live view' },
   { name: 'campaigns', path: '../campaigns/', title: 'Campaigns' },
   { name: 'people', path: '../people/', title: 'People' },
+  { name: 'forward', path: '../forward/', title: 'Forwarding' },
   { name: 'setup', path: '../setup/', title: 'Set up' },
 ] as const
 

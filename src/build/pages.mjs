@@ -10,10 +10,10 @@ export const PAGE_INPUTS = /^(public|src\/contract)\/|(^|\/)node_modules\/preact
 const GENERATOR_INPUTS = /^(public\/shop\/|src\/tracker\/snippet\.ts$)/
 
 /** The operators' pages. Each has a script, a style, a page and the icon. */
-const OPERATOR_PAGES = ['live', 'campaigns', 'people', 'setup']
+const OPERATOR_PAGES = ['live', 'campaigns', 'people', 'forward', 'setup']
 
 /**
- * Builds what the gateway serves under /live, /campaigns, /people, /setup and /shop into dist/public.
+ * Builds what the gateway serves under /live, /campaigns, /people, /forward, /setup and /shop into dist/public.
  *
  * @returns The modules in the pages' scripts, as paths from the root.
  */

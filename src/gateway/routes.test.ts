@@ -34,6 +34,7 @@ const PUBLIC = [
   '/campaigns',
   '/campaigns/page.js',
   '/people/',
+  '/forward/',
 ]
 const BESIDE = [
   '/livez',

@@ -30,6 +30,7 @@ import { TooMany } from './http/semaphore.ts'
 import { Unavailable } from './lib/unavailable.ts'
 import { version } from './lib/version.ts'
 import { createCampaignPages } from './operators/campaignPages.ts'
+import { createForwardPages } from './operators/forwardPages.ts'
 import { createLive, type LiveLimits } from './operators/live.ts'
 import { createOperators } from './operators/operators.ts'
 import { PREVIEW_STYLES, pageHeaders } from './operators/pageHeaders.ts'
@@ -62,7 +63,7 @@ export type RouteDependencies = Omit<CollectDependencies, 'customers' | 'problem
   readonly script: ScriptFiles
   /** The gateway's public address, if it is configured. */
   readonly publicUrl: string | undefined
-  /** Folder with `live`, `campaigns`, `people`, `setup` and `shop`. */
+  /** Folder with `live`, `campaigns`, `people`, `forward`, `setup` and `shop`. */
   readonly publicFolder: string
   /** Secret of /metrics. Without one the path is 404. */
   readonly metricsToken: string | undefined
@@ -115,6 +116,7 @@ export function createRoutes(dependencies: RouteDependencies) {
   const live = createLive({ log: dependencies.log, live: dependencies.live, operators })
   const campaignPages = createCampaignPages({ operations, operators })
   const peoplePages = createPeoplePages({ people: dependencies.people, operators })
+  const forwardPages = createForwardPages({ ...dependencies, operators })
   const listProblems = createProblemPages({ ...dependencies, operators })
   const setupPages = createSetupPages({
     ...dependencies,
@@ -125,6 +127,7 @@ export function createRoutes(dependencies: RouteDependencies) {
   app.use('/live/*', pageHeaders())
   app.use('/campaigns/*', pageHeaders(PREVIEW_STYLES))
   app.use('/people/*', pageHeaders())
+  app.use('/forward/*', pageHeaders())
   app.use('/setup/*', pageHeaders())
 
   route('/t/r', { POST: collect.collectOne })
@@ -159,6 +162,13 @@ export function createRoutes(dependencies: RouteDependencies) {
   route('/people/data/export', { POST: peoplePages.export })
   route('/people/data/erase', { POST: peoplePages.erase })
   route('/people/data/proofs', { GET: peoplePages.proofs })
+  route('/forward/data/list', { GET: forwardPages.list })
+  route('/forward/data/pause', { POST: forwardPages.pause })
+  route('/forward/data/letters', { POST: forwardPages.letters })
+  route('/forward/data/preview', { POST: forwardPages.preview })
+  route('/forward/data/mend', { POST: forwardPages.mend })
+  route('/forward/data/replay', { POST: forwardPages.replay })
+  route('/forward/data/discard', { POST: forwardPages.discard })
   route('/setup/data/snippet', { GET: setupPages.snippet })
   route('/setup/data/check', { POST: setupPages.check })
   route('/livez', { GET: () => answer(200, { status: 'alive' }) })
@@ -169,6 +179,7 @@ export function createRoutes(dependencies: RouteDependencies) {
   folder('/live')
   folder('/campaigns')
   folder('/people')
+  folder('/forward')
   folder('/setup')
   if (demo) folder('/shop')
 

@@ -12,6 +12,7 @@ import type { Customers } from './customers/customers.ts'
 import { addDemoCustomer, findRetiredDemo } from './customers/demoCustomer.ts'
 import { createKeyThrottle } from './customers/keyThrottle.ts'
 import { findDemoBlock } from './demo.ts'
+import type { Forwarding } from './forward/forwarding.ts'
 import { createAddresses } from './http/address.ts'
 import { createBodyBudget } from './http/bodyBudget.ts'
 import { chooseMaxConnections } from './http/descriptors.ts'
@@ -58,7 +59,7 @@ export type GatewayOptions = {
   readonly metricsToken?: string | undefined
   /** Folder of `track`, `inspector.js` and `presence.js`. Default: the folder of this bundle. */
   readonly scriptFolder?: string
-  /** Folder of `live`, `campaigns`, `people` and `shop`. Default: `public` in the folder of this bundle. */
+  /** Folder of `live`, `campaigns`, `people`, `forward`, `setup` and `shop`. Default: `public` in the folder of this bundle. */
   readonly publicFolder?: string
   /** Bundle of sqlite/worker.ts, with report-worker.js, person-worker.js and forward-worker.js in the same folder. Default: in the folder of this bundle. */
   readonly workerFile?: URL
@@ -128,6 +129,7 @@ export type Gateway = {
   readonly customers: Customers
   readonly log: EventLog
   readonly campaigns: Campaigns
+  readonly forwarding: Forwarding
   /** Address of GET /metrics on its own port. Undefined without that port. */
   readonly metricsUrl: string | undefined
   /** Whether the demo is served. */
@@ -355,6 +357,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       },
       get campaigns() {
         return use().data.campaigns
+      },
+      get forwarding() {
+        return use().data.forwarding
       },
       metricsUrl: metricsBound && `http://${METRICS_HOST}:${metricsBound.port}/metrics`,
       get demo() {

@@ -20,15 +20,17 @@ const PATHS = [
   ...['/live/customers', '/live/login', '/live/logout', '/campaigns/', '/campaigns/data/list'],
   ...['/campaigns/data/campaign', '/campaigns/data/report', '/campaigns/data/create', '/people/'],
   ...['/people/data/find', '/people/data/export', '/people/data/erase', '/people/data/proofs'],
+  ...['/forward/', '/forward/data/list', '/forward/data/letters', '/forward/data/preview'],
+  ...['/forward/data/mend', '/forward/data/replay', '/forward/data/discard', '/forward/data/pause'],
   ...['/setup/', '/setup/data/snippet', '/t/i.js', '/t/p.js', '/t/j/', '/t/j/NOKEY1', '/t', '/t/'],
   ...['/api/v1/campaigns/list', '/api/v1/campaigns/create', '/api/v1/get-latest-campaign'],
   ...['/api/v1/campaigns/c-1/email/get-report', '/api/v1/campaigns/%2E%2E/email/get-report'],
   ...['/api/v1/custom_events', '/api/v1/problems', '/api/v1/check-api-credentials'],
-  ...['/api/v1/check-credentials', '/api/v1/orders', '/forward/', '/favicon.ico', '/robots.txt'],
+  ...['/api/v1/check-credentials', '/api/v1/orders', '/favicon.ico', '/robots.txt'],
 ]
 
 const TAKES_POST =
-  /^\/t\/(r|batch)|log(in|out)$|\/(find|export|erase|create|check|list|custom_events|check-.*)$/
+  /^\/t\/(r|batch)|log(in|out)$|\/(find|export|erase|letters|preview|mend|replay|discard|pause|create|check|list|custom_events|check-.*)$/
 
 const METHODS = ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'PATCH', 'TRACE', 'CONNECT', 'QUERY']
 const NO_METHODS = ['post', 'P OST', '', 'G\u00e9T', 'GET\t', 'X'.repeat(300)]

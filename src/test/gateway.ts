@@ -44,7 +44,7 @@ function writeScript(folder: string): void {
 
 /** Pages for the folders that the gateway serves as they are. */
 function writePages(folder: string): void {
-  for (const name of ['live', 'campaigns', 'people', 'setup', 'shop']) {
+  for (const name of ['live', 'campaigns', 'people', 'forward', 'setup', 'shop']) {
     mkdirSync(join(folder, name), { recursive: true })
     writeFileSync(join(folder, name, 'index.html'), `<!doctype html><title>${name}</title>`)
     writeFileSync(join(folder, name, 'page.js'), 'export {}')

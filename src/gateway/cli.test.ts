@@ -275,7 +275,7 @@ test.each<[string[], string]>([
     ['customer', 'set', 'demo', '--addresses', 'Short'],
     'Expected --addresses as one of whole, short, none: Short',
   ],
-  [['data'], 'Expected one of accept after data.'],
+  [['data'], 'Expected one of accept, upgrade after data.'],
   [['data', 'acept'], 'There is no command data acept. Did you mean accept?'],
   [['data', 'accept', 'x'], 'data accept takes no x.'],
   [['data', 'accept', '--yes'], 'data accept takes no --yes.'],

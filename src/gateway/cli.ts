@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { prepareUpgrade, type Worked } from './backupCommand.ts'
 import { CHECK_OPTIONS, prepareCheck } from './checkCommand.ts'
 import { runCustomer, VERBS } from './customerCommand.ts'
 import { settingsHelp } from './customers/settingsHelp.ts'
@@ -36,6 +37,7 @@ const HELP = `shoptrail ${version}
   shoptrail person erase --customer ID …      remove it; without --yes, only say what would be removed
   shoptrail person proofs --customer ID       list what was removed and when, without the persons
   shoptrail data accept                       accept databases other than those of the last start
+  shoptrail data upgrade                      upgrade databases of an earlier version, as start does
   shoptrail snippet --key KEY                 print the tag and the stub for the pages of a shop
   shoptrail check URL                         read pages of a shop, and print what keeps events from arriving
 
@@ -108,7 +110,7 @@ export type Outcome =
       readonly start?: never
       readonly pieces?: never
       /** What takes a while. Never rejects. */
-      readonly work: () => Promise<{ readonly code: number; readonly lines: readonly string[] }>
+      readonly work: () => Promise<Worked>
     }
   | {
       readonly start?: never
@@ -166,6 +168,7 @@ function run(args: readonly string[], env: Readonly<Record<string, string | unde
     if (missing) return fail(EX_UNAVAILABLE, missing.split('\n'))
   }
   if (command === 'start') return { start: read.settings, warnings: read.warnings }
+  if (command === 'data' && rest[0] === 'upgrade') return { work: prepareUpgrade(read.settings) }
   const done = carryOut(command, rest, values, read.settings, env.REST_KEY)
   if (!done.ok) return fail(done.isUsage ? EX_USAGE : 1, done.lines)
   return 'pieces' in done ? { pieces: done.pieces } : answer(done.lines)

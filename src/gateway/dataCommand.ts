@@ -5,7 +5,10 @@ import { acceptPair, checkPair, DataMismatch } from './sqlite/databasePair.ts'
 import { prepareDataFolder } from './sqlite/dataFolder.ts'
 
 /** The verbs of `data`, each with its options. */
-export const DATA_VERBS: ReadonlyMap<string, readonly string[]> = new Map([['accept', []]])
+export const DATA_VERBS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['accept', []],
+  ['upgrade', []],
+])
 
 /**
  * `data accept`: accepts databases that are not those of the last start. A gateway that waits for them opens them

@@ -84,6 +84,7 @@ export async function runGateway(settings: Settings): Promise<number> {
       onRemoved,
       ...(log.isLevelEnabled('info') && { onRefused: refusals.add }),
       ...(logRequests && { onRequest: (line) => log.info(line, 'Request') }),
+      onUpgrade: (step) => log.info(step),
       onFatal: (error) => stop(error),
     })
   } catch (error) {

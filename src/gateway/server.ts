@@ -100,6 +100,10 @@ export type GatewayOptions = {
   readonly onRequest?: ((line: RequestLine) => void) | undefined
   /** Called for each event or call that is refused, which may be thousands a second. Default none. */
   readonly onRefused?: ((event: RefusedEvent) => void) | undefined
+  /** Whether databases of an earlier version are backed up before they are upgraded. Default true. */
+  readonly upgradeBackup?: boolean | undefined
+  /** Called with each step of an upgrade of the databases. Default none. */
+  readonly onUpgrade?: ((step: string) => void) | undefined
   /** Called after each pass that has removed events, because their retention is over. Default none. */
   readonly onRemoved?: (events: number) => void
   /**
@@ -198,6 +202,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const data = await openData({
       dataDir,
       workerFile,
+      upgradeBackup: options.upgradeBackup,
+      onUpgrade: options.onUpgrade,
       now,
       queue: options.queue,
       onCommit: metrics.commit,

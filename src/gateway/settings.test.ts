@@ -6,6 +6,7 @@ const DEFAULTS = {
   port: 8787,
   host: '127.0.0.1',
   dataDir: './data',
+  upgradeBackup: true,
   publicUrl: undefined,
   trustedProxies: [],
   limits: DEFAULT_LIMITS,

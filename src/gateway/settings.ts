@@ -77,6 +77,11 @@ export const SETTINGS = {
     doc: 'Address to listen on. 0.0.0.0 and :: are every interface',
   },
   DATA_DIR: { type: string(), default: './data', doc: 'Folder of the databases' },
+  UPGRADE_BACKUP: {
+    type: onOff,
+    default: 'on',
+    doc: 'Whether databases of an earlier version are backed up before they are upgraded',
+  },
   PUBLIC_URL: {
     type: publicAddress,
     doc: "The gateway's public address, such as https://t.shop.example. Scripts that are inlined or evaluated need it",
@@ -208,6 +213,7 @@ const arrange = (values: ValuesOf<typeof SETTINGS>) => ({
   port: values.PORT,
   host: values.HOST,
   dataDir: values.DATA_DIR,
+  upgradeBackup: values.UPGRADE_BACKUP,
   publicUrl: values.PUBLIC_URL,
   trustedProxies: values.TRUSTED_PROXIES,
   metricsPort: values.METRICS_PORT,

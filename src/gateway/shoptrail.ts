@@ -13,8 +13,9 @@ if (outcome.start) {
     process.exitCode = 1
   }
 } else if (outcome.work) {
-  const { code, lines } = await outcome.work()
-  print(lines)
+  const { code, lines, errors = [] } = await outcome.work()
+  if (lines.length > 0) print(lines)
+  if (errors.length > 0) printError(errors)
   process.exitCode = code
 } else if (outcome.pieces) {
   try {

@@ -1,11 +1,12 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
+import { forgetVersions, upgradeFile } from '../../test/earlierData.ts'
 import { makeFolder } from '../../test/gateway.ts'
 import { hasRestKey } from '../customers/customers.ts'
 import { addDemoCustomer, DEMO_CUSTOMER_ID } from '../customers/demoCustomer.ts'
 import { hashSecret } from '../lib/secret.ts'
-import { createSqliteCustomers } from './customers.ts'
+import { CUSTOMERS_SCHEMA, createSqliteCustomers } from './customers.ts'
 import { openDatabase } from './database.ts'
 
 const folder = makeFolder()
@@ -111,7 +112,7 @@ test('the form of addresses is kept, changed and removed with its customer; a da
   customers.close()
 })
 
-test('a database from before the form of addresses is opened, and its customers keep whole ones', () => {
+test('a database from before the form of addresses is opened, and its customers keep whole ones', async () => {
   const file = nextFile()
   const before = createSqliteCustomers(file)
   const { customerId } = before.add().customer
@@ -119,6 +120,8 @@ test('a database from before the form of addresses is opened, and its customers 
   const database = openDatabase(file)
   database.exec('DROP TABLE kept_addresses')
   database.close()
+  forgetVersions(file)
+  await upgradeFile(file, CUSTOMERS_SCHEMA)
   const customers = createSqliteCustomers(file)
   expect(customers.find(customerId)).toMatchObject({ addresses: 'whole', faults: [] })
   customers.change(customerId, { addresses: 'none' })

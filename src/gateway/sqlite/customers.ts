@@ -15,10 +15,11 @@ import { Unavailable } from '../lib/unavailable.ts'
 import type { Sessions } from '../operators/sessions.ts'
 import type { PinnedScripts } from '../script/pinnedScripts.ts'
 import { type CustomerRow, toCustomer } from './customerRow.ts'
-import { closeDatabase, explain, isDamaged, openDatabase, type Schema } from './database.ts'
+import { closeDatabase, explain, isDamaged, openDatabase } from './database.ts'
 import { isSqliteError } from './driver.ts'
 import { createOverlapRows, OVERLAP_COLUMNS, OVERLAP_JOINS, OVERLAP_TABLE } from './overlapRows.ts'
 import { createPinnedRows, PINNED_TABLE } from './pinnedRows.ts'
+import type { Schema } from './schema.ts'
 import { createSessionRows, SESSION_TABLES } from './sessionRows.ts'
 
 /** Changes made by another process (the command line) are seen after at most this, ms. */

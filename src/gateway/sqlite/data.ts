@@ -10,6 +10,7 @@ import type { Sessions } from '../operators/sessions.ts'
 import type { People } from '../people/people.ts'
 import type { CountStore } from '../problems/problems.ts'
 import type { PinnedScripts } from '../script/pinnedScripts.ts'
+import { upgradeData } from './backup/upgrade.ts'
 import { createSqliteCampaigns } from './campaigns.ts'
 import { createSqliteCustomers } from './customers.ts'
 import { makePair } from './databasePair.ts'
@@ -34,6 +35,10 @@ export type DataOptions = {
   readonly workerFile: URL
   /** Bounds of the queue in front of the log. */
   readonly queue?: QueueLimits | undefined
+  /** Whether databases of an earlier version are backed up before they are upgraded. Default true. */
+  readonly upgradeBackup?: boolean | undefined
+  /** Called with each step of an upgrade. */
+  readonly onUpgrade?: ((step: string) => void) | undefined
   /** The clock, ms since 1970. */
   readonly now: () => number
   readonly onCommit: OnCommit
@@ -71,9 +76,9 @@ export type Data = {
 }
 
 /**
- * Opens the databases of a folder. Creates them in a new one.
+ * Opens the databases of a folder. Creates them in a new one, and upgrades those of an earlier version.
  *
- * @throws DataMismatch if they are not those of the last start. Error that names the file or folder and the remedy, if
+ * @throws InUse while another process upgrades or restores them. DataMismatch if they are not those of the last start. Error that names the file or folder and the remedy, if
  * they can not be opened.
  */
 export async function openData(options: DataOptions): Promise<Data> {
@@ -89,6 +94,8 @@ export async function openData(options: DataOptions): Promise<Data> {
   }
 
   prepareDataFolder(dataDir)
+  const { upgradeBackup: backup, onUpgrade: onStep, now } = options
+  await upgradeData({ dataDir, backup, onStep, now })
   makePair(dataDir)
   const stored = createSqliteCustomers(customersFile, options.now)
   const customers = { ...stored, fault: () => fatal ?? stored.fault() }

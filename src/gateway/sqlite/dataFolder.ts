@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { finishRestore } from './backup/finishRestore.ts'
 
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'this process may not write there',
@@ -12,9 +13,10 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Creates the folder of the databases if it is missing, readable only by its owner.
+ * Creates the folder of the databases if it is missing, readable only by its owner. Finishes a restore that was
+ * interrupted.
  *
- * @throws Error that names the folder and the reason.
+ * @throws Error that names the folder and the reason. InUse while a restore is running.
  */
 export function prepareDataFolder(dataDir: string): void {
   try {
@@ -32,6 +34,7 @@ export function prepareDataFolder(dataDir: string): void {
       { cause: error },
     )
   }
+  finishRestore(dataDir)
 }
 
 function makeFolder(folder: string): void {

@@ -13,11 +13,12 @@ import {
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, expect, test } from 'vitest'
+import { upgradeFile } from '../../test/earlierData.ts'
 import { makeFolder } from '../../test/gateway.ts'
 import { createSqliteCustomers } from './customers.ts'
 import { openDatabase } from './database.ts'
 import { openReportStore } from './reportStore.ts'
-import { openStore } from './store.ts'
+import { EVENTS_SCHEMA, openStore } from './store.ts'
 
 /** All three databases, opened as the gateway opens them. */
 const OPENERS: [string, (file: string) => { close(): void }][] = [
@@ -68,10 +69,10 @@ function insertAsOld(file: string): void {
   database.close()
 }
 
-test('an older events.db gets the columns that were added, and an older gateway can still write it', () => {
+test('an older events.db gets the columns that were added, and an older gateway can still write it', async () => {
   const file = nextFile('events.db')
   makeOldEvents(file)
-  // Two gateways may start at once, and each opens the file several times.
+  await upgradeFile(file, EVENTS_SCHEMA)
   const [first, second] = [openStore(file), openStore(file)]
   const id = '0190f3a2-7c41-7d11-9a3e-5f2b8c6d4e10'
   second.append(['shop', id, 2, 2, 'search', 'search', 'd-1', 0, '{}', '1.2.3', 1])

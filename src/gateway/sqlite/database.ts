@@ -1,32 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import { connect } from './driver.ts'
 import { makeFile, makePrivate } from './files.ts'
-import { makeIdentity } from './identity.ts'
-
-/** A column in SQL: `events`, `version`, `TEXT`. */
-export type AddedColumn = {
-  readonly table: string
-  readonly column: string
-  readonly type: string
-}
-
-/** The tables of a database, without the table of its identity. */
-export type Schema = {
-  /** SQL that creates missing tables. */
-  readonly tables: string
-  /**
-   * Columns that were added since the first version, and that a stored table may lack. They must allow NULL: an older
-   * gateway over the same file does not write them.
-   */
-  readonly added?: readonly AddedColumn[]
-  /**
-   * A SELECT that compiles only if the tables are those of the gateway. A database of another application is not
-   * changed.
-   */
-  readonly probe: string
-  /** Whether it is small enough for a full integrity check at each open. Default false. */
-  readonly isSmall?: boolean
-}
+import { Outdated, openSchema, type Schema } from './schema.ts'
 
 /**
  * Opens a SQLite file so that a commit is on the disk when it returns, and only the owner can read the file.
@@ -36,8 +11,8 @@ export type Schema = {
  * makes an fsync reach the disk on macOS and does nothing elsewhere.
  *
  * @param schema Default none: tables are neither checked nor created.
- * @throws Error that names the file, when it can not be opened, belongs to another application, or does not take these
- * settings.
+ * @throws Outdated for a file of an earlier version. Error that names the file, when it can not be opened, belongs to
+ * another application or a newer version, or does not take these settings.
  */
 export function openDatabase(file: string, schema?: Schema): Database {
   let database: Database | undefined
@@ -46,16 +21,13 @@ export function openDatabase(file: string, schema?: Schema): Database {
     database = connect(file, { timeout: 5_000 })
     if (schema) refuseForeign(database, schema.probe)
     if (schema?.isSmall) refuseDamaged(database)
-    keepDurable(database, file)
-    if (schema) {
-      database.exec(schema.tables)
-      addColumns(database, schema.added ?? [])
-      makeIdentity(database)
-    }
+    setDurable(database, file)
+    if (schema) openSchema(database, schema)
     makePrivate(file)
     return database
   } catch (error) {
     database?.close()
+    if (error instanceof Outdated) throw error
     throw new Error(explain(file, error), { cause: error })
   }
 }
@@ -116,20 +88,6 @@ export function refuseForeign(database: Database, probe: string): void {
   }
 }
 
-/** Adds the columns that are missing. Two gateways may start at the same time, so it looks again inside of the transaction. */
-function addColumns(database: Database, added: readonly AddedColumn[]): void {
-  const find = database
-    .prepare<[string, string], number>('SELECT 1 FROM pragma_table_info(?) WHERE name = ?')
-    .pluck()
-  const missing = () => added.filter(({ table, column }) => find.get(table, column) === undefined)
-  if (missing().length === 0) return
-  const add = database.transaction(() => {
-    for (const { table, column, type } of missing())
-      database.exec(`ALTER TABLE ${table} ADD COLUMN ${column} ${type}`)
-  })
-  add.immediate()
-}
-
 function refuseDamaged(database: Database): void {
   const found = database.pragma('integrity_check(1)', { simple: true })
   if (found !== 'ok') throw Object.assign(new Error(String(found)), { code: 'SQLITE_CORRUPT' })
@@ -144,7 +102,8 @@ export function overwriteDeleted(database: Database): void {
   database.pragma('auto_vacuum = INCREMENTAL')
 }
 
-function keepDurable(database: Database, file: string): void {
+/** Makes every commit durable when it returns, and overwrites what is deleted. */
+export function setDurable(database: Database, file: string): void {
   overwriteDeleted(database)
   database.pragma('journal_mode = WAL')
   database.pragma('synchronous = FULL')

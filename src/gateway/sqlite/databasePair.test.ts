@@ -11,6 +11,7 @@ import {
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { runCommand } from '../../test/command.ts'
+import { forgetVersions } from '../../test/earlierData.ts'
 import { layOutGateway, prepareGateway, recordsOf, send } from '../../test/gateway.ts'
 import type { Gateway } from '../index.ts'
 import { createSqliteCustomers } from './customers.ts'
@@ -211,6 +212,7 @@ test('a folder of an earlier version gets its identities, and has them from then
     const database = openDatabase(join(dataDir, name))
     database.exec('DROP TABLE identity')
     database.close()
+    forgetVersions(join(dataDir, name))
   }
   const gateway = await prepared.start({ dataDir })
   expect((await post(gateway)).status).toBe(200)

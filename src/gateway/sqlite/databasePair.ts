@@ -2,8 +2,9 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Database } from 'better-sqlite3'
 import { CUSTOMERS_SCHEMA } from './customers.ts'
-import { openDatabase, type Schema } from './database.ts'
+import { openDatabase } from './database.ts'
 import { type Identity, readIdentity, setCompanion } from './identity.ts'
+import type { Schema } from './schema.ts'
 import { EVENTS_SCHEMA } from './store.ts'
 
 /**
@@ -58,10 +59,15 @@ export function checkPair(dataDir: string): void {
   const customers = isThere(customersFile) ? identityIn(customersFile, CUSTOMERS_SCHEMA) : undefined
   if (!customers && events) throw noCustomers()
   if (!events && customers?.companion) throw noEvents()
-  if (!customers || !events) return
+  const fault = customers && events && findPairFault(customers, events)
+  if (fault) throw fault
+}
+
+/** Why two databases were not last used together. Undefined if they were, or at least one was never used. */
+export function findPairFault(customers: Identity, events: Identity): DataMismatch | undefined {
   const expected = customers.companion ?? events.id
   const back = events.companion ?? customers.id
-  if (expected !== events.id || back !== customers.id) throw others()
+  return expected === events.id && back === customers.id ? undefined : others()
 }
 
 const identityIn = (file: string, schema: Schema): Identity =>

@@ -5,8 +5,9 @@ import {
   MAX_DESTINATIONS,
   MAX_DESTINATIONS_OF_ONE,
 } from '../forward/forwarding.ts'
-import { clearWal, closeDatabase, openDatabase, type Schema } from './database.ts'
+import { clearWal, closeDatabase, openDatabase } from './database.ts'
 import { createLetterRows, LETTER_TABLES, type LetterRows, type Refused } from './letterRows.ts'
+import type { Schema } from './schema.ts'
 
 /**
  * `progress`: everything of the log up to `seq` is settled; `event` and `received_at` are those of the event there, from

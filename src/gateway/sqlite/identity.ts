@@ -33,6 +33,12 @@ export function makeIdentity(database: Database): void {
 export const readIdentity = (database: Database): Identity =>
   database.prepare<[], Identity>(SELECT).get() as Identity
 
+/** Undefined for a database of an early version, which has none yet. */
+export const findIdentity = (database: Database): Identity | undefined =>
+  database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'identity'").get()
+    ? (database.prepare<[], Identity>(SELECT).get() as Identity | undefined)
+    : undefined
+
 /** @param companion The id of the other database. Null if there is none. */
 export const setCompanion = (database: Database, companion: string | null): void =>
   void database.prepare('UPDATE identity SET companion = ?').run(companion)

@@ -1,3 +1,4 @@
+import { InUse } from './backup/locks.ts'
 import { DataMismatch } from './databasePair.ts'
 
 /** Time between two tries, ms. */
@@ -14,13 +15,13 @@ export type Opening<Opened> = {
 }
 
 /**
- * Opens everything that depends on the databases. After a DataMismatch it tries again every second, so the gateway
- * needs no restart once the databases are put back or accepted.
+ * Opens everything that depends on the databases. After a DataMismatch or InUse it tries again every second, so the
+ * gateway needs no restart once the databases are put back or accepted, or the other process has ended.
  *
  * @param onChange Called when a later try has succeeded.
- * @param onError Called when a later try fails with a new error other than DataMismatch. Its message may contain
+ * @param onError Called when a later try fails with a new error other than these two. Its message may contain
  * paths, so `reason` does not repeat it.
- * @throws The error of the first `open`, unless it is a DataMismatch.
+ * @throws The error of the first `open`, unless it is one of these two.
  */
 export async function openOrWait<Opened>(
   open: () => Promise<Opened>,
@@ -37,16 +38,16 @@ export async function openOrWait<Opened>(
   try {
     opened = await open()
   } catch (error) {
-    if (!(error instanceof DataMismatch)) throw error
-    wait(error)
+    if (!mayWait(error)) throw error
+    wait(error as Error)
   }
 
   function wait(error: Error): void {
-    const isMismatch = error instanceof DataMismatch
-    reason = isMismatch
+    const isExpected = mayWait(error)
+    reason = isExpected
       ? error.message
       : 'The data can not be opened. The log of the gateway has the reason'
-    if (!isMismatch && error.message !== reported) onError(error)
+    if (!isExpected && error.message !== reported) onError(error)
     reported = error.message
     timer = setTimeout(() => {
       trying = tryAgain()
@@ -74,3 +75,5 @@ export async function openOrWait<Opened>(
     },
   }
 }
+
+const mayWait = (error: unknown): boolean => error instanceof DataMismatch || error instanceof InUse

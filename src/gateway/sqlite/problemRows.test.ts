@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
+import { forgetVersions, upgradeFile } from '../../test/earlierData.ts'
 import { makeFolder } from '../../test/gateway.ts'
 import {
   type CoverageCount,
@@ -166,13 +167,15 @@ test('the days on which an operation came are counted, each once', () => {
   store.close()
 })
 
-test('days are counted from now on in a database that did not count them', () => {
+test('days are counted from now on in a database that did not count them', async () => {
   const file = nextFile()
   openStore(file).close()
   const database = openDatabase(file)
   database.exec(`ALTER TABLE coverage DROP COLUMN days;
     INSERT INTO coverage (customer, operation, began, ended, events) VALUES ('shop', 'search', ${NOON}, ${NOON}, 3)`)
   database.close()
+  forgetVersions(file)
+  await upgradeFile(file, EVENTS_SCHEMA)
   const store = openStore(file)
   expect(store.readCoverage('shop', NOON).totals).toEqual([
     { operation: 'search', first: NOON, last: NOON, events: 3, days: 1 },

@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
+import { upgradeFile } from '../../test/earlierData.ts'
 import { makeFolder } from '../../test/gateway.ts'
 import { toCells } from './cells.ts'
 import type { TrimPlace } from './removal.ts'
-import { openStore, type Store } from './store.ts'
+import { EVENTS_SCHEMA, openStore, type Store } from './store.ts'
 
 /** Removed events: nothing of them is left in any byte of the files, and all others stay. */
 const folder = makeFolder()
@@ -100,7 +101,7 @@ test('a removed event that arrives again is not stored again', () => {
   store.close()
 })
 
-test('a database of an earlier version loses its removed events too, and keeps its size', () => {
+test('a database of an earlier version loses its removed events too, and keeps its size', async () => {
   const { own, file } = nextFile()
   const old = new Database(file)
   old.exec(`CREATE TABLE events (
@@ -109,6 +110,7 @@ test('a database of an earlier version loses its removed events too, and keeps i
     payload TEXT NOT NULL, UNIQUE (customer, id)
   ) STRICT; PRAGMA journal_mode = WAL`)
   old.close()
+  await upgradeFile(file, EVENTS_SCHEMA)
   const store = openStore(file)
   const all = Array.from({ length: 2_000 }, (_, i) => i + 1)
   store.append(toCells(all.map((seq) => makeEvent(markOf(seq), 300))))

@@ -10,10 +10,11 @@ import {
 import { CELLS_PER_EVENT, type Cell } from './cells.ts'
 import { CLOSED_TABLES, type ClosedFigures, createClosedFigures } from './closedFigures.ts'
 import { COVERAGE_TABLES, type CoverageRows, createCoverageRows } from './coverageRows.ts'
-import { closeDatabase, openDatabase, type Schema } from './database.ts'
+import { closeDatabase, openDatabase } from './database.ts'
 import { ERASURE_TABLE } from './erasures.ts'
 import { createProblemRows, PROBLEMS_TABLE, type ProblemRows } from './problemRows.ts'
 import { createRemoval, REMOVED_TABLE, type Removal } from './removal.ts'
+import type { Schema } from './schema.ts'
 import { createSweep, SWEEP_TABLES, type Sweep } from './sweep.ts'
 import { createUsageRows, USAGE_TABLE } from './usageRows.ts'
 
@@ -190,7 +191,10 @@ export function openStore(file: string): Store {
     ...createClosedFigures(database),
     ...createSweep(database, removal),
     usage: () => usageRows.all(),
-    probe: () => void database.pragma('user_version = 0'),
+    probe: () => {
+      const version = database.pragma('user_version', { simple: true })
+      database.pragma(`user_version = ${version}`)
+    },
     version: () => dataVersion.get() as number,
     close: () => closeDatabase(database),
   }

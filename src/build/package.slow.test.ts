@@ -339,7 +339,7 @@ async function start(): Promise<Running> {
   expect(added).toMatchObject({ code: 0, stderr: '' })
   const child = spawn(process.execPath, [BIN, 'start'], {
     cwd: gateway.folder,
-    env: { ...process.env, PORT: '0' },
+    env: { ...process.env, PORT: '0', DRAIN_MS: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const closed = new Promise<number | null>((resolve) => child.on('close', resolve))

@@ -471,7 +471,7 @@ async function startAndEnd(
   last = '"Listening"',
 ) {
   const own = spawn(process.execPath, [join(folder, 'dist/shoptrail.js'), 'start', ...args], {
-    env: { PORT: '0', ...env },
+    env: { PORT: '0', DRAIN_MS: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const output = { stdout: '', stderr: '' }

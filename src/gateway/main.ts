@@ -8,8 +8,7 @@ import { createRefusalLines } from './logs/refusalLines.ts'
 import { type Gateway, startGateway } from './server.ts'
 import type { Settings } from './settings.ts'
 
-/** Deadlines of a stop, ms: after a signal, and after a fatal error. Then the process exits. */
-const HARD_EXIT_MS = 15_000
+/** Deadline of a stop after a fatal error, ms. Then the process exits. */
 const FATAL_EXIT_MS = 5_000
 /** Log lines about errors in a second. On a full disk every request fails. */
 const MAX_ERROR_LINES = 10
@@ -19,19 +18,25 @@ const DAY_MS = 86_400_000
  * Runs a gateway in this process, until SIGTERM, SIGINT or a fatal error.
  *
  * @returns Exit code: 0 after a clean stop, 1 if it could not start or after a fatal error, so that a supervisor starts
- * it again.
+ * it again. A stop that takes too long ends the process by SIGKILL.
  */
 export async function runGateway(settings: Settings): Promise<number> {
   const log = createLog(settings.logLevel)
   const mayLog = createLineLimit(MAX_ERROR_LINES)
   // Before the start, since a signal may come during it. `on`, not `once`: a terminal and npm both send Ctrl-C, and the
   // second one must not interrupt the stop.
-  let stop: (why: string | Error) => void = () => {}
+  let begin: (why: string | Error) => void = () => {}
   const stopped = new Promise<string | Error>((resolve) => {
-    stop = resolve
-    process.on('SIGTERM', resolve)
-    process.on('SIGINT', resolve)
+    begin = resolve
   })
+  /** Ends the drain, with the second signal. */
+  const hurry = new AbortController()
+  let signals = 0
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    process.on(signal, () => {
+      begin(signal)
+      if (++signals > 1) hurry.abort()
+    })
   const onRemoved = createDailySum((events) =>
     log.info({ events }, 'Events were removed, since their retention is over'),
   )
@@ -39,7 +44,7 @@ export async function runGateway(settings: Settings): Promise<number> {
     (event) => log.info(event, 'Refused'),
     (count) => log.info(count, 'Further ones were refused, without a line each'),
   )
-  const { logLevel: _, logRequests, ...options } = settings
+  const { logLevel: _, logRequests, drainMs, stopTimeoutMs, ...options } = settings
   let gateway: Gateway
   let isAnnounced = false
   /** Called when the data is open, which may be after the start. */
@@ -85,7 +90,7 @@ export async function runGateway(settings: Settings): Promise<number> {
       ...(log.isLevelEnabled('info') && { onRefused: refusals.add }),
       ...(logRequests && { onRequest: (line) => log.info(line, 'Request') }),
       onUpgrade: (step) => log.info(step),
-      onFatal: (error) => stop(error),
+      onFatal: begin,
     })
   } catch (error) {
     printError([explain(error, settings)])
@@ -99,20 +104,22 @@ export async function runGateway(settings: Settings): Promise<number> {
 
   const why = await stopped
   const isFatal = why instanceof Error
-  setTimeout(
-    () => {
-      if (!isFatal) log.fatal('The stop took too long')
-      process.exit(1)
-    },
-    isFatal ? FATAL_EXIT_MS : HARD_EXIT_MS,
-  ).unref()
+  const timeoutMs = isFatal ? FATAL_EXIT_MS : stopTimeoutMs
+  setTimeout(async () => {
+    log.fatal(await gateway.describeStop(), 'The stop took too long')
+    // process.exit would wait for a thread that waits for the disk. What is acknowledged is on the disk.
+    process.kill(process.pid, 'SIGKILL')
+  }, timeoutMs).unref()
+  // Nobody waits for a balancer after Ctrl-C.
+  const stop = { drainMs: why === 'SIGTERM' ? drainMs : 0, timeoutMs, hurry: hurry.signal }
   if (isFatal)
     log.fatal(
       { dataDir: resolve(settings.dataDir) },
       `The gateway can not continue. ${why.message}`,
     )
-  else if (!gateway.isOpen() || !gateway.demo) log.info({ signal: why }, 'Stopping')
-  await gateway.close()
+  else if (!gateway.isOpen() || !gateway.demo)
+    log.info({ signal: why, drainMs: stop.drainMs }, 'Stopping')
+  await gateway.close(stop)
   refusals.close()
   return isFatal ? 1 : 0
 }

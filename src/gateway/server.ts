@@ -1,5 +1,3 @@
-import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import type { Campaigns } from './campaigns/campaigns.ts'
 import { addDemoCampaign } from './campaigns/demoCampaign.ts'
@@ -16,8 +14,9 @@ import type { Forwarding } from './forward/forwarding.ts'
 import { createAddresses } from './http/address.ts'
 import { createBodyBudget } from './http/bodyBudget.ts'
 import { chooseMaxConnections } from './http/descriptors.ts'
-import { closeServer, createHttpServer } from './http/httpServer.ts'
+import { createHttpServer } from './http/httpServer.ts'
 import { completeLimits, type GivenLimits } from './http/limits.ts'
+import { listen, urlHost } from './http/listen.ts'
 import { createMetrics } from './http/metrics.ts'
 import { createMetricsPort, MAX_METRICS_CONNECTIONS, METRICS_HOST } from './http/metricsServer.ts'
 import { removePathPrefix } from './http/pathPrefix.ts'
@@ -31,6 +30,7 @@ import { readScriptFiles } from './script/serveScript.ts'
 import { type Data, openData } from './sqlite/data.ts'
 import type { QueueLimits } from './sqlite/groupCommit.ts'
 import { type Opening, openOrWait } from './sqlite/opening.ts'
+import { createStop, type StopOptions, type StopState } from './stop.ts'
 import { answerWaiting } from './waiting.ts'
 
 /** Options of a gateway. Only the folder of its data has no default. */
@@ -142,8 +142,13 @@ export type Gateway = {
   readonly demoBlock: string | undefined
   /** The REST key of the demo customer, if this start has created it. */
   readonly demoRestKey: string | undefined
-  /** Accepts no more requests, answers the open ones, stores the accepted events, then closes everything. */
-  close(): Promise<void>
+  /**
+   * Becomes unready and ends the live views' streams. After the drain it accepts no more requests, answers the open
+   * ones, stores the accepted events, then closes everything. Later calls return the promise of the first one.
+   */
+  close(options?: StopOptions): Promise<void>
+  /** What a stop still waits for. */
+  describeStop(): Promise<StopState>
 }
 
 /** How long a gateway waits for clients that are reading answers after a fatal error, ms. */
@@ -333,23 +338,31 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     // After the caller has logged the start.
     setImmediate(readiness.check)
 
-    const stop = async (): Promise<void> => {
-      isStopping = true
-      readiness.stop()
-      const open = await stopOpening()
-      open?.routes.close()
-      await open?.sweeper.stop()
-      await closeServer(server, patienceMs)
-      if (metricsBound) await closeServer(metricsServer, patienceMs)
-      await open?.problems.close()
-      await open?.data.close()
-    }
+    const { stop, describe } = createStop({
+      leave() {
+        isStopping = true
+        readiness.stop()
+      },
+      async endStreams() {
+        const open = await stopOpening()
+        open?.routes.close()
+        await open?.sweeper.stop()
+        return open !== undefined
+      },
+      servers: metricsBound ? [server, metricsServer] : [server],
+      patienceMs: () => patienceMs,
+      async closeData() {
+        const open = opened()
+        await open?.problems.close()
+        await open?.data.close()
+      },
+      queued: () => opened()?.data.log.depth() ?? 0,
+    })
     const use = (): Opened => {
       const open = opened()
       if (!open) throw new Error(reason())
       return open
     }
-    let stopped: Promise<void> | undefined
     return {
       port: bound.port,
       url: `http://${urlHost(bound)}:${bound.port}`,
@@ -377,10 +390,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       get demoRestKey() {
         return use().demoRestKey
       },
-      close: () => {
-        stopped ??= stop()
-        return stopped
-      },
+      close: stop,
+      describeStop: describe,
     }
   } catch (error) {
     readiness.stop()
@@ -390,17 +401,4 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await open?.data.close()
     throw error
   }
-}
-
-function listen(server: Server, port: number, host: string): Promise<AddressInfo> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => resolve(server.address() as AddressInfo))
-  })
-}
-
-/** The host in an address that a browser on this machine can open. */
-function urlHost({ address, family }: AddressInfo): string {
-  if (address === '0.0.0.0' || address === '::') return 'localhost'
-  return family === 'IPv6' ? `[${address}]` : address
 }

@@ -23,6 +23,10 @@ export type { SettingsFault } from './settings/readValues.ts'
 
 const { customer, address, daily } = DEFAULT_LIMITS
 
+/** Time for a balancer that asks /readyz every second or two, ms. */
+const DEFAULT_DRAIN_MS = 5_000
+const DEFAULT_STOP_TIMEOUT_MS = 15_000
+
 /** A limit from 1. The largest means no limit in practice. */
 const limit = whole(1, MAX_LIMIT)
 
@@ -135,6 +139,16 @@ export const SETTINGS = {
     default: `${DEFAULT_SEND_TIMEOUT_MS}`,
     doc: 'A connection is closed if its other end takes nothing of an answer for this long, 1,000 to 3,600,000 ms',
   },
+  DRAIN_MS: {
+    type: whole(0, 600_000),
+    otherwise: `${DEFAULT_DRAIN_MS}`,
+    doc: 'How long it is unready and still answers after SIGTERM, 0 to 600,000 ms. By default 0 with DEMO',
+  },
+  STOP_TIMEOUT_MS: {
+    type: whole(1_000, 3_600_000),
+    default: `${DEFAULT_STOP_TIMEOUT_MS}`,
+    doc: 'Time from a signal to the end, 1,000 to 3,600,000 ms, longer than DRAIN_MS. Then the process is killed',
+  },
   MAX_LIVE_VIEWS: {
     type: whole(1, 10_000),
     default: `${DEFAULT_LIVE_LIMITS.maxViews}`,
@@ -199,6 +213,12 @@ export const SETTINGS = {
 
 const RULES: readonly Rule<typeof SETTINGS>[] = [
   {
+    names: ['STOP_TIMEOUT_MS', 'DRAIN_MS'],
+    message: `Expected more than DRAIN_MS, which is ${DEFAULT_DRAIN_MS} by default`,
+    holds: ({ STOP_TIMEOUT_MS, DRAIN_MS }) =>
+      STOP_TIMEOUT_MS === undefined || STOP_TIMEOUT_MS > (DRAIN_MS ?? DEFAULT_DRAIN_MS),
+  },
+  {
     names: ['METRICS_PORT', 'PORT'],
     message: 'Expected a port other than PORT',
     holds: ({ PORT, METRICS_PORT }) => !PORT || PORT !== METRICS_PORT,
@@ -225,6 +245,8 @@ const arrange = (values: ValuesOf<typeof SETTINGS>) => ({
   maxHeaderBytes: values.MAX_HEADER_BYTES,
   bodyBudgetBytes: values.BODY_BUDGET_BYTES,
   sendTimeoutMs: values.SEND_TIMEOUT_MS,
+  drainMs: values.DRAIN_MS ?? (values.DEMO ? 0 : DEFAULT_DRAIN_MS),
+  stopTimeoutMs: values.STOP_TIMEOUT_MS,
   live: {
     maxViews: values.MAX_LIVE_VIEWS,
     maxViewsOfCustomer: values.MAX_LIVE_VIEWS_PER_CUSTOMER,

@@ -99,7 +99,7 @@ export async function startProcess(
   env: Readonly<Record<string, string>> = {},
 ): Promise<GatewayProcess> {
   const child = spawn(process.execPath, [join(folder, 'dist/shoptrail.js'), 'start', '--demo'], {
-    env: { PORT: '0', DATA_DIR: join(folder, 'data'), ...env },
+    env: { PORT: '0', DRAIN_MS: '0', DATA_DIR: join(folder, 'data'), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''

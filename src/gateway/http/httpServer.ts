@@ -31,7 +31,7 @@ export type HttpServerOptions = {
 
 /** Longer than the idle time of common load balancers (60 s), which would otherwise see resets. */
 const KEEP_ALIVE_MS = 72_000
-const REQUEST_TIMEOUT_MS = 10_000
+export const REQUEST_TIMEOUT_MS = 10_000
 /** Time between two checks for slow senders, ms. (Default of node: 30 s.) */
 const SLOW_SENDER_CHECK_MS = 1_000
 /** Host of an HTTP/1.0 request without one. A name that never exists (RFC 6761, 6.4), so it is not a loopback name. */
@@ -98,7 +98,7 @@ const refuseAddress = (): Response =>
   refuse({ status: 400, message: 'The address is invalid' }, OPEN_HEADERS)
 
 /** @param patienceMs Time for clients to read their answers. Then their connections are closed. */
-export async function closeServer(server: Server, patienceMs = REQUEST_TIMEOUT_MS): Promise<void> {
+export async function closeServer(server: Server, patienceMs: number): Promise<void> {
   // A connection that is kept alive becomes idle only after its answer.
   const idle = setInterval(() => server.closeIdleConnections(), 50)
   const patience = setTimeout(() => server.closeAllConnections(), patienceMs)

@@ -27,6 +27,8 @@ const READ_PAUSE_MS = 100
 const CHECK_MS = 1_000
 /** How long the browser waits before it connects again, ms. */
 const RECONNECT_MS = 1_000
+/** How much longer it waits at most, if the gateway stops, ms. */
+const RECONNECT_SPREAD_MS = 2_000
 
 /**
  * Server-sent events (HTML standard, 9.2): the last 200 events of a customer or those after `lastEventId`, then each
@@ -110,7 +112,15 @@ export function streamEvents(watch: Watch): ReadableStream<Uint8Array> {
       const untilCheck = CHECK_MS - (performance.now() - lastChecked)
       await pause(Math.max(1, Math.min(news ? READ_PAUSE_MS - sinceRead : left, untilCheck)))
     }
-    return undefined
+    return ended ? undefined : leave()
+  }
+
+  /** The last lines if the gateway stops: when to connect again. The views do not all do so at the same time. */
+  function leave(): Uint8Array {
+    isOver = true
+    return Buffer.from(
+      `retry: ${RECONNECT_MS + Math.floor(Math.random() * RECONNECT_SPREAD_MS)}\n\n`,
+    )
   }
 
   /** The last message, `event: end` with `{"reason"}`. The stream is closed after it. */

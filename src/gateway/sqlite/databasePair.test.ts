@@ -281,7 +281,7 @@ test('a waiting process logs the reason, continues after the remedy, and ends cl
   const command = join(folder, 'dist/shoptrail.js')
   const start = () => {
     const child = spawn(process.execPath, [command, 'start'], {
-      env: { PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'info' },
+      env: { PORT: '0', DRAIN_MS: '0', DATA_DIR: dataDir, LOG_LEVEL: 'info' },
     })
     let output = ''
     for (const stream of [child.stdout, child.stderr])

@@ -24,7 +24,8 @@ import { existsSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 if (existsSync(workerData + '${BROKEN.start}')) throw new Error('It does not start')
 parentPort.addEventListener('message', (event) => {
-  const text = JSON.stringify(event.data)
+  const { bytes = [] } = event.data.args?.[0] ?? {}
+  const text = JSON.stringify(event.data) + Buffer.from(bytes)
   if (text.includes('${FAULT.throws}')) {
     event.stopImmediatePropagation()
     throw new Error('A bug')

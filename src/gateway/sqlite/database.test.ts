@@ -15,6 +15,7 @@ import Database from 'better-sqlite3'
 import { afterAll, expect, test } from 'vitest'
 import { upgradeFile } from '../../test/earlierData.ts'
 import { makeFolder } from '../../test/gateway.ts'
+import { toCells } from './cells.ts'
 import { createSqliteCustomers } from './customers.ts'
 import { openDatabase } from './database.ts'
 import { openReportStore } from './reportStore.ts'
@@ -75,7 +76,9 @@ test('an older events.db gets the columns that were added, and an older gateway 
   await upgradeFile(file, EVENTS_SCHEMA)
   const [first, second] = [openStore(file), openStore(file)]
   const id = '0190f3a2-7c41-7d11-9a3e-5f2b8c6d4e10'
-  second.append(['shop', id, 2, 2, 'search', 'search', 'd-1', 0, '{}', '1.2.3', 1])
+  const event = { customer: 'shop', id, receivedAt: 2, at: 2, operation: 'search', event: 'search' }
+  const rest = { did: 'd-1', bot: false, payload: '{}', version: '1.2.3', cookieless: true }
+  second.append(toCells([{ ...event, ...rest }]))
   insertAsOld(file)
   expect(first.read({ max: 9 }).map(({ version }) => version)).toEqual([null, '1.2.3', null])
   const database = new Database(file, { readonly: true })

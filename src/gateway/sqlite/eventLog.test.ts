@@ -194,7 +194,7 @@ test.each(open)('%s: a closed log rejects appends with the reason', async (_, op
 
 test('a commit that fails is Unavailable, stores no part, and the next one works', async () => {
   const log = await engine()
-  const impossible = { ...makeEvent(), payload: null as unknown as string }
+  const impossible = { ...makeEvent(), customer: null as unknown as string }
   await expect(log.append([makeEvent(), impossible])).rejects.toBeInstanceOf(Unavailable)
   expect(await log.read({ max: 9 })).toEqual([])
   expect(await log.append([makeEvent()])).toEqual(['stored'])

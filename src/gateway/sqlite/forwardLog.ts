@@ -1,7 +1,8 @@
 import type { LogRecord } from '../collect/eventLog.ts'
 import { openDatabase } from './database.ts'
 import type { Position } from './forwardStore.ts'
-import { EVENTS_SCHEMA, uuidOf } from './store.ts'
+import { EVENTS_SCHEMA } from './store.ts'
+import { uuidOf } from './uuid.ts'
 
 /** A record of the log. One that was removed has no operation and no payload. */
 export type ForwardRecord = LogRecord & { readonly isCookieless: boolean }

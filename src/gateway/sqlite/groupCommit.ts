@@ -20,10 +20,10 @@ export type OnCommit = (events: number, seconds: number) => void
 /** Memory of an event without its payload (ids, names, objects), bytes, roughly. */
 const EVENT_OVERHEAD_BYTES = 512
 /**
- * About the size of one commit, bytes: some 500 small events or 30 of 8 kB. Enough to make the fsync cheap (8
- * microseconds an event, and 11 at a quarter of this), and few enough for a commit of 1 to 2 ms without the fsync.
+ * About the size of one commit, bytes: some 450 events of a page or 60 of 8 kB. Enough to make the fsync cheap (an
+ * event takes a tenth more CPU time at half of this), and few enough for a commit of 2 to 3 ms without the fsync.
  */
-const MAX_GROUP_BYTES = 2 ** 18
+const MAX_GROUP_BYTES = 2 ** 19
 /** Larger appends are split into pieces of about this size, bytes, so that a batch does not make a long commit. */
 const PIECE_BYTES = 2 ** 16
 /** How much a customer may add to a commit before the next customer's turn, bytes. */

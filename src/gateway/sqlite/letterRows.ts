@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import type { DeadLetter, LetterFilter, LetterGroup } from '../forward/forwarding.ts'
-import { uuidOf } from './store.ts'
+import { uuidOf } from './uuid.ts'
 
 /**
  * The dead letters. The payload stays in the log, so an erasure and the retention remove it. Mending in bulk gives one
@@ -20,8 +20,7 @@ export const LETTER_TABLES = `
     replayed INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (destination, seq)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS letters_by_replay ON letters (destination, replayed, seq);
-  CREATE INDEX IF NOT EXISTS letters_by_seq ON letters (seq);
+  CREATE INDEX IF NOT EXISTS letters_replayed ON letters (destination, seq) WHERE replayed = 1;
   CREATE TABLE IF NOT EXISTS patches (
     patch INTEGER PRIMARY KEY,
     json TEXT NOT NULL

@@ -16,7 +16,8 @@ import { createErasures } from './erasures.ts'
 import { createRemoval, MAX_REMOVED } from './removal.ts'
 import type { ReadEvent } from './reportForgetting.ts'
 import { openReportStore, type ReportStore } from './reportStore.ts'
-import { EVENTS_SCHEMA, uuidOf } from './store.ts'
+import { EVENTS_SCHEMA } from './store.ts'
+import { uuidOf } from './uuid.ts'
 
 /** The files in which a person's data is. */
 export type PersonFiles = {

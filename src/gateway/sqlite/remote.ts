@@ -37,6 +37,8 @@ export type RemoteOptions<Served> = {
   readonly deadlineMs: number
   /** Functions without a deadline. Default none. */
   readonly unlimited?: readonly (keyof Served)[]
+  /** The parts of arguments that move to the worker instead of being copied. Default none. */
+  readonly moved?: (name: keyof Served, args: readonly unknown[]) => ArrayBuffer[]
   /**
    * Called once if the worker ends after it was ready and without `close`, after the calls that it has not answered
    * were rejected.
@@ -74,7 +76,7 @@ const RETRY_SECONDS = 5
  */
 export function remote<Served extends Functions<Served>>(
   worker: Worker,
-  { subject, deadlineMs, unlimited = [], onEnd }: RemoteOptions<Served>,
+  { subject, deadlineMs, unlimited = [], moved = () => [], onEnd }: RemoteOptions<Served>,
 ): Remote<Served> {
   const pending = new Map<number, Pending>()
   let lastId = 0
@@ -127,7 +129,7 @@ export function remote<Served extends Functions<Served>>(
       const giveUp = () => take(id)?.reject(unavailable(`${subject} answers too slowly`))
       const timer = unlimited.includes(name) ? undefined : setTimeout(giveUp, deadlineMs)
       pending.set(id, { resolve, reject, timer })
-      worker.postMessage({ id, name, args } satisfies Request)
+      worker.postMessage({ id, name, args } satisfies Request, moved(name, args))
     })
   }
 

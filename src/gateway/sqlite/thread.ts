@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import type { Cells } from './cells.ts'
 import { filesOf } from './files.ts'
 import { watchFiles } from './fileWatch.ts'
 import { type Remote, remote } from './remote.ts'
@@ -55,6 +56,7 @@ export async function startSqliteThread(
     subject: 'The event log',
     deadlineMs,
     unlimited: ['append'],
+    moved: (name, [first]) => (name === 'append' ? [(first as Cells).bytes] : []),
     onEnd(error) {
       stopWatching()
       onEnd(error)

@@ -1,6 +1,12 @@
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { prepareUpgrade, type Worked } from './backupCommand.ts'
+import {
+  prepareBackup,
+  prepareRestore,
+  prepareUpgrade,
+  RESTORE_OPTIONS,
+  type Worked,
+} from './backupCommand.ts'
 import { CHECK_OPTIONS, prepareCheck } from './checkCommand.ts'
 import { runCustomer, VERBS } from './customerCommand.ts'
 import { settingsHelp } from './customers/settingsHelp.ts'
@@ -38,6 +44,9 @@ const HELP = `shoptrail ${version}
   shoptrail person proofs --customer ID       list what was removed and when, without the persons
   shoptrail data accept                       accept databases other than those of the last start
   shoptrail data upgrade                      upgrade databases of an earlier version, as start does
+  shoptrail backup DIR                        copy the databases to a new folder, also while the gateway runs
+  shoptrail backup verify DIR                 check that such a copy is whole
+  shoptrail restore DIR [--yes]               put it in the place of the databases; stop the gateway first
   shoptrail snippet --key KEY                 print the tag and the stub for the pages of a shop
   shoptrail check URL                         read pages of a shop, and print what keeps events from arriving
 
@@ -76,7 +85,7 @@ const HELP = `shoptrail ${version}
   --email ADDRESS   a person by e-mail address: the events of every device that gave it, and every other
                     event that contains it
   --did ID          a person by device id: the events of this device
-  --yes             confirm the removal
+  --yes             confirm the removal, or that a restore moves the databases that are there aside
   --demo            start with the demo customer and the demo shop
   --settings FILE   a file with settings of the gateway, in place of SETTINGS_FILE; of every command
 
@@ -169,6 +178,13 @@ function run(args: readonly string[], env: Readonly<Record<string, string | unde
   }
   if (command === 'start') return { start: read.settings, warnings: read.warnings }
   if (command === 'data' && rest[0] === 'upgrade') return { work: prepareUpgrade(read.settings) }
+  if (command === 'backup' || command === 'restore') {
+    const work =
+      command === 'backup'
+        ? prepareBackup(rest, read.settings)
+        : prepareRestore(rest, values, read.settings)
+    return typeof work === 'function' ? { work } : fail(EX_USAGE, work.lines)
+  }
   const done = carryOut(command, rest, values, read.settings, env.REST_KEY)
   if (!done.ok) return fail(done.isUsage ? EX_USAGE : 1, done.lines)
   return 'pieces' in done ? { pieces: done.pieces } : answer(done.lines)
@@ -261,6 +277,8 @@ const PLAIN: Readonly<
   settings: { options: ['demo'], words: 0 },
   snippet: { options: SNIPPET_OPTIONS, words: 0 },
   check: { options: CHECK_OPTIONS, words: 1 },
+  backup: { options: [], words: 2 },
+  restore: { options: RESTORE_OPTIONS, words: 1 },
 }
 
 /** The fault of a command, or of options that belong to another one. */

@@ -24,6 +24,7 @@ const GATEWAY = {
   script: ['collect', 'customers', 'http', 'lib', 'problems'],
   people: ['lib'],
   settings: ['lib'],
+  doctor: ['http', 'lib', 'sqlite'],
   logs: ['http'],
   collect: ['customers', 'http', 'lib', 'problems'],
   problems: ['customers', 'http', 'lib'],

@@ -42,6 +42,7 @@ const GATEWAY_BUNDLES = {
   'sqlite-worker.js': 'src/gateway/sqlite/worker.ts',
   'report-worker.js': 'src/gateway/sqlite/reportWorker.ts',
   'person-worker.js': 'src/gateway/sqlite/personWorker.ts',
+  'doctor-probe.js': 'src/gateway/doctor/probe.ts',
   'forward-worker.js': 'src/gateway/sqlite/forwardWorker.ts',
 }
 

@@ -11,6 +11,7 @@ import { CHECK_OPTIONS, prepareCheck } from './checkCommand.ts'
 import { runCustomer, VERBS } from './customerCommand.ts'
 import { settingsHelp } from './customers/settingsHelp.ts'
 import { acceptData, DATA_VERBS } from './dataCommand.ts'
+import { DOCTOR_OPTIONS, prepareDoctor } from './doctorCommand.ts'
 import { suggest } from './lib/suggest.ts'
 import { version } from './lib/version.ts'
 import { PERSON_VERBS, runPerson } from './personCommand.ts'
@@ -32,6 +33,7 @@ const SCRIPT_FOLDER = fileURLToPath(new URL('.', import.meta.url))
 const HELP = `shoptrail ${version}
 
   shoptrail start [--demo]                    start the gateway
+  shoptrail doctor                            say what is wrong with this installation, and what to do
   shoptrail settings                          print the settings of the gateway, and where each comes from
   shoptrail customer add --origin ORIGIN …    add a customer and print its keys; the REST key is shown only once
   shoptrail customer list                     list the customers
@@ -69,7 +71,7 @@ const HELP = `shoptrail ${version}
   --integrity       the tag of a script that stays as it is today, settings included, with its hash
   --list            the scripts that were made with --integrity and are kept
   --remove HASH     remove one of them: pages with its tag load no script any more
-  --json            the result of check as JSON
+  --json            the result of check or doctor as JSON
   --daily-events N  how many events the customer may store in a day (UTC); "default" is DAILY_EVENTS
   --daily-bytes N   how many bytes of payloads it may store in a day; "default" is DAILY_BYTES
   --ignore ADDRESS  an address or a network whose visits are not stored, such as that of the shop's office:
@@ -165,6 +167,7 @@ function run(args: readonly string[], env: Readonly<Record<string, string | unde
   const fault = findFault(command, rest, Object.keys(values))
   if (fault) return fail(EX_USAGE, [fault])
   const read = readSettings(env, givenSettings(values))
+  if (command === 'doctor') return { work: prepareDoctor(read, values) }
   if (!read.ok) return fail(EX_CONFIG, read.message.split('\n'))
   if (command === 'settings')
     return { code: 0, stdout: listSettings(read.effective), stderr: read.warnings }
@@ -275,6 +278,7 @@ const PLAIN: Readonly<
 > = {
   start: { options: ['demo'], words: 0 },
   settings: { options: ['demo'], words: 0 },
+  doctor: { options: DOCTOR_OPTIONS, words: 0 },
   snippet: { options: SNIPPET_OPTIONS, words: 0 },
   check: { options: CHECK_OPTIONS, words: 1 },
   backup: { options: [], words: 2 },

@@ -9,6 +9,7 @@ import { type CollectDependencies, createCollect } from './collect/collect.ts'
 import type { Quota } from './collect/quota.ts'
 import { createCustomerLookup } from './customers/customerLookup.ts'
 import type { Customers } from './customers/customers.ts'
+import { DOCTOR_PATH } from './doctor/answerDoctor.ts'
 import type { Forwarding } from './forward/forwarding.ts'
 import type { Addresses } from './http/address.ts'
 import {
@@ -65,6 +66,8 @@ export type RouteDependencies = Omit<CollectDependencies, 'customers' | 'problem
   readonly publicUrl: string | undefined
   /** Folder with `live`, `campaigns`, `people`, `forward`, `setup` and `shop`. */
   readonly publicFolder: string
+  /** GET /t/doctor, see answerDoctor.ts. */
+  readonly answerDoctor: (request: Request, peer: string) => Promise<Response>
   /** Secret of /metrics. Without one the path is 404. */
   readonly metricsToken: string | undefined
   /** A monotonic clock, ms. */
@@ -171,6 +174,7 @@ export function createRoutes(dependencies: RouteDependencies) {
   route('/forward/data/discard', { POST: forwardPages.discard })
   route('/setup/data/snippet', { GET: setupPages.snippet })
   route('/setup/data/check', { POST: setupPages.check })
+  route(DOCTOR_PATH, { GET: dependencies.answerDoctor })
   route('/livez', { GET: () => answer(200, { status: 'alive' }) })
   route('/readyz', { GET: ready })
   if (dependencies.metricsToken)

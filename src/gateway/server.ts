@@ -10,6 +10,7 @@ import type { Customers } from './customers/customers.ts'
 import { addDemoCustomer, findRetiredDemo } from './customers/demoCustomer.ts'
 import { createKeyThrottle } from './customers/keyThrottle.ts'
 import { findDemoBlock } from './demo.ts'
+import { createAnswerDoctor } from './doctor/answerDoctor.ts'
 import type { Forwarding } from './forward/forwarding.ts'
 import { createAddresses } from './http/address.ts'
 import { createBodyBudget } from './http/bodyBudget.ts'
@@ -282,6 +283,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         live: options.live,
         onError,
         findUnready,
+        answerDoctor: createAnswerDoctor({ dataDir, addresses, findUnready, now }),
       })
       const sweeper = startSweeper({
         ...options.sweep,

@@ -31,6 +31,7 @@ export default async function setup(project: TestProject) {
         'sqlite-worker': 'src/gateway/sqlite/worker.ts',
         'report-worker': 'src/gateway/sqlite/reportWorker.ts',
         'person-worker': 'src/gateway/sqlite/personWorker.ts',
+        'doctor-probe': 'src/gateway/doctor/probe.ts',
         'forward-worker': 'src/gateway/sqlite/forwardWorker.ts',
       },
       outdir: folder,

@@ -20,14 +20,14 @@ const MAX_PATH_CHARACTERS = 200
 export function reportRequests(server: Server, report: (line: RequestLine) => void): void {
   const written = new WeakMap<Socket, number>()
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
-    const { socket, method = '', url = '' } = request
+    const { socket, method = '' } = request
     const begun = performance.now()
     response.once('close', () => {
       const before = written.get(socket) ?? 0
       written.set(socket, socket.bytesWritten)
       report({
         method,
-        path: pathOf(url),
+        path: pathOf(request.url ?? ''),
         status: response.headersSent ? response.statusCode : 0,
         ms: Math.round((performance.now() - begun) * 10) / 10,
         bytes: socket.bytesWritten - before,

@@ -57,17 +57,21 @@ export function checkPair(dataDir: string): void {
   // Both are opened before anything else is checked, so that a damaged file is reported as damaged.
   const events = isThere(eventsFile) ? identityIn(eventsFile, EVENTS_SCHEMA) : undefined
   const customers = isThere(customersFile) ? identityIn(customersFile, CUSTOMERS_SCHEMA) : undefined
-  if (!customers && events) throw noCustomers()
-  if (!events && customers?.companion) throw noEvents()
-  const fault = customers && events && findPairFault(customers, events)
+  const fault = findPairFault(customers, events)
   if (fault) throw fault
 }
 
-/** Why two databases were not last used together. Undefined if they were, or at least one was never used. */
-export function findPairFault(customers: Identity, events: Identity): DataMismatch | undefined {
+/** What is wrong with the identities of customers.db and events.db. Undefined stands for a missing file. */
+export function findPairFault(
+  customers: Identity | undefined,
+  events: Identity | undefined,
+): DataMismatch | undefined {
+  if (!customers && events) return noCustomers()
+  if (!events && customers?.companion) return noEvents()
+  if (!customers || !events) return undefined
   const expected = customers.companion ?? events.id
   const back = events.companion ?? customers.id
-  return expected === events.id && back === customers.id ? undefined : others()
+  return expected !== events.id || back !== customers.id ? others() : undefined
 }
 
 const identityIn = (file: string, schema: Schema): Identity =>

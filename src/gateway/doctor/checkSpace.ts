@@ -1,0 +1,58 @@
+import { statfsSync } from 'node:fs'
+import { error, type Found, ok, warning } from './finding.ts'
+import type { ProbedDatabase } from './probe.ts'
+
+const DAY_MS = 86_400_000
+const MIB = 2 ** 20
+/** Below these the disk is nearly full, bytes. */
+const LITTLE_BYTES = 2 ** 30
+const FULL_BYTES = 64 * MIB
+const FEW_DAYS = 7
+/** A payload with its columns and indexes, in events.db and reports.db, is about this many times its own length. */
+const STORED_FACTOR = 2
+
+/**
+ * The space that is left, and how many days it lasts.
+ *
+ * @param days What was stored on each of the last days, of events.db.
+ * @param now ms since 1970.
+ */
+export function checkSpace(
+  folder: string,
+  days: ProbedDatabase['days'],
+  now: number,
+  free = freeBytes(folder),
+): Found[] {
+  const perDay = STORED_FACTOR * bytesPerDay(days, now)
+  const left = perDay > 0 ? free / perDay : Number.POSITIVE_INFINITY
+  const size =
+    free >= 2 ** 30 ? `${(free / 2 ** 30).toFixed(1)} GiB` : `${Math.floor(free / MIB)} MiB`
+  const lasts =
+    perDay > 0
+      ? `, which lasts about ${left < 1 ? 'less than a day' : `${Math.floor(Math.min(left, 36_500))} days`} at the present rate of ${(perDay / MIB).toFixed(1)} MiB a day`
+      : ''
+  const message = `${size} are free in ${folder}${lasts}`
+  const fix = [
+    'Enlarge the disk, or keep events for fewer days: npx shoptrail customer set ID --retention-days 90',
+  ]
+  if (free < FULL_BYTES) return [error(`The disk is full. ${message}`, ...fix)]
+  if (free < LITTLE_BYTES || left < FEW_DAYS) return [warning(message, ...fix)]
+  return [ok(message)]
+}
+
+/** Of the busiest of the days. Today counts as a whole day at its rate so far, if some hours of it are over. */
+function bytesPerDay(days: ProbedDatabase['days'], now: number): number {
+  const today = Math.floor(now / DAY_MS)
+  const share = (now % DAY_MS) / DAY_MS
+  return Math.max(
+    0,
+    ...days.map(({ day, bytes }) =>
+      day === today && share > 0.1 ? bytes / share : day <= today ? bytes : 0,
+    ),
+  )
+}
+
+function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize
+}

@@ -1,0 +1,271 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync, rmSync } from 'node:fs'
+import { createServer, request as httpRequest, type RequestListener, type Server } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest'
+import { prepareGateway, send } from '../../test/gateway.ts'
+import type { Gateway } from '../index.ts'
+import { type Checked, examine, examineNetwork } from './doctor.ts'
+import { leaveNonce } from './nonce.ts'
+
+const probeFile = pathToFileURL(join(inject('gatewayBundles'), 'doctor-probe.js'))
+
+let prepared: Awaited<ReturnType<typeof prepareGateway>>
+let gateway: Gateway
+let dataDir: string
+beforeAll(async () => {
+  prepared = await prepareGateway()
+  dataDir = join(prepared.folder, 'data')
+  gateway = await prepared.start({ trustedProxies: ['127.0.0.9'] })
+  gateway.customers.add({ trackingKey: 'OWNKEY12', origins: ['https://shop.example'] })
+})
+afterAll(() => prepared.end())
+
+const servers: Server[] = []
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+})
+
+async function serve(server: Server): Promise<number> {
+  servers.push(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return (server.address() as AddressInfo).port
+}
+
+/** A port that nothing listens on. */
+async function freePort(): Promise<number> {
+  const port = await serve(createServer())
+  await new Promise((resolve) => servers.pop()?.close(resolve))
+  return port
+}
+
+type ProxyOptions = {
+  /** Its own address, one of 127.0.0.0/8. */
+  readonly from?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Begin of the path that it removes. */
+  readonly strip?: string
+}
+
+/** A proxy of HTTP in front of the gateway. */
+const proxy =
+  ({ from = '127.0.0.9', headers = {}, strip = '' }: ProxyOptions = {}): RequestListener =>
+  (request, response) => {
+    const path = request.url ?? ''
+    const passed = httpRequest({
+      port: gateway.port,
+      host: '127.0.0.1',
+      localAddress: from,
+      method: request.method,
+      path: path.startsWith(strip) ? path.slice(strip.length) : path,
+      headers: { ...request.headers, ...headers },
+      agent: false,
+    })
+    passed.on('response', (answer) => {
+      response.writeHead(answer.statusCode ?? 0, answer.headers)
+      answer.pipe(response)
+    })
+    request.pipe(passed)
+  }
+
+const FORWARDED = { 'x-forwarded-for': '203.0.113.7' }
+
+/** The findings of some checks, as `level message`. */
+async function findingsOf(checks: readonly string[], changed: Partial<Checked> = {}) {
+  const settings: Checked = {
+    dataDir,
+    host: '127.0.0.1',
+    port: gateway.port,
+    metricsPort: undefined,
+    publicUrl: undefined,
+    trustedProxies: ['127.0.0.9'],
+    maxConnections: undefined,
+    bodyBudgetBytes: 2 ** 25,
+    ...changed,
+  }
+  const findings = checks.includes('folder')
+    ? await examine(settings, probeFile)
+    : await examineNetwork(settings, true)
+  return findings
+    .filter(({ check }) => checks.includes(check))
+    .map(({ level, message, fix }) => [`${level} ${message}`, ...fix].join('\n'))
+}
+
+const publicFindings = (publicUrl: string, changed: Partial<Checked> = {}) =>
+  findingsOf(['public url', 'proxy'], { publicUrl, ...changed })
+
+test('an installation that runs has no errors, and every check has a finding', async () => {
+  const port = await serve(createServer(proxy({ headers: FORWARDED })))
+  const settings = { publicUrl: `http://127.0.0.1:${port}` }
+  const findings = await examine(
+    {
+      dataDir,
+      host: '0.0.0.0',
+      port: gateway.port,
+      metricsPort: 1,
+      trustedProxies: ['127.0.0.9'],
+      maxConnections: 500,
+      bodyBudgetBytes: 2 ** 25,
+      ...settings,
+    },
+    probeFile,
+  )
+  expect(findings.filter(({ level }) => level === 'error')).toEqual([])
+  expect([...new Set(findings.map(({ check }) => check))]).toEqual([
+    'versions',
+    'memory',
+    'files',
+    'folder',
+    'disk',
+    'file system',
+    'databases',
+    'space',
+    'clock',
+    'port',
+    'public url',
+    'proxy',
+  ])
+  const messages = findings.map(({ message }) => message).join('\n')
+  expect(messages).toMatch(/50 syncs of the disk: p50 [\d.]+ ms, p99 [\d.]+ ms/)
+  expect(messages).toContain('customers.db, events.db')
+  expect(messages).toContain('A lock keeps a second process away')
+  expect(messages).toContain(
+    'The proxy at 127.0.0.9 is believed: this request came from 203.0.113.7',
+  )
+})
+
+test.each([
+  [
+    'whose address is not in TRUSTED_PROXIES',
+    { from: '127.0.0.8', headers: FORWARDED },
+    /^error The proxy at 127\.0\.0\.8 sends headers .*not believed(.|\n)*TRUSTED_PROXIES=127\.0\.0\.9,127\.0\.0\.8$/,
+  ],
+  [
+    'that sends no X-Forwarded-For',
+    {},
+    /^error The proxy at 127\.0\.0\.9 sends no X-Forwarded-For/,
+  ],
+])('a proxy %s is an error', async (_, options, expected) => {
+  const port = await serve(createServer(proxy(options)))
+  expect(await publicFindings(`http://127.0.0.1:${port}`)).toEqual([
+    expect.stringMatching(/^ok PUBLIC_URL .* is this gateway$/),
+    expect.stringMatching(expected),
+  ])
+})
+
+test('a proxy that does not name the scheme and the host is a warning', async () => {
+  const headers = { ...FORWARDED, host: 'inner:1' }
+  const port = await serve(createServer(proxy({ headers })))
+  expect((await publicFindings(`http://127.0.0.1:${port}`)).at(-1)).toMatch(
+    /^warning The gateway was asked for http:\/\/inner:1, not for /,
+  )
+})
+
+test('a path that the proxy does not remove is told apart from one that it does', async () => {
+  const options = { headers: FORWARDED }
+  const removing = await serve(createServer(proxy({ ...options, strip: '/st' })))
+  expect((await publicFindings(`http://127.0.0.1:${removing}/st`))[0]).toMatch(/^ok /)
+  const passing = await serve(createServer(proxy(options)))
+  expect(await publicFindings(`http://127.0.0.1:${passing}/st`)).toEqual([
+    expect.stringMatching(/^error A gateway answers .* below \/st: the proxy does not remove/),
+  ])
+})
+
+test('a redirect, another program, another gateway and a proxy without gateway are told apart', async () => {
+  const other = await prepared.start({ dataDir: join(prepared.folder, 'other') })
+  const answers: [RequestListener, RegExp][] = [
+    [
+      (request, response) =>
+        response.writeHead(308, { location: `https://shop.example${request.url}` }).end(),
+      /redirects to https:\/\/shop\.example\. Browsers/,
+    ],
+    [
+      (_, response) => response.writeHead(200, { server: 'shop' }).end('<html>'),
+      /is not this gateway: something else \(shop\) answers 200/,
+    ],
+    [(_, response) => response.writeHead(502).end(), /does not reach the gateway \(502\)/],
+  ]
+  for (const [listener, expected] of answers) {
+    const port = await serve(createServer(listener))
+    const found = await publicFindings(`http://127.0.0.1:${port}`)
+    expect(found).toEqual([expect.stringMatching(expected)])
+    expect(found[0]).toMatch(/^error /)
+    // The nonce is a secret while doctor runs.
+    expect(found[0]).not.toContain('nonce')
+  }
+  expect(await publicFindings(other.url)).toEqual([
+    expect.stringMatching(/^error .* is a gateway of another data folder/),
+  ])
+  expect(await findingsOf(['port'], { port: other.port })).toEqual([
+    expect.stringMatching(/^error PORT \d+ of 127\.0\.0\.1 is used by a gateway of another/),
+  ])
+})
+
+test('no name, no connection, no TLS and an invalid certificate are told apart', async () => {
+  const plain = await serve(createServer(proxy()))
+  const [keyFile, certFile] = ['key', 'cert'].map((name) => join(prepared.folder, `${name}.pem`))
+  execFileSync(
+    'openssl',
+    [
+      ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1'],
+      ...['-subj', '/CN=localhost', '-keyout', keyFile as string, '-out', certFile as string],
+    ],
+    { stdio: 'ignore' },
+  )
+  const [key, cert] = [keyFile, certFile].map((file) => readFileSync(file as string))
+  const tls = await serve(createTlsServer({ key, cert }, proxy()) as unknown as Server)
+  for (const [publicUrl, expected] of [
+    ['https://no-such-name.invalid', /^error The name no-such-name\.invalid of PUBLIC_URL/],
+    [`http://127.0.0.1:${await freePort()}`, /^error PUBLIC_URL .* refuses connections/],
+    [`https://127.0.0.1:${plain}`, /^error PUBLIC_URL .* does not speak TLS/],
+    [`https://127.0.0.1:${tls}`, /^error The certificate of .* \(DEPTH_ZERO_SELF_SIGNED_CERT\)/],
+  ] as const)
+    expect(await publicFindings(publicUrl)).toEqual([expect.stringMatching(expected)])
+}, 120_000)
+
+test('a port without a gateway is free or used by another program', async () => {
+  const port = await serve(createServer((_, response) => response.end('shop')))
+  expect(await findingsOf(['port', 'metrics port'], { port, metricsPort: port })).toEqual([
+    expect.stringMatching(/^error PORT \d+ .* used by another program, which answers 200/),
+    expect.stringMatching(/^error METRICS_PORT \d+ .* is used by another program/),
+  ])
+  await new Promise((resolve) => servers.pop()?.close(resolve))
+  expect(await findingsOf(['port', 'metrics port'], { port, metricsPort: port })).toEqual([
+    expect.stringMatching(/^note PORT \d+ of 127\.0\.0\.1 is free: no gateway is running/),
+    expect.stringMatching(/^note METRICS_PORT \d+ of 127\.0\.0\.1 is free/),
+  ])
+  expect(await findingsOf(['port'], { port, host: '203.0.113.1' })).toEqual([
+    expect.stringMatching(/^error HOST 203\.0\.113\.1 is not an address of this machine/),
+  ])
+})
+
+test('strangers learn nothing from the path of doctor, and nothing stays in the folder', async () => {
+  const ask = (query: string) => send(gateway.url, `/t/doctor${query}`)
+  const nothing = await send(gateway.url, '/t/nothing')
+  for (const query of ['', '?nonce=', `?nonce=${'0'.repeat(64)}`, '?nonce=../customers.db']) {
+    const { status, text } = await ask(query)
+    expect([status, text]).toEqual([404, nothing.text])
+  }
+  const { nonce, remove } = leaveNonce(dataDir)
+  expect((await ask(`?nonce=${nonce}`)).status).toBe(200)
+  remove()
+  expect((await ask(`?nonce=${nonce}`)).status).toBe(404)
+  await findingsOf([])
+  expect(execFileSync('ls', [dataDir], { encoding: 'utf8' })).not.toContain('doctor')
+})
+
+test('without a folder doctor checks the rest', async () => {
+  const missing = join(prepared.folder, 'missing/data')
+  const findings = await findingsOf(['folder', 'databases', 'port'], { dataDir: missing })
+  expect(findings).toEqual([
+    expect.stringMatching(/^note DATA_DIR .* does not exist. The first start creates it/),
+    expect.stringMatching(/used by a gateway of another data folder/),
+  ])
+  rmSync(join(prepared.folder, 'missing'), { recursive: true, force: true })
+})

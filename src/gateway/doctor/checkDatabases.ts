@@ -11,6 +11,8 @@ const TIMEOUT_MS = 30_000
 /** The databases that doctor opens. The rest can be made again. */
 const NAMES = ['customers.db', 'events.db', 'forward.db', 'reports.db'] as const
 
+const RESTORE = 'Stop the gateway, and restore a backup of all databases'
+
 export type Databases = {
   readonly found: readonly Found[]
   /** Undefined if it is missing or can not be read. */
@@ -51,23 +53,20 @@ export async function checkDatabases(
 }
 
 function judge(file: string, result: ProbedDatabase | ProbeFailure): Found | undefined {
-  if ('integrity' in result)
-    return result.integrity === 'ok'
-      ? undefined
-      : error(
-          `${file} is damaged: ${result.integrity}`,
-          'Stop the gateway, and put a backup of all databases in their place',
-        )
+  if ('integrity' in result) {
+    if (result.integrity !== 'ok') return error(`${file} is damaged: ${result.integrity}`, RESTORE)
+    if (result.newer !== undefined) return error(result.newer)
+    return result.isOutdated
+      ? note(`${file} is of an earlier version. The next start backs it up and upgrades it`)
+      : undefined
+  }
   if (result.late)
     return note(
       `${file} is too large to be checked in ${TIMEOUT_MS / 1_000} s`,
       `At a quiet time: sqlite3 -readonly ${file} 'PRAGMA quick_check'`,
     )
   return /^SQLITE_(NOTADB|CORRUPT)/.test(result.code ?? '')
-    ? error(
-        `${file} is not a database, or is damaged: ${result.failed}`,
-        'Stop the gateway, and put a backup of all databases in their place',
-      )
+    ? error(`${file} is not a database, or is damaged: ${result.failed}`, RESTORE)
     : error(
         `${file} can not be read: ${result.failed}`,
         'Run doctor as the user of the gateway, and check the owner and the permissions of the file',

@@ -127,6 +127,24 @@ test('a pair of databases that can be read is fine, and a missing or damaged one
   ])
 })
 
+test('a database of a newer version is an error, and one of an earlier version a note', async () => {
+  makePair(folder)
+  const setVersion = (version: number) => {
+    const database = openDatabase(join(folder, 'events.db'))
+    database.exec('DROP TABLE IF EXISTS schema_versions')
+    database.pragma(`user_version = ${version}`)
+    database.close()
+  }
+  setVersion(99)
+  expect(texts((await checkDatabases(folder, probeFile)).found)).toEqual([
+    expect.stringMatching(/^error events\.db was written by a newer version of shoptrail/),
+  ])
+  setVersion(0)
+  expect(texts((await checkDatabases(folder, probeFile)).found)).toEqual([
+    expect.stringMatching(/^note .*events\.db is of an earlier version/),
+  ])
+})
+
 test('the newest event and the last days are read', async () => {
   const receivedAt = 20_000 * 86_400_000
   const database = openDatabase(join(folder, 'events.db'), EVENTS_SCHEMA)

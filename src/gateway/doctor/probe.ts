@@ -1,13 +1,20 @@
 // A process of doctor. It opens databases only for reading, and may be killed at any time.
+import { basename } from 'node:path'
+import type { Database } from 'better-sqlite3'
+import { DATABASES } from '../sqlite/databases.ts'
 
 import { connect } from '../sqlite/driver.ts'
 import { readIdentity } from '../sqlite/identity.ts'
+import { isOutdated, refuseNewer, type Schema } from '../sqlite/schema.ts'
 
 /** What the probe says of a database. */
 export type ProbedDatabase = {
   /** `ok`, or the first fault that SQLite has found. */
   readonly integrity: string
-  readonly version: number
+  /** Why this version of the gateway can not use it, since a newer one has written it. */
+  readonly newer: string | undefined
+  /** Whether the next start upgrades it. */
+  readonly isOutdated: boolean
   readonly identity: { readonly id: string; readonly companion: string | null } | undefined
   /** When the newest event arrived, ms since 1970. Only of events.db with events. */
   readonly newest: number | undefined
@@ -39,12 +46,14 @@ function probeLock(): ProbedLock {
 
 function probeDatabase(): ProbedDatabase {
   const database = connect(file, { readonly: true, fileMustExist: true, timeout: 5_000 })
+  const schema = DATABASES.find(({ name }) => name === basename(file))?.schema
   try {
     const has = (table: string) =>
       database.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(table) !== undefined
     return {
       integrity: String(database.pragma('quick_check(1)', { simple: true })),
-      version: Number(database.pragma('user_version', { simple: true })),
+      newer: schema && findNewer(database, schema),
+      isOutdated: schema !== undefined && isOutdated(database, schema),
       identity: has('identity') ? readIdentity(database) : undefined,
       newest: has('events')
         ? database
@@ -62,6 +71,15 @@ function probeDatabase(): ProbedDatabase {
     }
   } finally {
     database.close()
+  }
+}
+
+function findNewer(database: Database, schema: Schema): string | undefined {
+  try {
+    refuseNewer(database, schema)
+    return undefined
+  } catch (error) {
+    return (error as Error).message
   }
 }
 

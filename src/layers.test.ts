@@ -53,6 +53,11 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
       ['contract', ...below.map((folder) => `gateway/${folder}`)],
     ]),
   ),
+  // The kind `service` of destinations.
+  'gateway/forward': [
+    ...['contract', 'client'],
+    ...GATEWAY.forward.map((folder) => `gateway/${folder}`),
+  ],
   // The stub that it prints.
   'gateway/check': ['contract', 'tracker', ...GATEWAY.check.map((folder) => `gateway/${folder}`)],
   'public/operator': ['contract'],

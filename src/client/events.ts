@@ -135,13 +135,30 @@ const NOT_WELL_FORMED: Issue = {
   message: 'Expected well-formed text, received half a surrogate pair',
 }
 
+type Address = Pick<Settings, 'apiUrl' | 'trackingUrl' | 'customerId' | 'restKey' | 'trackingKey'>
+
+/**
+ * The address that takes a tracking event.
+ *
+ * @param id A UUID.
+ * @param at When it happened, ms since 1970.
+ */
+export const eventUrlOf = (
+  { trackingUrl, trackingKey = '', restKey }: Address,
+  id: string,
+  at: number,
+): string =>
+  `${trackingUrl}/r?k=${encodeURIComponent(trackingKey)}&api_key=${encodeURIComponent(restKey)}&id=${id}&at=${at}`
+
+/** The address that takes an event of sendCustomApi. */
+export const customEventUrlOf = ({ apiUrl, restKey, customerId }: Address): string =>
+  `${apiUrl}/custom_events?k=${encodeURIComponent(restKey)}&u=${encodeURIComponent(customerId)}`
+
 export function createEvents(operate: Operate, settings: Settings): Events {
-  const { apiUrl, trackingUrl, customerId, restKey, trackingKey, events, now } = settings
+  const { trackingUrl, trackingKey, events, now } = settings
   const nextId = createEventId()
-  const rest = encodeURIComponent(restKey)
 
   const issues = trackingKey === undefined ? [NO_TRACKING_KEY] : []
-  const trackingKeys = `k=${encodeURIComponent(trackingKey ?? '')}&api_key=${rest}`
 
   const track =
     <O extends TrackingOperation>(operation: O) =>
@@ -152,7 +169,7 @@ export function createEvents(operate: Operate, settings: Settings): Events {
         options,
         (payload) => {
           const at = Math.floor(now())
-          return post(`${trackingUrl}/r?${trackingKeys}&id=${nextId(at)}&at=${at}`, payload)
+          return post(eventUrlOf(settings, nextId(at), at), payload)
         },
         issues,
       )
@@ -160,7 +177,7 @@ export function createEvents(operate: Operate, settings: Settings): Events {
   return {
     sendCustomApi: (event, options) =>
       operate('sendCustomApi', event, options, (payload) =>
-        post(`${apiUrl}/custom_events?k=${rest}&u=${encodeURIComponent(customerId)}`, payload),
+        post(customEventUrlOf(settings), payload),
       ),
     sendCustom: track('sendCustom'),
     viewHomepage: track('viewHomepage'),

@@ -42,7 +42,7 @@ export type Ask = <Answer>(
 const MIN_ID_CHARACTERS = 4
 
 /** What no error may contain. */
-const keysOf = ({ customerId, restKey, trackingKey = '' }: Settings): string[] => [
+export const keysOf = ({ customerId, restKey, trackingKey = '' }: Settings): string[] => [
   restKey,
   trackingKey,
   customerId.length < MIN_ID_CHARACTERS ? '' : customerId,

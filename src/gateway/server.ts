@@ -216,7 +216,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       onReportsEnd: (error) => onError(error, 'the thread of the reports'),
       onSaltError: (error) => onError(error, 'the salt of the day'),
       onPeopleEnd: (error) => onError(error, 'the thread of persons'),
-      onForwardingEnd: (error) => onError(error, 'the forwarding'),
+      onForwardingError: (error) => onError(error, 'the forwarding'),
       onChange: readiness.check,
       onFatal(error) {
         patienceMs = FATAL_PATIENCE_MS

@@ -36,7 +36,7 @@ export type Sender = {
 export type SenderDependencies = {
   readonly destinationId: string
   readonly customer: string
-  /** Folder for files of a kind, already created, with the mode 0700. */
+  /** Folder for the files of this destination. Already created, with the mode 0700, for the kind `file`. */
   readonly folder: string
   readonly fetch: typeof fetch
   /** The clock, ms since 1970. */

@@ -48,8 +48,8 @@ export type DataOptions = {
   readonly onSaltError: (error: unknown) => void
   /** The same for the thread that searches for persons. */
   readonly onPeopleEnd: (error: unknown) => void
-  /** The same for the thread that forwards. */
-  readonly onForwardingEnd: (error: unknown) => void
+  /** Called when the thread that forwards has ended, and with its errors. It continues. */
+  readonly onForwardingError: (error: unknown) => void
   /** Called when the result of `findFault` may have changed. */
   readonly onChange: () => void
   /** Called once, when only a new process may help: a file is gone, or the log's thread can not be restarted. */
@@ -123,7 +123,8 @@ export async function openData(options: DataOptions): Promise<Data> {
       customersFile,
       folder: join(dataDir, 'forward'),
       workerFile: new URL('./forward-worker.js', workerFile),
-      onEnd: options.onForwardingEnd,
+      onEnd: options.onForwardingError,
+      onError: options.onForwardingError,
     })
     const watched = [customersFile, ...filesOf(customersFile)]
     const stopWatching = watchFiles(watched, (path) => fail(goneError(path)))
@@ -150,9 +151,7 @@ export async function openData(options: DataOptions): Promise<Data> {
       async close() {
         stopWatching()
         salt.close()
-        await reports.close()
-        await people.close()
-        await forwarding.close()
+        await Promise.all([reports.close(), people.close(), forwarding.close()])
         await log.close()
         stored.close()
       },

@@ -187,6 +187,9 @@ export function openForwardStore(file: string): ForwardStore {
      ON CONFLICT (destination) DO UPDATE SET owner = excluded.owner, until = excluded.until
      WHERE owner = @owner OR until <= @now OR until > @until`,
   )
+  const leaseOf = database.prepare<[string], { owner: string; until: number }>(
+    'SELECT owner, until FROM leases WHERE destination = ?',
+  )
   const ownerOf = database
     .prepare<[string], string>('SELECT owner FROM leases WHERE destination = ?')
     .pluck()
@@ -250,7 +253,14 @@ export function openForwardStore(file: string): ForwardStore {
       return { ...progress, state: { name, since, reason, nextAt } }
     },
     setState: (id, state) => void setState.run({ id, ...state }),
-    lease: (owner, ids, now) => lease.immediate(owner, ids, now),
+    lease(owner, ids, now) {
+      // Those of others are only read: a write would wait for the lock, and make the others look again.
+      const free = ids.filter((id) => {
+        const held = leaseOf.get(id)
+        return !held || held.owner === owner || held.until <= now || held.until > now + LEASE_MS
+      })
+      return free.length > 0 ? lease.immediate(owner, free, now) : new Set()
+    },
     release: (owner) => void releaseAll.run(owner),
     settle: (id, owner, step) => settle.immediate(id, owner, step),
     letters,

@@ -1,10 +1,13 @@
-import { workerData } from 'node:worker_threads'
+import { randomUUID } from 'node:crypto'
+import { parentPort, workerData } from 'node:worker_threads'
 import { KINDS } from '../forward/kinds.ts'
 import { openCustomerIds } from './customerIds.ts'
 import { createDestinations, type Destinations } from './destinations.ts'
+import { createLagCounter } from './forwardLag.ts'
 import { openForwardLog } from './forwardLog.ts'
+import { startRunner } from './forwardRunner.ts'
 import { openForwardStore } from './forwardStore.ts'
-import { serve } from './remote.ts'
+import { messageOf, serve } from './remote.ts'
 
 /** The files of the forwarding. */
 export type ForwardFiles = {
@@ -16,23 +19,68 @@ export type ForwardFiles = {
 }
 
 /** The functions of the thread. */
-export type Served = Destinations & { close(): void }
+export type Served = Destinations & { close(): Promise<void> }
+
+/** A message to the thread that has started this one. The forwarding continues. */
+export type ForwardReport = { readonly report: string }
+
+/** Time between two reports of the same error, ms. */
+const REPORT_MS = 60_000
 
 /** The thread that forwards, so that no destination slows the gateway. */
-const { forwardFile, eventsFile, customersFile } = workerData as ForwardFiles
+const { forwardFile, eventsFile, customersFile, folder } = workerData as ForwardFiles
+let reported = ''
+let reportedAt = Number.NEGATIVE_INFINITY
+function report(error: unknown): void {
+  const message = messageOf(error)
+  if (message === reported && performance.now() - reportedAt < REPORT_MS) return
+  reported = message
+  reportedAt = performance.now()
+  parentPort?.postMessage({ report: message } satisfies ForwardReport)
+}
+
 const log = openForwardLog(eventsFile)
 const store = openForwardStore(forwardFile)
 const customers = openCustomerIds(customersFile)
+const runner = startRunner({
+  store,
+  log,
+  kinds: KINDS,
+  isCustomer: customers.has,
+  folder,
+  owner: randomUUID(),
+  // Looked up at each request.
+  fetch: (...args) => fetch(...args),
+  now: Date.now,
+  onError: report,
+})
+const countAfter = createLagCounter(log, Date.now)
+const destinations = createDestinations({
+  store,
+  log,
+  kinds: KINDS,
+  isCustomer: customers.has,
+  now: Date.now,
+  countAfter: ({ id, customer }, seq) => countAfter(id, customer, seq),
+})
+
+/** Runs a change, and carries it out at once. */
+const changing =
+  <Args extends unknown[], Result>(change: (...args: Args) => Result) =>
+  (...args: Args): Result => {
+    const result = change(...args)
+    runner.look()
+    return result
+  }
 
 serve<Served>({
-  ...createDestinations({
-    store,
-    log,
-    kinds: KINDS,
-    isCustomer: customers.has,
-    now: Date.now,
-  }),
-  close() {
+  ...destinations,
+  add: changing(destinations.add),
+  change: changing(destinations.change),
+  remove: changing(destinations.remove),
+  replay: changing(destinations.replay),
+  async close() {
+    await runner.stop()
     store.close()
     log.close()
     customers.close()

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads'
 import type { Forwarding } from '../forward/forwarding.ts'
 import { Unavailable } from '../lib/unavailable.ts'
 import { connect } from './driver.ts'
-import type { ForwardFiles, Served } from './forwardWorker.ts'
+import type { ForwardFiles, ForwardReport, Served } from './forwardWorker.ts'
 import { type Remote, remote } from './remote.ts'
 import { createRestart, type RestartOptions } from './restart.ts'
 
@@ -13,6 +13,8 @@ export type ForwardingOptions = ForwardFiles & {
   readonly workerFile: URL
   /** Called each time the thread has ended without `close`. */
   readonly onEnd?: (error: Error) => void
+  /** Called with errors of the databases. The forwarding continues. */
+  readonly onError?: (error: Error) => void
   /** Delays of the restarts. Default: 0.5 s, doubled each time, up to 60 s. */
   readonly backoff?: Pick<RestartOptions, 'baseMs' | 'maxMs'>
 }
@@ -34,11 +36,13 @@ const BACKOFF = { baseMs: 500, maxMs: 60_000 }
 export function createSqliteForwarding(
   options: ForwardingOptions,
 ): Forwarding & { close(): Promise<void> } {
-  const { workerFile, onEnd = () => {}, backoff, ...files } = options
+  const { workerFile, onEnd = () => {}, onError = () => {}, backoff, ...files } = options
   let thread: Remote<Served> | undefined
   /** Why the thread has ended. Undefined while it runs, and before it was started. */
   let endError: Error | undefined
   let isClosed = false
+  /** Why the last look for destinations has failed. */
+  let fault: string | undefined
   const restart = createRestart({ ...BACKOFF, ...backoff, start })
   const look = createLook(files.forwardFile)
   const timer = setInterval(check, CHECK_MS)
@@ -48,9 +52,11 @@ export function createSqliteForwarding(
   function check(): void {
     try {
       if (look()) begin()
+      fault = undefined
     } catch (error) {
-      clearInterval(timer)
-      onEnd(error as Error)
+      const { message } = error as Error
+      if (message !== fault) onError(error as Error)
+      fault = message
     }
   }
 
@@ -65,6 +71,9 @@ export function createSqliteForwarding(
       workerData: files satisfies ForwardFiles,
       name: 'forward',
       resourceLimits: LIMITS,
+    })
+    worker.on('message', ({ report }: Partial<ForwardReport>) => {
+      if (report !== undefined) onError(new Error(report))
     })
     thread = remote<Served>(worker, {
       subject: 'The forwarding',

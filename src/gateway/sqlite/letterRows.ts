@@ -20,7 +20,8 @@ export const LETTER_TABLES = `
     replayed INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (destination, seq)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS letters_replayed ON letters (destination, seq) WHERE replayed = 1;
+  CREATE INDEX IF NOT EXISTS letters_by_replay ON letters (destination, replayed, seq);
+  CREATE INDEX IF NOT EXISTS letters_by_seq ON letters (seq);
   CREATE TABLE IF NOT EXISTS patches (
     patch INTEGER PRIMARY KEY,
     json TEXT NOT NULL

@@ -340,7 +340,7 @@ function openReport() {
   const reports = openReportStore(files)
   return {
     follow() {
-      while (!reports.follow(1_000).isDone);
+      while (!reports.follow(1_000, 'shop').isDone);
     },
     read(): ReportFigures {
       this.follow()

@@ -77,6 +77,7 @@ function open(dailyNames: number) {
       for (;;) {
         const figures = reports.read(customer, utm, reports.end(customer))
         if (figures) return figures
+        reports.follow(1_000, customer)
       }
     },
     /** Reads everything again. */

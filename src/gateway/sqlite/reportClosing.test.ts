@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
+import { makeCampaignRow } from '../../test/campaignRow.ts'
 import { makeFolder } from '../../test/gateway.ts'
 import type { ReportFigures } from '../campaigns/report.ts'
 import type { Utm } from '../campaigns/utm.ts'
@@ -11,7 +12,7 @@ import type { LogEvent } from '../collect/eventLog.ts'
 import { toCells } from './cells.ts'
 import { hashOfUtm } from './reportNumbers.ts'
 import { openReportStore } from './reportStore.ts'
-import { openStore, type Store } from './store.ts'
+import { openStore } from './store.ts'
 
 /** Reports over a log whose old events are removed: their figures stay, and no device of theirs does. */
 const folder = makeFolder()
@@ -64,21 +65,6 @@ function makeEvent({
   }
 }
 
-function addCampaign(store: Store, customer: string, tracking: Utm): void {
-  store.createCampaign({
-    customer,
-    id: randomUUID(),
-    createdAt: MONDAY,
-    type: 'email',
-    status: 'scheduled',
-    sendAt: '2026-11-02 12:00',
-    name: 'x',
-    subjectLine: 'x',
-    summary: JSON.stringify({ tracking }),
-    content: new Uint8Array(),
-  })
-}
-
 /** A log with campaigns, and its reports. `sweep` is what a gateway does once a day. */
 function open() {
   const own = join(folder, String(++folders))
@@ -86,7 +72,8 @@ function open() {
   const paths = { eventsFile: join(own, 'events.db'), reportsFile: join(own, 'reports.db') }
   const store = openStore(paths.eventsFile)
   for (const customer of ['demo', 'another'])
-    for (const tracking of [SPRING, AUTUMN]) addCampaign(store, customer, tracking)
+    for (const tracking of [SPRING, AUTUMN])
+      store.createCampaign(makeCampaignRow(customer, tracking))
   let reports = openReportStore(paths)
 
   const follow = () => {
@@ -107,7 +94,7 @@ function open() {
     if (upTo !== undefined) while (!store.removeExpired(customer, upTo).isDone);
   }
   const forget = () => {
-    while (reports.forgetClosed(2));
+    while (reports.forgetClosed() || reports.forgetSwept());
   }
   return {
     own,
@@ -133,7 +120,12 @@ function open() {
       const events = store
         .read({ customer, max: 1_000 })
         .filter(({ did }) => dids.includes(did ?? ''))
-        .map(({ did, at, id }) => ({ did, at, id: Buffer.from(id.replaceAll('-', ''), 'hex') }))
+        .map(({ seq, did, at, id }) => ({
+          seq,
+          did,
+          at,
+          id: Buffer.from(id.replaceAll('-', ''), 'hex'),
+        }))
       const count = reports.forgetEvents(customer, events)
       reports.forgetDevices(customer, dids)
       return count
@@ -265,10 +257,43 @@ test('a campaign without visitors is not visited by every closing', () => {
   const before = shop.read(SPRING)
   for (const day of [1, 20, 21]) shop.sweep('demo', MONDAY + day * DAY_MS)
   const database = new Database(join(shop.own, 'reports.db'))
-  for (const table of ['parts', 'carried', 'touches', 'devices'])
+  for (const table of ['parts', 'carried', 'touches', 'visits', 'devices', 'seen'])
     expect([table, database.prepare(`SELECT * FROM ${table}`).all()]).toEqual([table, []])
   database.close()
   expect(shop.read(SPRING)).toEqual(before)
+  shop.end()
+})
+
+/** Positions of the events whose device is known by a short hash. */
+function seenIn(own: string): number[] {
+  const database = new Database(join(own, 'reports.db'))
+  const rows = database.prepare('SELECT first, entries FROM seen ORDER BY first').all() as {
+    first: number
+    entries: Buffer
+  }[]
+  database.close()
+  return rows.flatMap(({ first, entries }) =>
+    Array.from({ length: entries.length / 8 }, (_, i) => first + entries.readUInt32LE(i * 8)),
+  )
+}
+
+test('the short hashes of devices are deleted with their events, by age and by erasure', () => {
+  const shop = open()
+  shop.append(
+    Array.from({ length: 3_000 }, (_, i) => ({
+      day: i / 100,
+      did: `device-${i}`,
+      customer: i % 2 ? 'demo' : 'another',
+    })),
+  )
+  shop.read(SPRING)
+  expect(seenIn(shop.own)).toHaveLength(3_000)
+  shop.sweep('demo', MONDAY + 10 * DAY_MS)
+  const odd = (seq: number) => seq % 2 === 1
+  expect(seenIn(shop.own).filter(odd)).toHaveLength(1_500)
+  expect(seenIn(shop.own).filter((seq) => !odd(seq))[0]).toBe(1_002)
+  expect(shop.forgetDevices('another', ['device-0', 'device-2', 'device-3'])).toBe(2)
+  expect(seenIn(shop.own).filter(odd)[0]).toBe(5)
   shop.end()
 })
 

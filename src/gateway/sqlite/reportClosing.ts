@@ -1,11 +1,12 @@
 import type { Database } from 'better-sqlite3'
+import { type Blocks, blockOf } from './reportBlocks.ts'
 import type { Parts } from './reportParts.ts'
 import type { Part } from './reportSums.ts'
 import { BLOCK_DEVICES } from './reportTables.ts'
 import { LASTS_MS } from './reportTouches.ts'
 
 /** An event of a device. */
-export type Touched = { readonly at: number; readonly id: Buffer }
+export type Touched = { readonly at: number; readonly id: Buffer; readonly device: number }
 
 /** What reports forget, and what they keep of it. */
 export type ReportClosing = {
@@ -19,27 +20,17 @@ export type ReportClosing = {
    */
   closeBlock(utm: number, block: number, since: number, until: number): Part<string>
   /**
-   * Deletes the touches before `since` of some of the customer's devices, and the devices that have no others. Call it in
-   * a transaction that writes.
+   * Deletes the touches before `since` of one of the customer's blocks, and the devices that have no visits any more.
+   * Call it in a transaction that writes.
    *
-   * @param after Result of the last step. Default: the first device.
+   * @param after Result of the last step. Default: the first block.
    * @returns Where the next step continues. Undefined at the end.
    */
-  forgetBefore(customer: number, since: number, max: number, after?: Buffer): Buffer | undefined
-  /**
-   * Deletes touches of a device. Call it in a transaction that writes.
-   *
-   * @returns How many there were.
-   */
-  forgetTouches(device: number, touches: readonly Touched[]): number
-  /**
-   * Deletes what closing has noted of a device. Call it in a transaction that writes.
-   *
-   * @returns How many notes there were.
-   */
-  forgetCarried(device: number): number
-  /** Whether nothing is known of a device. Then its number may be given to another, so it must be dropped. */
-  isEmpty(device: number): boolean
+  forgetBefore(customer: number, since: number, after?: number): number | undefined
+  /** Deletes touches. Call it in a transaction that writes. */
+  forgetTouches(touches: readonly Touched[]): void
+  /** Deletes what closing has noted of devices. Call it in a transaction that writes. */
+  forgetCarried(devices: readonly number[]): void
 }
 
 /**
@@ -48,7 +39,11 @@ export type ReportClosing = {
  * long as it has later visits of the campaign; and the time of its last visit, until seven days after it. Figures are
  * then the same before and after (docs/decisions.md, "Closed figures").
  */
-export function createReportClosing(database: Database, parts: Parts): ReportClosing {
+export function createReportClosing(
+  database: Database,
+  parts: Parts,
+  blocks: Blocks,
+): ReportClosing {
   const carriedBlocks = database
     .prepare<[number, number], number>(
       `SELECT DISTINCT device / ${BLOCK_DEVICES} FROM carried WHERE utm = ? AND until = ?`,
@@ -57,7 +52,7 @@ export function createReportClosing(database: Database, parts: Parts): ReportClo
   const visitsAgain = database
     .prepare<[number, number, number], number>(
       `SELECT EXISTS (
-         SELECT 1 FROM touches INDEXED BY visits_by_utm WHERE utm = ? AND device = ? AND at >= ?
+         SELECT 1 FROM visits WHERE utm = ? AND device = ? AND at >= ?
        )`,
     )
     .pluck()
@@ -72,47 +67,56 @@ export function createReportClosing(database: Database, parts: Parts): ReportClo
     [{ utm: number; block: number; first: number; last: number }]
   >(
     `DELETE FROM parts WHERE utm = @utm AND block = @block AND NOT EXISTS (
-       SELECT 1 FROM touches INDEXED BY visits_by_utm WHERE utm = @utm AND device BETWEEN @first AND @last
+       SELECT 1 FROM visits WHERE utm = @utm AND device BETWEEN @first AND @last
      )`,
   )
-  const devicesAfter = database
-    .prepare<[number, Buffer, number], readonly [hash: Buffer, device: number]>(
-      'SELECT hash, device FROM devices WHERE customer = ? AND hash > ? ORDER BY hash LIMIT ?',
-    )
-    .raw()
-  const dropTouches = database.prepare<[number, number]>(
-    'DELETE FROM touches WHERE device = ? AND at < ?',
-  )
-  const dropOthers = database.prepare<[number, number]>(
-    'DELETE FROM carried WHERE device = ? AND until <> ?',
-  )
-  const isEmpty = database
+  const blockAfter = database
     .prepare<[number, number], number>(
-      `SELECT NOT EXISTS (SELECT 1 FROM touches WHERE device = ?)
-         AND NOT EXISTS (SELECT 1 FROM carried WHERE device = ?)`,
+      'SELECT block FROM blocks WHERE customer = ? AND block > ? ORDER BY block LIMIT 1',
     )
     .pluck()
-  const dropDevice = database.prepare<[number, Buffer]>(
-    'DELETE FROM devices WHERE customer = ? AND hash = ?',
+  const dropVisits = database.prepare<[number, number, number]>(
+    'DELETE FROM visits WHERE device BETWEEN ? AND ? AND at < ?',
+  )
+  const dropOthers = database.prepare<[number, number, number]>(
+    'DELETE FROM carried WHERE device BETWEEN ? AND ? AND until <> ?',
+  )
+  const dropDevices = database.prepare<[number, number]>(
+    `DELETE FROM devices WHERE device BETWEEN ? AND ?
+       AND NOT EXISTS (SELECT 1 FROM visits WHERE visits.device = devices.device)
+       AND NOT EXISTS (SELECT 1 FROM carried WHERE carried.device = devices.device)`,
+  )
+  const devicesIn = database
+    .prepare<[number, number], number>('SELECT device FROM devices WHERE device BETWEEN ? AND ?')
+    .pluck()
+  const dropBlock = database.prepare<[{ block: number; customer: number; last: number }]>(
+    `DELETE FROM blocks WHERE block = @block
+       AND EXISTS (SELECT 1 FROM customers WHERE customer = @customer AND next_device > @last)`,
   )
   const campaignsOf = database
     .prepare<[number, number], number>(
-      `SELECT utm FROM touches INDEXED BY visits_by_device WHERE utm IS NOT NULL AND device = ?
-       UNION SELECT utm FROM carried WHERE device = ?`,
+      'SELECT utm FROM visits WHERE device = ? UNION SELECT utm FROM carried WHERE device = ?',
     )
     .pluck()
   const markPart = database.prepare<[number, number]>(
     'UPDATE parts SET figures = NULL WHERE utm = ? AND block = ?',
   )
-  const dropAllCarried = database.prepare<[number]>('DELETE FROM carried WHERE device = ?')
-
-  const dropTouch = database.prepare<[number, number, Buffer]>(
-    'DELETE FROM touches WHERE device = ? AND at = ? AND id = ?',
+  const dropCarriedOf = database.prepare<[number]>('DELETE FROM carried WHERE device = ?')
+  const dropVisit = database.prepare<[number, number, Buffer]>(
+    'DELETE FROM visits WHERE device = ? AND at = ? AND id = ?',
   )
 
   function markParts(device: number): void {
-    for (const utm of campaignsOf.all(device, device))
-      markPart.run(utm, Math.floor(device / BLOCK_DEVICES))
+    for (const utm of campaignsOf.all(device, device)) markPart.run(utm, blockOf(device))
+  }
+
+  /** Deletes touches of a block, and the devices without visits with theirs. @returns Whether a device is left. */
+  function rewrite(block: number, isKept: (touch: Touched) => boolean): boolean {
+    const [first, last] = [block * BLOCK_DEVICES, (block + 1) * BLOCK_DEVICES - 1]
+    dropDevices.run(first, last)
+    const devices = new Set(devicesIn.all(first, last))
+    blocks.rewrite(block, (touch) => devices.has(touch.device) && isKept(touch))
+    return devices.size > 0
   }
 
   return {
@@ -132,25 +136,31 @@ export function createReportClosing(database: Database, parts: Parts): ReportClo
       if (!carries && part.names.length === 0) dropUnused.run({ utm, block, first, last })
       return parts.toTexts(part)
     },
-    forgetBefore(customer, since, max, after = Buffer.alloc(0)) {
-      const devices = devicesAfter.all(customer, after, max)
-      for (const [hash, device] of devices) {
-        dropTouches.run(device, since)
-        dropOthers.run(device, since)
-        if (isEmpty.get(device, device) === 1) dropDevice.run(customer, hash)
+    forgetBefore(customer, since, after = 0) {
+      const block = blockAfter.get(customer, after)
+      if (block === undefined) return undefined
+      const [first, last] = [block * BLOCK_DEVICES, (block + 1) * BLOCK_DEVICES - 1]
+      dropVisits.run(first, last, since)
+      dropOthers.run(first, last, since)
+      if (!rewrite(block, ({ at }) => at >= since)) dropBlock.run({ block, customer, last })
+      return block
+    },
+    forgetTouches(touches) {
+      const ids = new Map<number, Set<string>>()
+      for (const { device, at, id } of touches) {
+        markParts(device)
+        dropVisit.run(device, at, id)
+        const block = blockOf(device)
+        ids.set(block, (ids.get(block) ?? new Set()).add(id.toString('hex')))
       }
-      return devices.length < max ? undefined : devices.at(-1)?.[0]
+      for (const [block, some] of ids) rewrite(block, ({ id }) => !some.has(id.toString('hex')))
     },
-    forgetTouches(device, touches) {
-      markParts(device)
-      let count = 0
-      for (const { at, id } of touches) count += dropTouch.run(device, at, id).changes
-      return count
+    forgetCarried(devices) {
+      for (const device of devices) {
+        markParts(device)
+        dropCarriedOf.run(device)
+      }
+      for (const block of new Set(devices.map(blockOf))) rewrite(block, () => true)
     },
-    forgetCarried(device) {
-      markParts(device)
-      return dropAllCarried.run(device).changes
-    },
-    isEmpty: (device) => isEmpty.get(device, device) === 1,
   }
 }

@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
+import { makeCampaignRow } from '../../test/campaignRow.ts'
 import { makeFolder } from '../../test/gateway.ts'
 import type { ReportFigures } from '../campaigns/report.ts'
 import type { Utm } from '../campaigns/utm.ts'
@@ -60,8 +61,14 @@ function openReports(
   {
     slice = 1_000,
     turns = [0] as readonly number[],
+    campaigns = [] as readonly string[],
     ...bounds
-  }: { slice?: number; turns?: readonly number[] } & Partial<ReportBounds> = {},
+  }: {
+    slice?: number
+    turns?: readonly number[]
+    /** Customers with an e-mail campaign. The events of the others are counted from their first report on. */
+    campaigns?: readonly string[]
+  } & Partial<ReportBounds> = {},
 ) {
   files++
   const eventsFile = join(folder, `events-${files}.db`)
@@ -82,7 +89,11 @@ function openReports(
   const follow = () => {
     while (!storeInTurn().follow(slice).isDone);
   }
+  const addCampaigns = () => {
+    for (const customer of campaigns) log.createCampaign(makeCampaignRow(customer, SPRING))
+  }
   append(events)
+  addCampaigns()
   return {
     append,
     follow,
@@ -112,6 +123,7 @@ function openReports(
       remove(eventsFile)
       log = openStore(eventsFile)
       append(again)
+      addCampaigns()
       stores = open()
     },
     close() {
@@ -239,8 +251,9 @@ test('a report counts all events in their order, however they arrived and were r
       }),
       fc.integer({ min: 1, max: 20 }),
       fc.array(fc.constantFrom(0, 1), { minLength: 1 }),
-      (given, slice, turns) => {
-        const reports = openReports([], { slice, turns })
+      fc.subarray(['demo', 'another']),
+      (given, slice, turns, campaigns) => {
+        const reports = openReports([], { slice, turns, campaigns })
         let stored: LogEvent[] = []
         let logs = 0
         for (const [events, step] of given) {
@@ -369,6 +382,11 @@ test.each<[string, Given[], string[]]>([
     [{ ...VISIT(0), url: addressOf(SPRING).replaceAll('utm_', '%75tm_') }],
     ['visit 0'],
   ],
+  ...['u%74m_', 'ut%6D_', 'utm%5f', 'u%74%6d%5F'].map((name): [string, Given[], string[]] => [
+    `escaped letters: ${name}`,
+    [{ ...VISIT(0), url: addressOf(SPRING).replaceAll('utm_', name) }],
+    ['visit 0'],
+  ]),
   [
     'characters that the platform removes from an address are ignored',
     [{ ...VISIT(0), url: addressOf(SPRING).replaceAll('utm_', 'ut\nm_') }],
@@ -427,6 +445,15 @@ test('the hundred most frequent names are shown, the rest and overlong ones are 
   expect(Object.values(shown).reduce((sum, n) => sum + n, 0)).toBe(1 + 3_000 + 198 + 2)
   expect(shown['name 0']).toBe(3)
   expect(shown['name 98']).toBe(2)
+})
+
+test('letters that are escaped in the JSON are the letters', () => {
+  const visit = makeEvent({ utm: SPRING })
+  const escaped = ['\\u0075tm_', 'u\\u0074m_', '\\u002575tm_'].map((name, i) => ({
+    ...makeEvent({ did: `d-${i}` }),
+    payload: visit.payload.replaceAll('utm_', name),
+  }))
+  expect(figuresOf(escaped).visitors).toBe(3)
 })
 
 test('a payload that is not JSON is an event without an address', () => {

@@ -1,24 +1,36 @@
 import type { Database } from 'better-sqlite3'
 import type { ReportClosing, Touched } from './reportClosing.ts'
+import type { ReportLog } from './reportLog.ts'
 import type { Numbers } from './reportNumbers.ts'
+import type { Seen } from './reportSeen.ts'
 
 /** An event of the log. */
-export type ReadEvent = Touched & { readonly did: string | null }
+export type ReadEvent = {
+  readonly seq: number
+  readonly at: number
+  readonly id: Buffer
+  readonly did: string | null
+}
+
+/** Rows of `seen` that are swept in a transaction. */
+const SWEPT_ROWS = 4
 
 /** How the connection writes: each of these functions is called in a transaction. */
-type Writing<Position> = {
+type Writing<Position extends { readonly seq: number }> = {
   /** The position of the reports. */
   readonly begin: () => Position
   /** Lets all connections forget what they remember. */
   readonly tellOthers: (begun: Position) => void
   readonly numbers: Numbers
   readonly closing: ReportClosing
+  readonly seen: Seen
 }
 
-/** Deletes from the reports what is closed or erased. See ReportStore for each function. */
-export function createReportForgetting<Position>(
+/** Deletes from the reports what is closed, removed or erased. See ReportStore for each function. */
+export function createReportForgetting<Position extends { readonly seq: number }>(
   database: Database,
-  { begin, tellOthers, numbers, closing }: Writing<Position>,
+  log: ReportLog,
+  { begin, tellOthers, numbers, closing, seen }: Writing<Position>,
 ) {
   const forgottenOf = database
     .prepare<[string], number>('SELECT forgotten FROM customers WHERE id = ?')
@@ -26,65 +38,73 @@ export function createReportForgetting<Position>(
   const setForgotten = database.prepare<[number, number]>(
     'UPDATE customers SET forgotten = ? WHERE customer = ?',
   )
+  const sweptOf = database
+    .prepare<[string], number>('SELECT seq FROM swept WHERE customer = ?')
+    .pluck()
+  const setSwept = database.prepare<[string, number]>(
+    'INSERT OR REPLACE INTO swept (customer, seq) VALUES (?, ?)',
+  )
   /** Where forgetting continues. Another start begins again. */
-  let place: { readonly id: string; readonly since: number; readonly after: Buffer } | undefined
+  let place: { readonly id: string; readonly since: number; readonly after: number } | undefined
 
-  const forgetClosed = database.transaction((id: string, since: number, max: number): void => {
+  const forgetClosed = database.transaction((id: string, since: number): void => {
     const begun = begin()
-    const customer = numbers.customer(id)
+    const customer = numbers.customers().get(id)
+    if (!customer) return
     const after = place?.id === id && place.since === since ? place.after : undefined
-    const next = closing.forgetBefore(customer.customer, since, max, after)
-    place = next && { id, since, after: next }
-    if (!next) setForgotten.run(since, customer.customer)
+    const next = closing.forgetBefore(customer.customer, since, after)
+    place = next === undefined ? undefined : { id, since, after: next }
+    if (!place) setForgotten.run(since, customer.customer)
     tellOthers(begun)
   })
 
-  /**
-   * Deletes some of what is known of devices, in one transaction, and the devices of which nothing is left.
-   *
-   * @param change Returns how much it has deleted.
-   */
-  function changeDevices(
-    id: string,
-    dids: Iterable<string>,
-    change: (device: number, did: string) => number,
-  ): number {
-    const begun = begin()
-    const customer = numbers.customer(id)
-    let count = 0
-    for (const did of dids) {
-      const device = numbers.findDevice(customer, did)
-      if (device === undefined) continue
-      count += change(device, did)
-      if (closing.isEmpty(device)) numbers.dropDevice(customer, did)
+  const forgetSwept = database.transaction((id: string, to: number): void => {
+    const upTo = Math.min(to, begin().seq)
+    let after: number | undefined = sweptOf.get(id) ?? 0
+    for (let rows = 0; rows < SWEPT_ROWS && after !== undefined && after < upTo; rows++) {
+      after = seen.sweep(after, upTo, log.kept)
+      setSwept.run(id, after === undefined ? to : Math.min(after, upTo))
     }
-    if (count > 0) tellOthers(begun)
-    return count
-  }
+  })
 
   const forgetEvents = database.transaction((id: string, events: readonly ReadEvent[]): number => {
-    const byDevice = new Map<string, ReadEvent[]>()
-    for (const event of events) {
-      const { did } = event
-      if (did === null) continue
-      const others = byDevice.get(did)
-      if (others) others.push(event)
-      else byDevice.set(did, [event])
+    const begun = begin()
+    const customer = numbers.customers().get(id)
+    const seqs = events.filter(({ did }) => did !== null).map(({ seq }) => seq)
+    const count = seen.drop(seqs, customer?.customer)
+    if (!customer) return count
+    const touched: Touched[] = []
+    for (const { did, at, id } of events) {
+      const device = did === null ? undefined : numbers.findDevice(customer, did)
+      if (device !== undefined) touched.push({ device, at, id })
     }
-    return changeDevices(id, byDevice.keys(), (device, did) =>
-      closing.forgetTouches(device, byDevice.get(did) ?? []),
-    )
+    if (touched.length === 0) return count
+    closing.forgetTouches(touched)
+    tellOthers(begun)
+    return count
   })
 
   const forgetDevices = database.transaction((id: string, dids: readonly string[]): void => {
-    changeDevices(id, dids, closing.forgetCarried)
+    const begun = begin()
+    const customer = numbers.customers().get(id)
+    if (!customer) return
+    const devices = dids.flatMap((did) => numbers.findDevice(customer, did) ?? [])
+    if (devices.length === 0) return
+    closing.forgetCarried(devices)
+    tellOthers(begun)
   })
 
   return {
-    /** @param closed The customers with closed figures, and where these end, ms since 1970. */
-    forgetClosed(closed: readonly (readonly [id: string, since: number])[], max: number): boolean {
-      const found = closed.find(([id, since]) => (forgottenOf.get(id) ?? since) < since)
-      if (found) forgetClosed.immediate(...found, max)
+    forgetClosed(): boolean {
+      const found = log.allClosed().find(([id, since]) => (forgottenOf.get(id) ?? since) < since)
+      if (found) forgetClosed.immediate(...found)
+      return found !== undefined
+    },
+    forgetSwept(position: number): boolean {
+      const found = log
+        .swept()
+        .find(([id, seq]) => (sweptOf.get(id) ?? 0) < Math.min(seq, position))
+      if (found) forgetSwept.immediate(...found)
       return found !== undefined
     },
     forgetEvents: (customer: string, events: readonly ReadEvent[]) =>

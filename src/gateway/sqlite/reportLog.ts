@@ -3,26 +3,49 @@ import { explain, isDamaged } from './database.ts'
 import { connect } from './driver.ts'
 import type { Part } from './reportSums.ts'
 
-/** The part of an event that reports need. A tuple, since an object with nine fields takes longer to create. */
+/** What is read of each event. A tuple, since an object with named fields takes longer to create. */
 export type Row = readonly [
   seq: number,
   customer: string,
-  id: Buffer,
-  at: number,
-  receivedAt: number,
-  operation: string,
-  event: string,
   did: string | null,
-  payload: string,
+  at: number,
+  /** Whether its address may have utm values. */
+  mayVisit: 0 | 1,
 ]
+
+/** What is read only of events that count. */
+export type Detail = {
+  readonly seq: number
+  readonly customer: string
+  readonly did: string | null
+  readonly id: Buffer
+  readonly at: number
+  readonly receivedAt: number
+  readonly operation: string
+  readonly event: string
+  /** Empty if it was not asked for. */
+  readonly payload: string
+}
 
 /** The event log, as reports read it. */
 export type ReportLog = ReturnType<typeof openLog>
 
-/** Events that are read at once. Each may have 128 kB. */
-export const MAX_ROWS = 100
+/** Rows that are read at once. */
+const MAX_ROWS = 1_000
+/** The same with payloads. Each may have 128 kB. */
+const MAX_PAYLOADS = 100
 
-const COLUMNS = 'seq, customer, id, at, received_at, operation, event, did, payload'
+/**
+ * Whether the payload may contain the name of a utm parameter. The letters of a name are plain, or escaped in the URL
+ * (`%75`, `%74`, `%6d`, `%5f`) or in the JSON (a backslash; line breaks within the name count too, since the parser of
+ * the URL removes them). SQLite skips to the first plain character of a pattern, so this takes a tenth of the time of
+ * handing the payload over to JavaScript and parsing it.
+ */
+const MAY_VISIT = "(payload GLOB '*utm_*' OR payload GLOB '*%[567]*' OR payload GLOB '*\\[untr]*')"
+const COLUMNS = `seq, customer, did, at, ${MAY_VISIT}`
+const DETAILS = (payload: string) =>
+  `SELECT seq, customer, did, id, at, received_at AS receivedAt, operation, event, ${payload} AS payload
+   FROM events WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq`
 
 /**
  * Opens the log for reading, while another thread writes it.
@@ -47,65 +70,114 @@ export function openLog(file: string) {
     }
   }
 
-  const { database, last, lastOf, idAt, all, ofCustomer, untils, untilOf, closed, campaigns } =
-    reading(() => {
-      const database = connect(file, { readonly: true, fileMustExist: true, timeout: 5_000 })
-      return {
-        database,
-        last: database.prepare<[], number | null>('SELECT max(seq) FROM events').pluck(),
-        lastOf: database
-          .prepare<[string], number | null>(
-            'SELECT max(seq) FROM events INDEXED BY events_by_customer WHERE customer = ?',
-          )
-          .pluck(),
-        idAt: database.prepare<[number], Buffer>('SELECT id FROM events WHERE seq = ?').pluck(),
-        all: database
-          .prepare<[number, number], Row>(
-            `SELECT ${COLUMNS} FROM events WHERE seq > ? ORDER BY seq LIMIT ?`,
-          )
-          .raw(),
-        ofCustomer: database
-          .prepare<[string, number, number], Row>(
-            `SELECT ${COLUMNS} FROM events INDEXED BY events_by_customer
+  const {
+    database,
+    last,
+    lastOf,
+    idAt,
+    all,
+    ofCustomer,
+    details,
+    payloads,
+    kept,
+    untils,
+    untilOf,
+    closed,
+    swept,
+    campaigns,
+    lastCampaign,
+    withCampaign,
+  } = reading(() => {
+    const database = connect(file, { readonly: true, fileMustExist: true, timeout: 5_000 })
+    return {
+      database,
+      last: database.prepare<[], number | null>('SELECT max(seq) FROM events').pluck(),
+      lastOf: database
+        .prepare<[string], number | null>(
+          'SELECT max(seq) FROM events INDEXED BY events_by_customer WHERE customer = ?',
+        )
+        .pluck(),
+      idAt: database.prepare<[number], Buffer>('SELECT id FROM events WHERE seq = ?').pluck(),
+      all: database
+        .prepare<[number, number], Row>(
+          `SELECT ${COLUMNS} FROM events WHERE seq > ? ORDER BY seq LIMIT ?`,
+        )
+        .raw(),
+      ofCustomer: database
+        .prepare<[string, number, number], Row>(
+          `SELECT ${COLUMNS} FROM events INDEXED BY events_by_customer
            WHERE customer = ? AND seq > ? ORDER BY seq LIMIT ?`,
-          )
-          .raw(),
-        untils: database
-          .prepare<[], readonly [customer: string, until: number]>(
-            'SELECT customer, until FROM closed_reports',
-          )
-          .raw(),
-        untilOf: database
-          .prepare<[string], number>('SELECT until FROM closed_reports WHERE customer = ?')
-          .pluck(),
-        // One statement, so that both are of the same time.
-        closed: database.prepare<[Buffer, string], { until: number; figures: string | null }>(
-          `SELECT until, (
+        )
+        .raw(),
+      details: database.prepare<[string], Detail>(DETAILS("''")),
+      payloads: database.prepare<[string], Detail>(DETAILS('payload')),
+      kept: database
+        .prepare<[number, number], number>(
+          'SELECT seq FROM events WHERE seq BETWEEN ? AND ? AND did IS NOT NULL',
+        )
+        .pluck(),
+      untils: database
+        .prepare<[], readonly [customer: string, until: number]>(
+          'SELECT customer, until FROM closed_reports',
+        )
+        .raw(),
+      untilOf: database
+        .prepare<[string], number>('SELECT until FROM closed_reports WHERE customer = ?')
+        .pluck(),
+      // One statement, so that both are of the same time.
+      closed: database.prepare<[Buffer, string], { until: number; figures: string | null }>(
+        `SELECT until, (
            SELECT figures FROM closed_figures WHERE closed_figures.customer = closed_reports.customer AND utm = ?
          ) AS figures
          FROM closed_reports WHERE customer = ?`,
-        ),
-        campaigns: database
-          .prepare<[string], string>(
-            `SELECT head FROM campaigns WHERE customer = ? AND type = 'email' ORDER BY seq`,
-          )
-          .pluck(),
-      }
-    })
+      ),
+      swept: database
+        .prepare<[], readonly [customer: string, seq: number]>('SELECT customer, seq FROM swept')
+        .raw(),
+      campaigns: database
+        .prepare<[string], string>(
+          `SELECT head FROM campaigns WHERE customer = ? AND type = 'email' ORDER BY seq`,
+        )
+        .pluck(),
+      lastCampaign: database.prepare<[], number | null>('SELECT max(seq) FROM campaigns').pluck(),
+      withCampaign: database
+        .prepare<[number], string>(
+          `SELECT DISTINCT customer FROM campaigns WHERE seq > ? AND type = 'email'`,
+        )
+        .pluck(),
+    }
+  })
   return {
     /** The last position of all events or of a customer's events. 0 if there are none. */
     end: (customer?: string) =>
       reading(() => (customer === undefined ? last.get() : lastOf.get(customer))) ?? 0,
     idAt: (seq: number) => reading(() => idAt.get(seq)),
     /** At most `max` events after a position, of all customers or of one. */
-    events: (after: number, max: number, customer?: string): readonly Row[] =>
-      reading(() =>
-        customer === undefined ? all.all(after, max) : ofCustomer.all(customer, after, max),
-      ),
+    events(after: number, max: number, customer?: string): readonly Row[] {
+      const rows: Row[] = []
+      for (let from = after; ; from = (rows.at(-1) as Row)[0]) {
+        const asked = Math.min(max - rows.length, MAX_ROWS)
+        const more = reading(() =>
+          customer === undefined ? all.all(from, asked) : ofCustomer.all(customer, from, asked),
+        )
+        rows.push(...more)
+        if (more.length < asked || rows.length >= max) return rows
+      }
+    },
+    /** What is kept at these positions, in order of position. An event may have been removed. */
+    *details(seqs: readonly number[], withPayload: boolean): Generator<Detail, void> {
+      const [statement, max] = withPayload ? [payloads, MAX_PAYLOADS] : [details, MAX_ROWS]
+      for (let i = 0; i < seqs.length; i += max)
+        yield* reading(() => statement.all(JSON.stringify(seqs.slice(i, i + max))))
+    },
+    /** The positions of events with a device that were not removed. */
+    kept: (first: number, last: number): readonly number[] => reading(() => kept.all(first, last)),
     /** Where a customer's closed figures end, ms since 1970. 0 if it has none. */
     closedUntil: (customer: string): number => reading(() => untilOf.get(customer)) ?? 0,
     /** The same of all customers with closed figures. */
     allClosed: () => reading(() => untils.all()),
+    /** The customers whose events were removed up to a position. */
+    swept: () => reading(() => swept.all()),
     /** The closed figures of a campaign. `utm` is the hash of its utm values. */
     closed(customer: string, utm: Buffer): { since: number; part: Part<string> | undefined } {
       const row = reading(() => closed.get(utm, customer))
@@ -115,6 +187,10 @@ export function openLog(file: string) {
     /** The utm values of a customer's e-mail campaigns. Only these have reports. */
     campaigns: (customer: string): readonly Utm[] =>
       reading(() => campaigns.all(customer)).map((head) => JSON.parse(head).tracking),
+    /** The position of the newest campaign. 0 if there is none. */
+    lastCampaign: (): number => reading(() => lastCampaign.get()) ?? 0,
+    /** The customers of the e-mail campaigns after a position. */
+    withCampaign: (after: number): readonly string[] => reading(() => withCampaign.all(after)),
     close: () => void database.close(),
   }
 }

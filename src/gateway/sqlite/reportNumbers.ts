@@ -1,6 +1,8 @@
 import { createHash, createHmac } from 'node:crypto'
 import type { Database } from 'better-sqlite3'
 import type { Utm } from '../campaigns/utm.ts'
+import { shortHash } from './reportSeen.ts'
+import { BLOCK_DEVICES } from './reportTables.ts'
 
 /** Events whose own name is not stored are counted under this name. */
 export const OTHER = '(other)'
@@ -11,7 +13,7 @@ export const OTHER = '(other)'
  */
 export const DAILY_NAMES = 1_000
 
-/** The most customers, devices and names in memory, of each kind. A device takes about 300 bytes. */
+/** The most devices and names in memory, of each kind. A device takes about 150 bytes. */
 const MAX_REMEMBERED = 5_000
 /** The longest event name that is stored, UTF-16 units. */
 const MAX_NAME_LENGTH = 200
@@ -19,75 +21,66 @@ const MAX_NAME_LENGTH = 200
 const MAX_DID_LENGTH = 200
 const DAY_MS = 86_400_000
 
+/** A customer whose events are counted. */
 export type Customer = {
   readonly customer: number
   readonly id: string
-  /**
-   * Position in the log up to which its events were read. It counts if it is further than the position of all
-   * customers.
-   */
-  readonly seq: number
-}
-
-export type Device = {
-  readonly device: number
-  /** Whether it has visited a campaign. */
-  isVisitor: boolean
+  /** Position in the log up to which its events were read, if it is behind, or further than all customers. */
+  seq: number
+  /** Whether it is not read together with the others yet. */
+  isBehind: boolean
+  /** The number of its next device. A multiple of BLOCK_DEVICES if it needs a new block. */
+  nextDevice: number
 }
 
 /** Short numbers that stand for texts. A text without a number gets one. */
 export type Numbers = {
-  customer(id: string): Customer
-  device(customer: Customer, did: string): Device
+  /** The customers whose events are counted. */
+  customers(): ReadonlyMap<string, Customer>
+  /** @param isBehind See Customer, of a new one. */
+  addCustomer(id: string, isBehind: boolean): Customer
+  /** Writes the position and the numbers of a customer. */
+  saveCustomer(customer: Customer): void
+  /** @param seen The short hash of the device. */
+  device(customer: Customer, did: string, seen: number): number
+  /** Undefined if the device has no number. */
+  findDevice(customer: Customer, did: string): number | undefined
   /** @param receivedAt When the event arrived, ms since 1970. */
   name(customer: Customer, event: string, receivedAt: number): number
   utm(customer: Customer, utm: Utm): number
   /** Undefined if no event had these values. */
   findUtm(customerId: string, utm: Utm): number | undefined
-  /** Undefined if the device has no number. */
-  findDevice(customer: Customer, did: string): number | undefined
-  /** Drops the number of a device. Call it if nothing has this number any more. */
-  dropDevice(customer: Customer, did: string): void
-  /** Records the position up to which a customer's events were read. */
-  move(customer: Customer, seq: number): void
+  /** 32 bits of a hash of a device. */
+  seen(customerId: string, did: string): number
   /** Empties the memory. Call it if the tables may have changed. */
   forget(): void
 }
 
 export function createNumbers(database: Database, dailyNames: number): Numbers {
-  const findCustomer = database.prepare<[string], Customer>(
-    'SELECT customer, id, seq FROM customers WHERE id = ?',
+  const allCustomers = database.prepare<[], Omit<Customer, 'isBehind'> & { behind: number }>(
+    'SELECT customer, id, seq, behind, next_device AS nextDevice FROM customers',
   )
-  const addCustomer = database.prepare<[string], Customer>(
-    'INSERT INTO customers (id) VALUES (?) RETURNING customer, id, seq',
+  const addCustomer = database.prepare<[string, number]>(
+    'INSERT INTO customers (id, behind) VALUES (?, ?)',
   )
-  const moveCustomer = database.prepare<[number, number]>(
-    'UPDATE customers SET seq = ? WHERE customer = ?',
+  const saveCustomer = database.prepare<[number, number, number, number]>(
+    'UPDATE customers SET seq = ?, behind = ?, next_device = ? WHERE customer = ?',
   )
   const countName = database
-    .prepare<[Customer & { day: number; dailyNames: number }], number>(
+    .prepare<[{ customer: number; day: number; dailyNames: number }], number>(
       `UPDATE customers SET day = @day, names = iif(day = @day, names, 0) + 1
        WHERE customer = @customer AND (day <> @day OR names < @dailyNames) RETURNING names`,
     )
     .pluck()
-  const findDevice = database.prepare<[number, Buffer], { device: number; isVisitor: number }>(
-    `SELECT device, EXISTS (
-       SELECT 1 FROM touches INDEXED BY visits_by_device WHERE utm IS NOT NULL AND touches.device = devices.device
-     ) OR EXISTS (SELECT 1 FROM carried WHERE carried.device = devices.device) AS isVisitor
-     FROM devices WHERE customer = ? AND hash = ?`,
-  )
+  const findDevice = database
+    .prepare<[number, Buffer], number>('SELECT device FROM devices WHERE customer = ? AND hash = ?')
+    .pluck()
   const secretOf = database.prepare<[], Buffer>('SELECT secret FROM position').pluck()
-  const addDevice = database.prepare<[number, Buffer, number]>(
-    'INSERT INTO devices VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+  const addDevice = database.prepare<[number, number, Buffer, number]>(
+    'INSERT INTO devices (device, customer, hash, seen) VALUES (?, ?, ?, ?)',
   )
-  const eraseDevice = database.prepare<[number, Buffer]>(
-    'DELETE FROM devices WHERE customer = ? AND hash = ?',
-  )
-  // A device gets its number with its first touch.
-  const lastDevice = database
-    .prepare<[], number>(
-      'SELECT max((SELECT coalesce(max(device), 0) FROM touches), (SELECT coalesce(max(device), 0) FROM carried))',
-    )
+  const addBlock = database
+    .prepare<[number], number>('INSERT INTO blocks (customer) VALUES (?) RETURNING block')
     .pluck()
   const findName = database
     .prepare<[number, string], number>('SELECT name FROM names WHERE customer = ? AND text = ?')
@@ -98,31 +91,52 @@ export function createNumbers(database: Database, dailyNames: number): Numbers {
   const findUtm = database.prepare<[Buffer], number>('SELECT utm FROM utms WHERE hash = ?').pluck()
   const addUtm = database.prepare<[Buffer]>('INSERT INTO utms (hash) VALUES (?)')
 
-  const customers = new Map<string, Customer>()
-  const devices = new Map<string, Device>()
+  let customers: Map<string, Customer> | undefined
+  /** A seed of the short hash for each customer. */
+  const seeds = new Map<string, number>()
+  const devices = new Map<string, number>()
   const names = new Map<string, number>()
-  /** The highest number of a device. Undefined until it is needed. */
-  let lastDeviceNumber: number | undefined
   let secret: Buffer | undefined
 
-  const hashOfDevice = (customer: Customer, did: string): Buffer => {
+  function secretBytes(): Buffer {
     secret ??= secretOf.get() as Buffer
-    return createHmac('sha256', secret)
+    return secret
+  }
+
+  const hashOfDevice = (customer: Customer, did: string): Buffer =>
+    createHmac('sha256', secretBytes())
       .update(`${customer.customer} ${did}`)
       .digest()
       .subarray(0, 16)
+
+  function openCustomers(): Map<string, Customer> {
+    customers ??= new Map(
+      allCustomers
+        .all()
+        .map(({ behind, ...customer }) => [customer.id, { ...customer, isBehind: behind === 1 }]),
+    )
+    return customers
   }
 
-  function openDevice(customer: Customer, did: string): Device {
-    lastDeviceNumber ??= lastDevice.get() as number
-    // Most devices that are not remembered are new.
-    const hash = hashOfDevice(customer, did)
-    if (addDevice.run(customer.customer, hash, lastDeviceNumber + 1).changes > 0) {
-      lastDeviceNumber++
-      return { device: lastDeviceNumber, isVisitor: false }
-    }
-    const found = findDevice.get(customer.customer, hash) as { device: number; isVisitor: number }
-    return { device: found.device, isVisitor: found.isVisitor === 1 }
+  /** Calls `open` for the number of a device that is not remembered. */
+  function deviceOf(
+    customer: Customer,
+    did: string,
+    open: (hash: Buffer) => number | undefined,
+  ): number | undefined {
+    const key = did.length <= MAX_DID_LENGTH ? did : `#${hashOf([did]).toString('hex')}`
+    return remember(devices, `${customer.customer} ${key}`, () => open(hashOfDevice(customer, did)))
+  }
+
+  function openDevice(customer: Customer, hash: Buffer, seen: number): number {
+    const found = findDevice.get(customer.customer, hash)
+    if (found !== undefined) return found
+    if (customer.nextDevice % BLOCK_DEVICES === 0)
+      customer.nextDevice = (addBlock.get(customer.customer) as number) * BLOCK_DEVICES
+    const device = customer.nextDevice
+    addDevice.run(device, customer.customer, hash, seen)
+    customer.nextDevice++
+    return device
   }
 
   /** Undefined if the limit of new names is reached that day. On the next day the name may get a number. */
@@ -142,39 +156,43 @@ export function createNumbers(database: Database, dailyNames: number): Numbers {
   }
 
   return {
-    customer: (id) =>
-      remember(customers, id, () => findCustomer.get(id) ?? addCustomer.get(id)) as Customer,
-    device(customer, did) {
-      const key = did.length <= MAX_DID_LENGTH ? did : `#${hashOf([did]).toString('hex')}`
-      return remember(devices, `${customer.customer} ${key}`, () =>
-        openDevice(customer, did),
-      ) as Device
+    customers: openCustomers,
+    addCustomer(id, isBehind) {
+      const customer = Number(addCustomer.run(id, isBehind ? 1 : 0).lastInsertRowid)
+      const added = { customer, id, seq: 0, isBehind, nextDevice: 0 }
+      openCustomers().set(id, added)
+      return added
     },
+    saveCustomer: ({ customer, seq, isBehind, nextDevice }) =>
+      void saveCustomer.run(seq, isBehind ? 1 : 0, nextDevice, customer),
+    device: (customer, did, seen) =>
+      deviceOf(customer, did, (hash) => openDevice(customer, hash, seen)) as number,
+    findDevice: (customer, did) =>
+      deviceOf(customer, did, (hash) => findDevice.get(customer.customer, hash)),
     name: (customer, event, receivedAt) =>
       nameOf(customer, event.length <= MAX_NAME_LENGTH ? event : OTHER, receivedAt),
     utm(customer, utm) {
       const hash = hashOfUtm(customer.id, utm)
       return findUtm.get(hash) ?? Number(addUtm.run(hash).lastInsertRowid)
     },
-    findDevice: (customer, did) =>
-      findDevice.get(customer.customer, hashOfDevice(customer, did))?.device,
-    dropDevice: (customer, did) =>
-      void eraseDevice.run(customer.customer, hashOfDevice(customer, did)),
     findUtm: (customerId, utm) => findUtm.get(hashOfUtm(customerId, utm)),
-    move(customer, seq) {
-      moveCustomer.run(seq, customer.customer)
-      customers.delete(customer.id)
-    },
+    seen: (customerId, did) =>
+      shortHash(
+        remember(seeds, customerId, () =>
+          shortHash(secretBytes().readUInt32LE(), customerId),
+        ) as number,
+        did,
+      ),
     forget() {
-      lastDeviceNumber = undefined
+      customers = undefined
       secret = undefined
-      for (const remembered of [customers, devices, names]) remembered.clear()
+      for (const remembered of [seeds, devices, names]) remembered.clear()
     },
   }
 }
 
 /** The value of a key, found by `find` if it is not remembered. Undefined is not remembered. */
-function remember<Value extends object | number>(
+function remember<Value>(
   values: Map<string, Value>,
   key: string,
   find: () => Value | undefined,

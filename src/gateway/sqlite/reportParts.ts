@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import type { ReportFigures } from '../campaigns/report.ts'
+import type { Blocks } from './reportBlocks.ts'
 import { createSum, type Day, dayIn, type Part, STEP, toFigures } from './reportSums.ts'
 import { BLOCK_DEVICES } from './reportTables.ts'
 import { LASTS_MS } from './reportTouches.ts'
@@ -11,8 +12,6 @@ import { LASTS_MS } from './reportTouches.ts'
  */
 export const MAX_DEVICE_TOUCHES = 100_000
 const DAY_MS = 86_400_000
-
-type Touch = readonly [device: number, at: number, utm: number | null, name: number, step: number]
 
 /** What a device has done for a campaign so far: where the next touches continue. */
 export type Carried = {
@@ -41,7 +40,7 @@ export type Parts = {
   /** The blocks with devices that have visited. */
   blocks(utm: number): readonly number[]
   /**
-   * The figures of the touches from `since` to before `until`, for one block.
+   * The figures of the touches from `since` to before `until`, for one block. Call it in a transaction that writes.
    *
    * @returns Also what each of these devices has done up to `until`.
    */
@@ -57,27 +56,11 @@ export type Parts = {
  * Computes a report from the touches of the devices that visited, block by block. A part is kept until one of its
  * touches changes, so the next report of a live campaign reads only the blocks with new touches.
  */
-export function createParts(database: Database, maxDeviceTouches: number): Parts {
-  // From a device's first visit to LASTS_MS after its last one. No other event can count.
-  const touches = database
-    .prepare<[Slice], Touch>(
-      `SELECT t.device, t.at, t.utm, t.name, t.step
-       FROM (
-         SELECT device, min(first) AS first, max(first) + ${LASTS_MS} AS last
-         FROM (
-           SELECT device, at AS first FROM touches INDEXED BY visits_by_utm
-           WHERE utm = @utm AND device BETWEEN @first AND @last AND at >= @since AND at < @until
-           UNION ALL
-           SELECT device, visit_at FROM carried
-           WHERE utm = @utm AND until = @since AND device BETWEEN @first AND @last AND visit_at IS NOT NULL
-         )
-         GROUP BY device
-       ) v CROSS JOIN touches t
-       ON t.device = v.device AND t.at BETWEEN max(v.first, @since) AND min(v.last, @until - 1)
-       ORDER BY t.device, t.at, t.id`,
-    )
-    .raw()
-  const carriedIn = database.prepare<[Omit<Slice, 'until'>], Carried>(
+export function createParts(database: Database, blocks: Blocks, maxDeviceTouches: number): Parts {
+  const carriedIn = database.prepare<
+    [{ utm: number; since: number; first: number; last: number }],
+    Carried
+  >(
     `SELECT device, reached, visit_at AS visitAt FROM carried
      WHERE utm = @utm AND until = @since AND device BETWEEN @first AND @last`,
   )
@@ -86,7 +69,9 @@ export function createParts(database: Database, maxDeviceTouches: number): Parts
       'SELECT block FROM parts WHERE utm = ? AND (figures IS NULL OR since <> ?)',
     )
     .pluck()
-  const blocks = database.prepare<[number], number>('SELECT block FROM parts WHERE utm = ?').pluck()
+  const blocksOf = database
+    .prepare<[number], number>('SELECT block FROM parts WHERE utm = ?')
+    .pluck()
   const save = database.prepare<[string, number, number, number]>(
     'UPDATE parts SET figures = ?, since = ? WHERE utm = ? AND block = ?',
   )
@@ -107,24 +92,44 @@ export function createParts(database: Database, maxDeviceTouches: number): Parts
   })
 
   function makePart(utm: number, block: number, since: number, until: number) {
-    const bounds = { utm, since, until }
-    const last = (block + 1) * BLOCK_DEVICES - 1
-    let next = block * BLOCK_DEVICES
-    const fold = createFold(utm, carriedIn.all({ utm, since, first: next, last }))
-    while (next <= last) next = foldFrom(next)
+    const first = block * BLOCK_DEVICES
+    const last = first + BLOCK_DEVICES - 1
+    const carried = carriedIn.all({ utm, since, first, last })
+    const visitAt = new Map(carried.map(({ device, visitAt }) => [device, visitAt]))
+    const fold = createFold(utm, carried)
+    const touches = blocks.read(block)
+    for (let start = 0; start < touches.length; ) {
+      let end = start + 1
+      while (touches.devices[end] === touches.devices[start] && end < touches.length) end++
+      addDevice(start, end)
+      start = end
+    }
     return fold.end()
 
-    /** Folds the devices up to `last`, or up to one with too many touches. Returns the device to continue with. */
-    function foldFrom(first: number): number {
-      let device = -1
-      let count = 0
-      for (const touch of touches.iterate({ ...bounds, first, last })) {
-        count = touch[0] === device ? count + 1 : 1
-        device = touch[0]
-        if (count > maxDeviceTouches) return device + 1
-        fold.add(touch)
+    /** Adds the touches of a device from its first visit to LASTS_MS after its last one. No other event can count. */
+    function addDevice(start: number, end: number): void {
+      const device = touches.devices[start] as number
+      let from = visitAt.get(device) ?? Number.POSITIVE_INFINITY
+      let to = visitAt.get(device) ?? Number.NEGATIVE_INFINITY
+      for (let i = start; i < end; i++) {
+        const at = touches.at[i] as number
+        if (touches.utms[i] !== utm || at < since || at >= until) continue
+        from = Math.min(from, at)
+        to = Math.max(to, at)
       }
-      return last + 1
+      let count = 0
+      for (let i = start; i < end; i++) {
+        const at = touches.at[i] as number
+        if (at < Math.max(from, since) || at > to + LASTS_MS || at >= until) continue
+        if (++count > maxDeviceTouches) return
+        fold.add(
+          device,
+          at,
+          touches.utms[i] as number,
+          touches.names[i] as number,
+          touches.steps[i] as number,
+        )
+      }
     }
   }
 
@@ -151,18 +156,9 @@ export function createParts(database: Database, maxDeviceTouches: number): Parts
       return toFigures(all.part())
     },
     toTexts,
-    blocks: (utm) => blocks.all(utm),
+    blocks: (utm) => blocksOf.all(utm),
     makePart,
   }
-}
-
-type Slice = {
-  readonly utm: number
-  /** The first and the last device. */
-  readonly first: number
-  readonly last: number
-  readonly since: number
-  readonly until: number
 }
 
 /** Makes a part from touches. They come device by device, and in order for each device. */
@@ -191,7 +187,8 @@ function createFold(utm: number, before: readonly Carried[]) {
   }
 
   return {
-    add([of, at, visited, name, step]: Touch): void {
+    /** @param visited The utm values of a visit, otherwise 0. */
+    add(of: number, at: number, visited: number, name: number, step: number): void {
       if (of !== device) {
         keep()
         device = of
@@ -200,7 +197,7 @@ function createFold(utm: number, before: readonly Carried[]) {
         reached = state?.reached ?? 0
         today = undefined
       }
-      if (visited !== null) visitAt = visited === utm ? at : Number.NEGATIVE_INFINITY
+      if (visited !== 0) visitAt = visited === utm ? at : Number.NEGATIVE_INFINITY
       if (at - visitAt > LASTS_MS) return
       reach(STEP.any)
       reach(step)

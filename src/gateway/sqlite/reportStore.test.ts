@@ -6,12 +6,15 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, expect, test } from 'vitest'
+import { makeCampaignRow } from '../../test/campaignRow.ts'
 import { makeFolder } from '../../test/gateway.ts'
+import type { LogEvent } from '../collect/eventLog.ts'
 import { toCells } from './cells.ts'
 import { openReportStore, type ReportStore } from './reportStore.ts'
 import { openStore } from './store.ts'
@@ -32,23 +35,26 @@ function makeFiles() {
   }
 }
 
-/** Stores `count` visits of each customer, each of another device. */
+const makeVisit = (customer: string): LogEvent => ({
+  customer,
+  id: randomUUID(),
+  at: 1_700_000_000_000,
+  receivedAt: 1_700_000_000_500,
+  operation: 'viewHomepage',
+  event: 'view_page',
+  did: randomUUID(),
+  bot: false,
+  version: null,
+  payload: JSON.stringify({ url: ADDRESS, customer }),
+})
+
+/** Stores `count` visits of each customer, each of another device, and an e-mail campaign of each. */
 function addVisits(eventsFile: string, count: number, ...customers: string[]): void {
   const log = openStore(eventsFile)
   for (const customer of customers.length > 0 ? customers : ['demo']) {
-    const visits = Array.from({ length: count }, () => ({
-      customer,
-      id: randomUUID(),
-      at: 1_700_000_000_000,
-      receivedAt: 1_700_000_000_500,
-      operation: 'viewHomepage',
-      event: 'view_page',
-      did: randomUUID(),
-      bot: false,
-      version: null,
-      payload: JSON.stringify({ url: ADDRESS, customer }),
-    }))
+    const visits = Array.from({ length: count }, () => makeVisit(customer))
     log.append(toCells(visits))
+    log.createCampaign(makeCampaignRow(customer, SPRING))
   }
   log.close()
 }
@@ -59,6 +65,7 @@ function visitorsOf(reports: ReportStore, slice = 1_000, customer = 'demo'): num
   for (;;) {
     const figures = reports.read(customer, SPRING, reports.end(customer))
     if (figures) return figures.visitors
+    reports.follow(slice, customer)
   }
 }
 
@@ -128,6 +135,47 @@ test('a customer that is read further than the others continues there after a re
   expect(visitorsOf(second, 3, 'a')).toBe(10)
   expect(visitorsOf(second, 3, 'b')).toBe(10)
   second.close()
+})
+
+test('a customer whose first campaign is new has its earlier events counted, in turn with new ones', () => {
+  const paths = makeFiles()
+  addVisits(paths.eventsFile, 10, 'old')
+  const reports = openReportStore(paths)
+  const log = openStore(paths.eventsFile)
+  const add = (count: number) =>
+    log.append(toCells(Array.from({ length: count }, () => makeVisit('new'))))
+  add(20)
+  while (!reports.follow(7).isDone);
+  expect(reports.position('new')).toBe(0)
+  log.createCampaign(makeCampaignRow('new', SPRING))
+  // Nothing was stored since, but there is something to read.
+  expect(reports.follow(15)).toEqual({ events: 15, isDone: false })
+  add(5)
+  expect(reports.follow(15)).toEqual({ events: 5, isDone: false })
+  expect(reports.position('new')).toBe(25)
+  expect(reports.follow(100)).toEqual({ events: 10, isDone: true })
+  expect(reports.read('new', SPRING, 35)?.visitors).toBe(25)
+  expect(reports.follow(100)).toEqual({ events: 0, isDone: true })
+  log.close()
+  reports.close()
+})
+
+test('events of customers without a campaign take a few bytes in the file', () => {
+  const paths = makeFiles()
+  addVisits(paths.eventsFile, 1, 'old')
+  const log = openStore(paths.eventsFile)
+  for (let i = 0; i < 10; i++)
+    log.append(toCells(Array.from({ length: 1_000 }, () => makeVisit('without'))))
+  log.close()
+  const reports = openReportStore(paths)
+  while (!reports.follow(1_000).isDone);
+  expect(reports.clearWal()).toBe(true)
+  reports.close()
+  const empty = makeFiles()
+  addVisits(empty.eventsFile, 1, 'old')
+  openReportStore(empty).close()
+  const bytes = statSync(paths.reportsFile).size - statSync(empty.reportsFile).size
+  expect(bytes).toBeLessThan(10 * 10_000)
 })
 
 test('a slice that fails is read again, for all of its customers', () => {

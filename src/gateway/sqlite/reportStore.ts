@@ -4,14 +4,18 @@ import type { ReportFigures } from '../campaigns/report.ts'
 import type { Utm } from '../campaigns/utm.ts'
 import { clearWal } from './database.ts'
 import { isSqliteError } from './driver.ts'
+import { createBlocks } from './reportBlocks.ts'
 import { createReportClosing } from './reportClosing.ts'
+import { createFollowing } from './reportFollowing.ts'
 import { createReportForgetting, type ReadEvent } from './reportForgetting.ts'
-import { MAX_ROWS, openLog, type ReportLog } from './reportLog.ts'
+import { openLog, type ReportLog } from './reportLog.ts'
 import { createNumbers, DAILY_NAMES, hashOfUtm } from './reportNumbers.ts'
 import { createParts, MAX_DEVICE_TOUCHES } from './reportParts.ts'
+import { createSeen } from './reportSeen.ts'
 import { NO_FIGURES, type Part, toFigures } from './reportSums.ts'
 import { clear, isDamage, isThisVersion, openReports } from './reportTables.ts'
 import { createTouches } from './reportTouches.ts'
+import { createVisitors } from './reportVisitors.ts'
 
 /** The files of a store of reports. */
 export type ReportFiles = {
@@ -41,12 +45,16 @@ export type Progress = {
 export type ReportStore = {
   /** The position of a customer's last event in the log; 0 if it has none. */
   end(customer: string): number
-  /** The position up to which a customer's events are read. */
+  /** The position up to which a customer's events are read. 0 if they are not counted yet. */
   position(customer: string): number
+  /** Whether a customer has an e-mail campaign. */
+  hasCampaign(customer: string): boolean
   /**
-   * Reads at most `max` further events of the log, in one transaction.
+   * Reads at most `max` further events of the log, in one transaction. Only the events of customers with an e-mail
+   * campaign are counted.
    *
-   * @param customer Default all customers, in the order of the log.
+   * @param customer Counts only this customer, with or without a campaign. Default all customers, in the order of the
+   *   log, and then those whose first campaign is new.
    */
   follow(max: number, customer?: string): Progress
   /**
@@ -63,11 +71,18 @@ export type ReportStore = {
    */
   closeBlock(plan: ClosingPlan, block: ClosingPlan['blocks'][number], until: number): Part<string>
   /**
-   * Deletes touches that are in closed figures, of at most `max` devices, in one transaction.
+   * Deletes touches that are in closed figures, of one block of devices, in one transaction.
    *
    * @returns Whether there may be more.
    */
-  forgetClosed(max: number): boolean
+  forgetClosed(): boolean
+  /**
+   * Deletes what is known of events that were removed from the log because of their age, of some thousand events, in one
+   * transaction.
+   *
+   * @returns Whether there may be more.
+   */
+  forgetSwept(): boolean
   /**
    * Deletes these events, in one transaction. Closed figures stay, since they are sums.
    *
@@ -102,7 +117,7 @@ type Position = {
   readonly lastId: Buffer | null
 }
 /** The functions of a store over one open database. */
-type Connection = Omit<ReportStore, 'end'>
+type Connection = Omit<ReportStore, 'end' | 'hasCampaign'>
 
 /**
  * Opens the reports of a log. A reports file that can not be used is deleted, now or when the damage shows, and
@@ -174,7 +189,9 @@ export function openReportStore(
     planClosing: (customer) => mending((connection) => connection.planClosing(customer)),
     closeBlock: (plan, block, until) =>
       mending((connection) => connection.closeBlock(plan, block, until)),
-    forgetClosed: (max) => mending((connection) => connection.forgetClosed(max)),
+    hasCampaign: (customer) => log.campaigns(customer).length > 0,
+    forgetClosed: () => mending((connection) => connection.forgetClosed()),
+    forgetSwept: () => mending((connection) => connection.forgetSwept()),
     forgetEvents: (customer, events) =>
       mending((connection) => connection.forgetEvents(customer, events)),
     forgetDevices: (customer, dids) =>
@@ -193,9 +210,13 @@ function createConnection(
   { dailyNames = DAILY_NAMES, maxDeviceTouches = MAX_DEVICE_TOUCHES }: Partial<ReportBounds>,
 ): Connection {
   const numbers = createNumbers(database, dailyNames)
-  const touches = createTouches(database, numbers)
-  const parts = createParts(database, maxDeviceTouches)
-  const closing = createReportClosing(database, parts)
+  const visitors = createVisitors(database)
+  const seen = createSeen(database)
+  const blocks = createBlocks(database)
+  const touches = createTouches(database, log, { numbers, visitors, seen, blocks })
+  const following = createFollowing(log, { numbers, seen, touches })
+  const parts = createParts(database, blocks, maxDeviceTouches)
+  const closing = createReportClosing(database, parts, blocks)
   const position = database.prepare<[], Position>(
     'SELECT build, changes, seq, last, last_id AS lastId FROM position',
   )
@@ -204,15 +225,14 @@ function createConnection(
   )
   const positionOf = database
     .prepare<[string], number>(
-      'SELECT max(seq, coalesce((SELECT seq FROM customers WHERE id = ?), 0)) FROM position',
+      'SELECT iif(behind, seq, max(seq, (SELECT seq FROM position))) FROM customers WHERE id = ?',
     )
     .pluck()
   /** The position that this connection has reached. Its memory is valid only for this position. */
   let left: Position | undefined
-
   function forget(): void {
     numbers.forget()
-    touches.forget()
+    following.forget()
     left = undefined
   }
 
@@ -232,51 +252,31 @@ function createConnection(
     const now = position.get()
     if (now && left && left.changes === now.changes && left.build.equals(now.build)) return now
     forget()
-    if (now && (now.last === 0 || (now.lastId && log.idAt(now.last)?.equals(now.lastId))))
-      return now
-    clear(database)
-    return position.get() as Position
+    const isSameLog =
+      now && (now.last === 0 || (now.lastId && log.idAt(now.last)?.equals(now.lastId)))
+    if (!isSameLog) clear(database)
+    const begun = isSameLog ? now : (position.get() as Position)
+    visitors.load(begun.build, numbers.customers().values())
+    return begun
   }
 
   const follow = database.transaction((max: number, only: string | undefined): Progress => {
     const begun = begin()
-    const sinces = new Map<string, number>()
-    const sinceOf = (id: string): number => {
-      const since = sinces.get(id) ?? log.closedUntil(id)
-      sinces.set(id, since)
-      return since
-    }
-    const customer = only === undefined ? undefined : numbers.customer(only)
-    let { last, lastId } = begun
-    let seq = customer ? Math.max(begun.seq, customer.seq) : begun.seq
-    let events = 0
-    let isDone = false
-    while (events < max && !isDone) {
-      const asked = Math.min(max - events, MAX_ROWS)
-      const rows = log.events(seq, asked, only)
-      for (const row of rows) {
-        const of = customer ?? numbers.customer(row[1])
-        // A customer whose report was requested may have been read further.
-        if (customer || row[0] > of.seq) touches.add(of, row, sinceOf(of.id))
-        if (row[0] > last) [last, , lastId] = row
-        seq = row[0]
-      }
-      events += rows.length
-      isDone = rows.length < asked
-    }
-    touches.flush()
-    if (events > 0) {
-      if (customer) numbers.move(customer, seq)
+    const { rows, isDone, seq, hasChanged } = following.follow(begun.seq, max, only)
+    const read = rows.at(-1)?.[0] ?? 0
+    left = begun
+    if (hasChanged) {
+      const isFurther = read > begun.last
       left = {
         ...begun,
         changes: begun.changes + 1,
-        seq: customer ? begun.seq : seq,
-        last,
-        lastId,
+        seq,
+        last: isFurther ? read : begun.last,
+        lastId: isFurther ? (log.idAt(read) ?? null) : begun.lastId,
       }
       movePosition.run(left)
-    } else left = begun
-    return { events, isDone }
+    }
+    return { events: rows.length, isDone }
   })
 
   const refresh = database.transaction((customer: string, tracking: Utm) => {
@@ -320,7 +320,13 @@ function createConnection(
     },
   )
 
-  const forgetting = createReportForgetting(database, { begin, tellOthers, numbers, closing })
+  const forgetting = createReportForgetting(database, log, {
+    begin,
+    tellOthers,
+    numbers,
+    closing,
+    seen,
+  })
 
   left = database.transaction(begin).immediate()
   return {
@@ -331,10 +337,9 @@ function createConnection(
     follow(max, customer) {
       checkVersion()
       // Usually there is nothing new. Then no lock is taken.
-      const now = customer === undefined ? position.get()?.seq : positionOf.get(customer)
-      const isSame = left && position.get()?.build.equals(left.build)
-      if (isSame && now !== undefined && now >= log.end(customer))
-        return { events: 0, isDone: true }
+      const now = position.get()
+      const isSame = left && now?.changes === left.changes && now.build.equals(left.build)
+      if (isSame && following.isDone(now.seq, customer)) return { events: 0, isDone: true }
       try {
         return follow.immediate(max, customer)
       } catch (error) {
@@ -350,9 +355,13 @@ function createConnection(
     },
     planClosing: (customer) => planClosing.immediate(customer),
     closeBlock: (plan, block, until) => closeBlock.immediate(plan, block, until),
-    forgetClosed(max) {
+    forgetClosed() {
       checkVersion()
-      return forgetting.forgetClosed(log.allClosed(), max)
+      return forgetting.forgetClosed()
+    },
+    forgetSwept() {
+      checkVersion()
+      return forgetting.forgetSwept(position.get()?.seq ?? 0)
     },
     forgetEvents: forgetting.forgetEvents,
     forgetDevices: forgetting.forgetDevices,

@@ -5,7 +5,7 @@ import { connect, isSqliteError } from './driver.ts'
 import { makeFile, makePrivate } from './files.ts'
 
 /** Change it with every change of the tables or of their content. Then all events are read again from the log. */
-const VERSION = 6
+const VERSION = 7
 
 /**
  * Devices in a block. The figures of a block are added up together, which takes a few milliseconds if all of its
@@ -16,21 +16,27 @@ export const BLOCK_DEVICES = 1_024
 /**
  * `position`: the log is read up to `seq`. `last` is the furthest position that was read for any customer, and
  * `last_id` is the id of the event there: if the event at `last` has a different id, the log is a different one. `changes`
- * increases with each transaction, `build` is random. `customers` has the position of each customer that was read
- * further than `seq`.
+ * increases with each transaction, `build` is random.
  *
- * `devices` has a hash of each device id with a random `secret`, so that the id itself is not in the file.
+ * `seen` has the position of each event that was read and a short hash of its device, so that the earlier events of a
+ * device are found when it visits a campaign. See reportSeen.ts. `swept` has the positions up to which it was cleared.
  *
- * `touches` has the events of each device, in the order in which they count (docs/decisions.md, Attribution). A touch
- * with a `utm` is a visit. Each touch is written once, whatever the order of arrival. Devices, names and utm values
- * have numbers. A device gets its number with its first event, so devices of the same time are neighbours in the file.
- * utm values are stored as a hash, since they may be long.
+ * `customers` has the customers with e-mail campaigns: only their events are counted. A customer that is `behind` is
+ * read up to `seq`, and is not read together with the others; otherwise `seq` counts if it is further than the position
+ * of all. `next_device` is the number of its next device. `forgotten` is the time before which its touches are deleted.
+ *
+ * `devices` has the devices that have visited, with a hash of each device id with a random `secret`, so that the id
+ * itself is not in the file. `seen` is the short hash. A device gets its number with its first visit, so devices of the
+ * same time are in the same block. A block belongs to one customer.
+ *
+ * `visits` has the visits of these devices, and `touches` their events (the visits too) as they count
+ * (docs/decisions.md, Attribution): those up to seven days after a visit. Each row of `touches` has some events of a
+ * block, see reportBlocks.ts. utm values are stored as a hash, since they may be long.
  *
  * `parts` has the figures of a campaign for each block of devices, as JSON, over the touches since `since`. They are null
  * if a touch has arrived since.
  *
- * `carried` has what a device has done for a campaign before `until`, see reportClosing.ts. `forgotten` of a customer is
- * the time before which its touches are deleted.
+ * `carried` has what a device has done for a campaign before `until`, see reportClosing.ts.
  */
 const TABLES = `
   CREATE TABLE position (
@@ -41,20 +47,41 @@ const TABLES = `
     last INTEGER NOT NULL,
     last_id BLOB
   ) STRICT;
+  CREATE TABLE seen (
+    customer INTEGER NOT NULL,
+    first INTEGER NOT NULL,
+    last INTEGER NOT NULL,
+    max_at INTEGER NOT NULL,
+    entries BLOB NOT NULL,
+    PRIMARY KEY (customer, first)
+  ) STRICT;
+  CREATE INDEX seen_by_time ON seen (customer, max_at);
+  CREATE TABLE swept (
+    customer TEXT PRIMARY KEY,
+    seq INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
   CREATE TABLE customers (
     customer INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
     seq INTEGER NOT NULL DEFAULT 0,
+    behind INTEGER NOT NULL,
+    next_device INTEGER NOT NULL DEFAULT 0,
     day INTEGER NOT NULL DEFAULT 0,
     names INTEGER NOT NULL DEFAULT 0,
     forgotten INTEGER NOT NULL DEFAULT 0
   ) STRICT;
+  CREATE TABLE blocks (
+    block INTEGER PRIMARY KEY AUTOINCREMENT,
+    customer INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX blocks_by_customer ON blocks (customer);
   CREATE TABLE devices (
+    device INTEGER PRIMARY KEY,
     customer INTEGER NOT NULL,
     hash BLOB NOT NULL,
-    device INTEGER NOT NULL,
-    PRIMARY KEY (customer, hash)
-  ) STRICT, WITHOUT ROWID;
+    seen INTEGER NOT NULL,
+    UNIQUE (customer, hash)
+  ) STRICT;
   CREATE TABLE utms (
     utm INTEGER PRIMARY KEY,
     hash BLOB NOT NULL UNIQUE
@@ -65,17 +92,19 @@ const TABLES = `
     text TEXT NOT NULL,
     UNIQUE (customer, text)
   ) STRICT;
-  CREATE TABLE touches (
+  CREATE TABLE visits (
     device INTEGER NOT NULL,
     at INTEGER NOT NULL,
     id BLOB NOT NULL,
-    name INTEGER NOT NULL,
-    step INTEGER NOT NULL,
-    utm INTEGER,
+    utm INTEGER NOT NULL,
     PRIMARY KEY (device, at, id)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX visits_by_device ON touches (device, at, id, utm) WHERE utm IS NOT NULL;
-  CREATE INDEX visits_by_utm ON touches (utm, device) WHERE utm IS NOT NULL;
+  CREATE TABLE touches (
+    n INTEGER PRIMARY KEY,
+    block INTEGER NOT NULL,
+    events BLOB NOT NULL
+  ) STRICT;
+  CREATE INDEX touches_by_block ON touches (block);
   CREATE TABLE parts (
     utm INTEGER NOT NULL,
     block INTEGER NOT NULL,

@@ -1,9 +1,12 @@
 import type { Database } from 'better-sqlite3'
-import { utmOf } from '../campaigns/utm.ts'
-import type { Row } from './reportLog.ts'
+import { type Utm, utmOf } from '../campaigns/utm.ts'
+import type { Blocks, Touch } from './reportBlocks.ts'
+import type { Detail, ReportLog, Row } from './reportLog.ts'
 import type { Customer, Numbers } from './reportNumbers.ts'
+import type { Seen } from './reportSeen.ts'
 import { STEP } from './reportSums.ts'
 import { BLOCK_DEVICES } from './reportTables.ts'
+import type { Visitors } from './reportVisitors.ts'
 
 /** How long after a visit events count for its campaign, ms. After exactly 7 days they still count. */
 export const LASTS_MS = 7 * 86_400_000
@@ -17,32 +20,73 @@ const STEPS: ReadonlyMap<string, number> = new Map([
   ['sendCustom', STEP.identified],
 ])
 
-/** The events of devices, as reports store them. */
+/** An event of a customer with a device, and the short hash of the device. */
+export type CustomerRow = { readonly row: Row; readonly hash: number }
+
+/** The events of devices that have visited. */
 export type Touches = {
-  /** @param since Events that happened before this are in closed figures, or too old for a report, and are not added. */
-  add(customer: Customer, row: Row, since: number): void
-  /** Marks the parts of reports that the touches since the last call have changed. */
-  flush(): void
-  /** Drops the changes that `flush` has not marked yet. */
-  forget(): void
+  /**
+   * Adds the next events of a customer. Call it in a transaction that writes, before the events are added to `seen`.
+   *
+   * @param since Events that happened before this are in closed figures, or too old for a report, and are not added.
+   */
+  add(customer: Customer, rows: readonly CustomerRow[], since: number): void
+}
+
+/** The place of an event in the order in which the events of a device count. */
+type Place = { readonly at: number; readonly id: Buffer }
+
+/** The events that a visit has made count, and that were read before it. */
+type Wanted = {
+  readonly device: number
+  readonly did: string
+  /** The visit. */
+  readonly visit: Detail
+  /** The first and the last time of the events. */
+  readonly from: number
+  readonly to: number
+  /** The next visit. Events from it on count already. */
+  readonly next: Place | undefined
+}
+/** A touch, and when it began to count: at its own position, or at that of a visit that arrived later. */
+type Written = {
+  readonly detail: Detail
+  readonly device: number
+  readonly utm: number | null
+  readonly seq: number
+  readonly receivedAt: number
 }
 
 /**
- * Writes each event of a device once. In whatever order events arrive, each changes at most two campaigns: that of the
- * last visit before it and, if it is a visit, its own.
+ * Writes the events that may count: those of a device up to seven days after a visit, whether the visit arrives before
+ * them or after them. A visit in the usual order is written when it arrives, and so are the events after it. A late one
+ * also brings the events up to it that have arrived earlier: they are found by the short hash of their device, and read
+ * from the log.
+ *
+ * An event that arrives changes at most two campaigns: that of the last visit before it and, if it is a visit, its own.
+ *
+ * What is written depends on the log alone, and not on how many events are added at once.
  */
-export function createTouches(database: Database, numbers: Numbers): Touches {
-  const insert = database.prepare<[number, number, Buffer, number, number, number | null]>(
-    'INSERT INTO touches VALUES (?, ?, ?, ?, ?, ?)',
+export function createTouches(
+  database: Database,
+  log: ReportLog,
+  parts: { numbers: Numbers; visitors: Visitors; seen: Seen; blocks: Blocks },
+): Touches {
+  const { numbers, visitors, seen, blocks } = parts
+  const addVisit = database.prepare<[number, number, Buffer, number]>(
+    'INSERT OR IGNORE INTO visits (device, at, id, utm) VALUES (?, ?, ?, ?)',
   )
-  const campaignBefore = database
-    .prepare<[number, number, Buffer, number], number>(
-      `SELECT utm FROM touches INDEXED BY visits_by_device
-       WHERE utm IS NOT NULL AND device = ? AND (at, id) < (?, ?) AND at >= ?
-       ORDER BY at DESC, id DESC LIMIT 1`,
-    )
-    .pluck()
-  /** Like campaignBefore, for the visits that are deleted. */
+  const visitBefore = database.prepare<
+    [number, number, Buffer, number],
+    { at: number; utm: number }
+  >(
+    `SELECT at, utm FROM visits WHERE device = ? AND (at, id) < (?, ?) AND at >= ?
+     ORDER BY at DESC, id DESC LIMIT 1`,
+  )
+  const visitAfter = database.prepare<[number, number, Buffer], Place>(
+    'SELECT at, id FROM visits WHERE device = ? AND (at, id) > (?, ?) ORDER BY at, id LIMIT 1',
+  )
+  /** Like visitBefore, for the visits that are deleted. */
   const carriedBefore = database
     .prepare<[number, number, number, number], number>(
       `SELECT utm FROM carried
@@ -53,47 +97,146 @@ export function createTouches(database: Database, numbers: Numbers): Touches {
     `INSERT INTO parts VALUES (?, ?, 0, NULL)
      ON CONFLICT DO UPDATE SET figures = NULL WHERE figures IS NOT NULL`,
   )
-  const changed = new Map<string, readonly [utm: number, block: number]>()
 
-  function change(utm: number, device: number): void {
-    const block = Math.floor(device / BLOCK_DEVICES)
-    changed.set(`${utm} ${block}`, [utm, block])
+  /** Collects what one call of `add` changes. */
+  function createChanges(customer: Customer, since: number) {
+    const written: Written[] = []
+    const changed = new Map<string, readonly [utm: number, block: number]>()
+
+    function change(utm: number | undefined, device: number): void {
+      if (utm === undefined) return
+      const block = Math.floor(device / BLOCK_DEVICES)
+      changed.set(`${utm} ${block}`, [utm, block])
+    }
+
+    return {
+      write: (touch: Written) => void written.push(touch),
+      change,
+      /** The campaign of the last visit before an event. */
+      campaignBefore: (device: number, { at, id }: Detail): number | undefined =>
+        visitBefore.get(device, at, id, at - LASTS_MS)?.utm ??
+        (at - LASTS_MS < since ? carriedBefore.get(device, since, at - LASTS_MS, at) : undefined),
+      end(): void {
+        // In this order new names get their numbers, so that the names that are kept depend on the log alone.
+        written.sort((a, b) => a.seq - b.seq || a.detail.seq - b.detail.seq)
+        blocks.add(
+          written.map(
+            ({ detail: { id, at, event, operation }, device, utm, receivedAt }): Touch => ({
+              device,
+              at,
+              id,
+              name: numbers.name(customer, event, receivedAt),
+              step: STEPS.get(operation) ?? STEP.any,
+              utm,
+            }),
+          ),
+        )
+        for (const part of changed.values()) markPart.run(...part)
+      },
+    }
   }
 
   return {
-    add(customer, [, , id, at, receivedAt, operation, event, did, payload], since) {
-      if (did === null || at < since) return
-      const device = numbers.device(customer, did)
-      const values = utmOf(urlOf(payload))
-      const utm = values ? numbers.utm(customer, values) : null
-      const name = numbers.name(customer, event, receivedAt)
-      insert.run(device.device, at, id, name, STEPS.get(operation) ?? STEP.any, utm)
-      if (utm !== null) {
-        device.isVisitor = true
-        change(utm, device.device)
+    add(customer, rows, since) {
+      const first = rows[0]?.row[0]
+      if (first === undefined) return
+      const changes = createChanges(customer, since)
+      const hashes = new Map(rows.map(({ row, hash }) => [row[0], hash]))
+      /** By short hash. */
+      const wanted = new Map<number, Wanted[]>()
+      /** Positions of the events that are written. */
+      const done = new Set<number>()
+
+      const readable = rows.filter(({ row }) => row[4] === 1 && row[3] >= since)
+      for (const detail of log.details(readable.map(seqOf), true)) {
+        const values = utmIn(detail)
+        if (values !== undefined && isOf(detail, customer)) addVisitOf(detail, values)
       }
-      if (!device.isVisitor) return
-      const before =
-        campaignBefore.get(device.device, at, id, at - LASTS_MS) ??
-        carriedBefore.get(device.device, since, at - LASTS_MS, at)
-      if (before !== undefined) change(before, device.device)
+      if (wanted.size > 0) addEarlier(first)
+      const later = rows.filter(
+        ({ row, hash }) => visitors.has(hash) && row[3] >= since && !done.has(row[0]),
+      )
+      for (const detail of log.details(later.map(seqOf), false))
+        if (isOf(detail, customer)) addEvent(detail)
+      changes.end()
+
+      function addVisitOf(visit: OfDevice, values: Utm): void {
+        const { seq, did, at, id, receivedAt } = visit
+        const hash = hashes.get(seq) as number
+        const device = numbers.device(customer, did, hash)
+        const utm = numbers.utm(customer, values)
+        const before = visitBefore.get(device, at, id, at - LASTS_MS)
+        const next = visitAfter.get(device, at, id)
+        visitors.add(hash)
+        addVisit.run(device, at, id, utm)
+        changes.write({ detail: visit, device, utm, seq, receivedAt })
+        changes.change(utm, device)
+        changes.change(changes.campaignBefore(device, visit), device)
+        done.add(seq)
+        // What the visit before it has made count is written already.
+        const from = Math.max(at, since, before ? before.at + LASTS_MS + 1 : at)
+        const to = Math.min(at + LASTS_MS, next?.at ?? Number.POSITIVE_INFINITY)
+        if (from > to) return
+        const others = wanted.get(hash)
+        const part = { device, did, visit, from, to, next }
+        if (others) others.push(part)
+        else wanted.set(hash, [part])
+      }
+
+      /** Adds the events that were read before the visits that they belong to. */
+      function addEarlier(end: number): void {
+        const all = [...wanted.values()].flat()
+        const oldest = all.reduce((least, { from }) => Math.min(least, from), all[0]?.from ?? 0)
+        const seqs = seen.find(wanted.keys(), oldest, end, customer.customer)
+        for (const { row, hash } of rows)
+          if (wanted.get(hash)?.some(({ visit }) => row[0] < visit.seq)) seqs.push(row[0])
+        const byDid = new Map<string, Wanted[]>()
+        for (const part of all) byDid.set(part.did, [...(byDid.get(part.did) ?? []), part])
+        for (const detail of log.details(seqs, false)) {
+          if (done.has(detail.seq) || !isOf(detail, customer)) continue
+          const part = byDid.get(detail.did)?.find((part) => isIn(part, detail))
+          if (!part) continue
+          const { device, visit } = part
+          const { seq, receivedAt } = visit
+          changes.write({ detail, device, utm: null, seq, receivedAt })
+          done.add(detail.seq)
+        }
+      }
+
+      /** Adds an event of a device that may have visited. */
+      function addEvent(detail: OfDevice): void {
+        const device = numbers.findDevice(customer, detail.did)
+        if (device === undefined) return
+        const utm = changes.campaignBefore(device, detail)
+        if (utm === undefined) return
+        const { seq, receivedAt } = detail
+        changes.write({ detail, device, utm: null, seq, receivedAt })
+        changes.change(utm, device)
+      }
     },
-    flush() {
-      for (const part of changed.values()) markPart.run(...part)
-      changed.clear()
-    },
-    forget: () => changed.clear(),
   }
 }
 
-/**
- * The URL of an event that may have utm values. Most events have none, and searching the text takes a tenth of the time
- * of parsing it. (The letters of a parameter's name are plain, or escaped in the URL or in the JSON.)
- */
-function urlOf(payload: string): unknown {
-  if (!/utm_|[%\\]/.test(payload)) return undefined
+const seqOf = ({ row }: CustomerRow): number => row[0]
+
+const isBefore = (a: Place, b: Place): boolean =>
+  a.at < b.at || (a.at === b.at && a.id.compare(b.id) < 0)
+
+const isIn = ({ visit, from, to, next }: Wanted, event: Detail): boolean =>
+  event.seq < visit.seq &&
+  event.at >= from &&
+  event.at <= to &&
+  isBefore(visit, event) &&
+  (next === undefined || isBefore(event, next))
+
+/** An event may have been removed since its row was read. */
+const isOf = (detail: Detail, { id }: Customer): detail is OfDevice =>
+  detail.customer === id && detail.did !== null
+type OfDevice = Detail & { readonly did: string }
+
+function utmIn({ payload }: Detail): Utm | undefined {
   try {
-    return JSON.parse(payload)?.url
+    return utmOf(JSON.parse(payload)?.url)
   } catch {
     // The gateway stores only JSON. Anything else is an event without a URL, and does not stop all reports.
     return undefined

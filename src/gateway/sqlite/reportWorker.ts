@@ -29,26 +29,30 @@ export type Behind = {
 }
 
 /**
- * Events in a transaction, which takes about 40 ms. Other reports, and other gateways over the same folder, wait for
- * it.
+ * Events in a transaction, which takes 10 to 40 ms. Other reports, and other gateways over the same folder, wait for it.
  */
-const SLICE_EVENTS = 4_000
+const SLICE_EVENTS = 5_000
 /** Time between two checks for new events, ms. A transaction with more events writes fewer pages for each of them. */
 const CHECK_MS = 1_000
+/** Time without work after some work, as a multiple of its duration: a quarter of a core is used at most. */
+const PAUSE_FACTOR = 3
+/** The same while a report waits: half a core. */
+const WAITED_PAUSE_FACTOR = 1
 /** Time until the next try after a failure, ms. */
 const RETRY_MS = 5_000
-/** Devices whose touches are deleted in a transaction. */
-const FORGOTTEN_DEVICES = 500
 
 /**
- * The thread that follows the log. It uses at most a quarter of a core, since appends are more urgent. A report waits
- * only for the events of its own customer that were stored before it was requested, and takes turns with other reports.
+ * The thread that follows the log. It uses a part of a core, since appends are more urgent. A report waits only for the
+ * events of its own customer that were stored before it was requested, and takes turns with other reports.
  */
 const { patienceMs, ...files } = workerData as Start
 let store: ReportStore | undefined
 /** Whether the -wal may contain what was deleted. A process may have ended before it was emptied. */
 let mustClear = true
+let isClosed = false
 let timer = setTimeout(follow, 0)
+/** The customers whose events are being read for a report. */
+const reading = new Map<string, Promise<void>>()
 
 const opened = (): ReportStore => {
   store ??= openReportStore(files)
@@ -57,25 +61,37 @@ const opened = (): ReportStore => {
 
 function follow(): void {
   const begun = performance.now()
-  let pause = CHECK_MS
+  let pause: number
   try {
     const { isDone } = opened().follow(SLICE_EVENTS)
-    const isForgetting = opened().forgetClosed(FORGOTTEN_DEVICES)
+    const isForgetting = opened().forgetClosed() || opened().forgetSwept()
     if (isForgetting) mustClear = true
     else if (mustClear) mustClear = !opened().clearWal()
-    if (!isDone || isForgetting) pause = 3 * (performance.now() - begun)
+    pause = PAUSE_FACTOR * (performance.now() - begun)
+    if (isDone && !isForgetting) pause = Math.max(CHECK_MS, pause)
   } catch {
     // The next report fails in the same way, and has the reason.
     pause = RETRY_MS
   }
-  timer = setTimeout(follow, pause)
+  if (!isClosed) timer = setTimeout(follow, pause)
+}
+
+/** Reads a customer's events up to a position, also when nobody waits for them any more. */
+async function readUpTo(customer: string, end: number): Promise<void> {
+  while (!isClosed && opened().position(customer) < end) {
+    const begun = performance.now()
+    opened().follow(SLICE_EVENTS, customer)
+    // A short report does not wait for a timer.
+    if (opened().position(customer) < end)
+      await sleep(WAITED_PAUSE_FACTOR * (performance.now() - begun))
+  }
 }
 
 async function read(customer: string, tracking: Utm): Promise<ReportFigures | Behind> {
   const until = performance.now() + patienceMs
   const end = opened().end(customer)
   for (;;) {
-    if (opened().position(customer) < end) opened().follow(SLICE_EVENTS, customer)
+    if (opened().position(customer) < end) await readOrWait(customer, end, until)
     const figures = opened().read(customer, tracking, end)
     if (figures) return figures
     if (performance.now() >= until) return { seq: opened().position(customer), end }
@@ -83,8 +99,27 @@ async function read(customer: string, tracking: Utm): Promise<ReportFigures | Be
   }
 }
 
+/** Resolves when the customer's events are read up to `end`, or at the time `until`. */
+async function readOrWait(customer: string, end: number, until: number): Promise<void> {
+  let read = reading.get(customer)
+  if (!read) {
+    read = readUpTo(customer, end).finally(() => reading.delete(customer))
+    reading.set(customer, read)
+  }
+  const giveUp = new AbortController()
+  try {
+    await Promise.race([
+      read,
+      sleep(Math.max(0, until - performance.now()), undefined, { signal: giveUp.signal }),
+    ])
+  } finally {
+    giveUp.abort()
+  }
+}
+
 async function sum(customer: string, until: number): Promise<Closing | undefined> {
-  while (!opened().follow(SLICE_EVENTS, customer).isDone) await nextTurn()
+  // Without a campaign there are no figures, and its events need not be read.
+  if (opened().hasCampaign(customer)) await readUpTo(customer, opened().end(customer))
   const plan = opened().planClosing(customer)
   if (plan.since >= until) return undefined
   const sums = new Map<number, ReturnType<typeof createSum<string>>>()
@@ -99,7 +134,7 @@ async function sum(customer: string, until: number): Promise<Closing | undefined
       sums.set(block.number, added)
       figures.push({ utm: hashOfUtm(customer, block.utm), sum: added })
     }
-    await sleep(3 * (performance.now() - begun))
+    await sleep(PAUSE_FACTOR * (performance.now() - begun))
   }
   return {
     customer,
@@ -110,6 +145,7 @@ async function sum(customer: string, until: number): Promise<Closing | undefined
 }
 
 function close(): void {
+  isClosed = true
   clearTimeout(timer)
   store?.close()
 }

@@ -3,6 +3,7 @@ import { closeSync, mkdirSync, openSync, rmSync, statSync, writeFileSync, writeS
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { makeCampaignRow } from '../../test/campaignRow.ts'
 import { layOutGateway, makeFolder } from '../../test/gateway.ts'
 import type { Reports } from '../campaigns/report.ts'
 import { Unavailable } from '../lib/unavailable.ts'
@@ -57,6 +58,7 @@ function open() {
       }))
       log.append(toCells(visits))
     },
+    addCampaign: () => log.createCampaign(makeCampaignRow('demo', SPRING)),
     start(options: Partial<ReportOptions> = {}) {
       const reports = createSqliteReports({
         ...paths,
@@ -129,8 +131,9 @@ test('an event with the name of an object’s property comes through from the th
 })
 
 test('the log is followed before the first report', async () => {
-  const { add, start, end, eventsFile, reportsFile } = open()
+  const { add, addCampaign, start, end, eventsFile, reportsFile } = open()
   add(3)
+  addCampaign()
   start().follow()
   await expect
     .poll(

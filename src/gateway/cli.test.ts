@@ -284,7 +284,7 @@ test.each<[string[], string]>([
   [['customer', 'rotate', 'demo'], 'Expected --key rest or --key tracking'],
   [['customer', 'remove'], 'Expected the id of a customer: customer remove ID'],
   [['customer', 'remove', 'a', 'b'], 'takes no b'],
-  [['customer', 'list', '--frob'], 'There is no option --frob.\n'],
+  [['customer', 'list', '--frobnicate'], 'There is no option --frobnicate.\n'],
   [
     ['customer', 'add', '--orgin', 'loopback'],
     'There is no option --orgin. Did you mean --origin?',

@@ -12,6 +12,12 @@ import { runCustomer, VERBS } from './customerCommand.ts'
 import { settingsHelp } from './customers/settingsHelp.ts'
 import { acceptData, DATA_VERBS } from './dataCommand.ts'
 import { DOCTOR_OPTIONS, prepareDoctor } from './doctorCommand.ts'
+import {
+  FORWARD_COMMANDS_HELP,
+  FORWARD_OPTIONS_HELP,
+  FORWARD_VERBS,
+  runForward,
+} from './forwardCommand.ts'
 import { suggest } from './lib/suggest.ts'
 import { version } from './lib/version.ts'
 import { PERSON_VERBS, runPerson } from './personCommand.ts'
@@ -44,6 +50,7 @@ const HELP = `shoptrail ${version}
   shoptrail person export --customer ID …     print what is kept of a person, as JSON (--email or --did)
   shoptrail person erase --customer ID …      remove it; without --yes, only say what would be removed
   shoptrail person proofs --customer ID       list what was removed and when, without the persons
+${FORWARD_COMMANDS_HELP}
   shoptrail data accept                       accept databases other than those of the last start
   shoptrail data upgrade                      upgrade databases of an earlier version, as start does
   shoptrail backup DIR                        copy the databases to a new folder, also while the gateway runs
@@ -71,7 +78,7 @@ const HELP = `shoptrail ${version}
   --integrity       the tag of a script that stays as it is today, settings included, with its hash
   --list            the scripts that were made with --integrity and are kept
   --remove HASH     remove one of them: pages with its tag load no script any more
-  --json            the result of check or doctor as JSON
+  --json            the result of check, doctor, forward list and forward letters as JSON
   --daily-events N  how many events the customer may store in a day (UTC); "default" is DAILY_EVENTS
   --daily-bytes N   how many bytes of payloads it may store in a day; "default" is DAILY_BYTES
   --ignore ADDRESS  an address or a network whose visits are not stored, such as that of the shop's office:
@@ -87,6 +94,7 @@ const HELP = `shoptrail ${version}
   --email ADDRESS   a person by e-mail address: the events of every device that gave it, and every other
                     event that contains it
   --did ID          a person by device id: the events of this device
+${FORWARD_OPTIONS_HELP}
   --yes             confirm the removal, or that a restore moves the databases that are there aside
   --demo            start with the demo customer and the demo shop
   --settings FILE   a file with settings of the gateway, in place of SETTINGS_FILE; of every command
@@ -136,7 +144,7 @@ export type Outcome =
  * Runs a command line. The caller starts the gateway. Never throws.
  *
  * @param args Without the names of Node and of the script.
- * @param env Settings, and REST_KEY.
+ * @param env Settings, REST_KEY, and secrets of destinations.
  */
 export function runCommandLine(
   args: readonly string[],
@@ -188,7 +196,7 @@ function run(args: readonly string[], env: Readonly<Record<string, string | unde
         : prepareRestore(rest, values, read.settings)
     return typeof work === 'function' ? { work } : fail(EX_USAGE, work.lines)
   }
-  const done = carryOut(command, rest, values, read.settings, env.REST_KEY)
+  const done = carryOut(command, rest, values, read.settings, env)
   if (!done.ok) return fail(done.isUsage ? EX_USAGE : 1, done.lines)
   return 'pieces' in done ? { pieces: done.pieces } : answer(done.lines)
 }
@@ -203,12 +211,13 @@ function carryOut(
   words: readonly string[],
   values: ReturnType<typeof parse>['values'],
   settings: Settings,
-  ownRestKey: string | undefined,
+  env: Readonly<Record<string, string | undefined>>,
 ) {
   if (command === 'data') return acceptData(settings)
   if (command === 'snippet') return runSnippet(values, settings, SCRIPT_FOLDER)
   if (command === 'person') return runPerson(words[0] as string, values, settings)
-  return runCustomer(words, values, settings, ownRestKey)
+  if (command === 'forward') return runForward(words, values, settings, env)
+  return runCustomer(words, values, settings, env.REST_KEY)
 }
 
 const OPTIONS = {
@@ -225,6 +234,17 @@ const OPTIONS = {
   ignore: { type: 'string', multiple: true },
   addresses: { type: 'string' },
   customer: { type: 'string' },
+  kind: { type: 'string' },
+  set: { type: 'string', multiple: true },
+  operation: { type: 'string', multiple: true },
+  'leave-out': { type: 'string', multiple: true },
+  cookieless: { type: 'string' },
+  bots: { type: 'string' },
+  from: { type: 'string' },
+  reason: { type: 'string' },
+  letter: { type: 'string' },
+  after: { type: 'string' },
+  patch: { type: 'string' },
   email: { type: 'string' },
   did: { type: 'string' },
   'retention-days': { type: 'string' },
@@ -240,7 +260,13 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' },
 } as const
-const REPEATABLE: ReadonlySet<string> = new Set(['origin', 'ignore'])
+const REPEATABLE: ReadonlySet<string> = new Set([
+  'origin',
+  'ignore',
+  'set',
+  'operation',
+  'leave-out',
+])
 const OPTION_NAMES = Object.keys(OPTIONS).map((name) => `--${name}`)
 
 const parse = (args: readonly string[]) =>
@@ -269,6 +295,7 @@ function explainOption({ message }: Error): string {
 const COMMANDS: Readonly<Record<string, ReadonlyMap<string, readonly string[]>>> = {
   customer: VERBS,
   person: PERSON_VERBS,
+  forward: FORWARD_VERBS,
   data: DATA_VERBS,
 }
 
@@ -300,7 +327,7 @@ function findFault(command: string, rest: readonly string[], given: readonly str
     const near = suggest(verbs ? word : command, known)
     return `There is no command ${typed}.${plain ? '' : near}`
   }
-  if (verbs && command !== 'customer' && rest.length > 1)
+  if (verbs && command !== 'customer' && command !== 'forward' && rest.length > 1)
     return `${command} ${word} takes no ${rest[1]}.`
   const foreign = given.find((option) => option !== 'settings' && !taken.includes(option))
   return foreign && `${plain ? command : `${command} ${word}`} takes no --${foreign}.`

@@ -11,7 +11,17 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 /** For each folder of the gateway, those that it may import from. The entry files may import from all of them. */
 const GATEWAY = {
   sqlite: [
-    ...['campaigns', 'collect', 'customers', 'forward', 'http', 'lib', 'people', 'problems'],
+    ...[
+      'campaigns',
+      'collect',
+      'customers',
+      'forward',
+      'http',
+      'lib',
+      'operators',
+      'people',
+      'problems',
+    ],
     'script',
   ],
   operators: [

@@ -54,7 +54,7 @@ export const MAX_CREATE_BYTES = 7 * 2 ** 20
 /** Campaigns a page by default. */
 const DEFAULT_LIMIT = 20
 /** The most campaigns on a page, and in an answer of getLatestCampaign. */
-const MAX_LIMIT = 100
+export const MAX_LIMIT = 100
 
 /** @param now The clock, ms since 1970. */
 export function createCampaignOperations(dependencies: {

@@ -32,16 +32,16 @@ export type RestDependencies = {
 }
 
 /** Largest bodies, bytes of UTF-8; above them 413. */
-const MAX_FILTER_BYTES = 16_384
-const MAX_CHECK_BYTES = 4_096
+export const MAX_FILTER_BYTES = 16_384
+export const MAX_CHECK_BYTES = 4_096
 
 /** A campaign whose body is larger than this, bytes, or of unknown length needs a permit of `LARGE_CREATES`. */
-const SMALL_CREATE_BYTES = 2 ** 18
+export const SMALL_CREATE_BYTES = 2 ** 18
 /**
  * Large campaigns that are created at once, all customers together. Each takes several times the size of its body in
  * memory.
  */
-const LARGE_CREATES = {
+export const LARGE_CREATES = {
   permits: 4,
   maxWaiting: 200,
   waitMs: 2_000,

@@ -22,18 +22,18 @@ export type OwnCheck = {
 }
 
 /** Checks that run at once. Each makes up to 20 requests. */
-const CHECKS = {
+export const CHECKS = {
   permits: 4,
   permitsOfOne: 1,
   maxWaiting: 8,
   waitMs: 5_000,
   message: 'Another check of a shop is running',
 }
-const MAX_REQUESTS = 20
+export const MAX_REQUESTS = 20
 /** Reading a page of this length takes at most some tenths of a second, in the thread that takes events. */
-const MAX_PAGE_BYTES = 2 ** 19
-const MAX_PAGE_MS = 8_000
-const MAX_CHECK_MS = 20_000
+export const MAX_PAGE_BYTES = 2 ** 19
+export const MAX_PAGE_MS = 8_000
+export const MAX_CHECK_MS = 20_000
 
 /**
  * Checks of shops for operators, within bounds: an operator is a customer, who must not reach what only this machine

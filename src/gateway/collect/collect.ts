@@ -43,7 +43,7 @@ export const MAX_BATCH_BYTES = 2 ** 20
 /** The most events in a batch: above it 413. */
 export const MAX_BATCH_EVENTS = 500
 /** The most values in a batch: above it 413. A page's event has 16. This many take 18 ms at worst. */
-const MAX_BATCH_VALUES = 20_000
+export const MAX_BATCH_VALUES = 20_000
 /** The answer to a batch may be as large as the batch, and always as large as this, bytes. */
 const MIN_ANSWER_BYTES = 1_024
 /** How much longer a verdict is than a question without `at`, bytes. */

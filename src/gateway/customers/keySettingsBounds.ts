@@ -4,9 +4,9 @@ import { EVENT_NAMES, type Issue, type TrackingOperation } from '../../contract/
 import { GLOBAL, type KeySettings, PAGE_VIEW_EVENT } from '../../contract/settings.ts'
 
 /** The most names in `mask`. */
-const MAX_MASKED = 100
+export const MAX_MASKED = 100
 /** The largest settings as JSON, bytes: they are part of every page's script. */
-const MAX_SETTINGS_BYTES = 16_384
+export const MAX_SETTINGS_BYTES = 16_384
 
 /** The settings that are too long, and the globals whose name a page can not have. */
 export function findBoundIssues(settings: KeySettings): Issue[] {

@@ -20,11 +20,11 @@ export type KeyThrottle = {
 type Limit = { readonly burst: number; readonly forgetMs: number }
 
 /** For one address and one customer: enough for a mistyped key, or a server that still has an old one. */
-const PAIR: Limit = { burst: 10, forgetMs: 1_000 }
+export const PAIR: Limit = { burst: 10, forgetMs: 1_000 }
 /**
  * For one address, and for one customer: enough for all senders behind a proxy, and for all servers with an old key.
  */
-const ONE: Limit = { burst: 100, forgetMs: 100 }
+export const ONE: Limit = { burst: 100, forgetMs: 100 }
 /** The longest wait, ms. */
 const MAX_WAIT_MS = 5_000
 /** The most buckets in memory, of each limit. */

@@ -15,7 +15,7 @@ const FORWARDING_HEADERS = [
 ]
 
 /** Entries of X-Forwarded-For that are read, from the right. No request passes more trusted proxies. */
-const MAX_HOPS = 32
+export const MAX_HOPS = 32
 
 /** The addresses of a request: of its visitor, and of the gateway as the visitor sees it. */
 export type Addresses = {

@@ -6,7 +6,7 @@ import type { RequestHead } from './requestHead.ts'
 export type Body = { readonly ok: true; readonly json: unknown; readonly bytes: number } | Refusal
 
 /** The most values in a body other than a batch. A campaign has 30, an event 12 and those that a shop adds. */
-const MAX_VALUES = 1_000
+export const MAX_VALUES = 1_000
 
 /**
  * Reads a body as JSON. Browsers send it as text/plain (which needs no preflight), servers as application/json, and
@@ -48,7 +48,7 @@ export async function readJson(
 }
 
 /** Valid bodies have at most four levels, batches five. */
-const MAX_LEVELS = 64
+export const MAX_LEVELS = 64
 /** A shorter text is parsed fast, however deep it nests. Most events are shorter. */
 const SHORT_CHARACTERS = 4_096
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 
 /** Bodies up to this are not counted, bytes. The limit of connections bounds their memory. */
-const SMALL_BODY_BYTES = 16_384
+export const SMALL_BODY_BYTES = 16_384
 /** One address may hold this share of the budget. */
 const SHARE_OF_ONE = 1 / 4
 

@@ -41,7 +41,7 @@ const SEARCH_MS = 100
  * Requests that wait for the answer to the one before, all connections together, about 6 kB each. One read of a socket
  * brings at most 64 KiB, so fewer than 1,000 requests of the usual size (66 bytes or more).
  */
-const MAX_PARKED = 1_000
+export const MAX_PARKED = 1_000
 
 type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse }
 

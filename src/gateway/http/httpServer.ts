@@ -30,8 +30,9 @@ export type HttpServerOptions = {
 }
 
 /** Longer than the idle time of common load balancers (60 s), which would otherwise see resets. */
-const KEEP_ALIVE_MS = 72_000
+export const KEEP_ALIVE_MS = 72_000
 export const REQUEST_TIMEOUT_MS = 10_000
+export const HEAD_TIMEOUT_MS = 5_000
 /** Time between two checks for slow senders, ms. (Default of node: 30 s.) */
 const SLOW_SENDER_CHECK_MS = 1_000
 /** Host of an HTTP/1.0 request without one. A name that never exists (RFC 6761, 6.4), so it is not a loopback name. */
@@ -62,7 +63,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
   const server = createServer({
     IncomingMessage: Incoming,
     requestTimeout: requestTimeoutMs,
-    headersTimeout: Math.min(requestTimeoutMs, 5_000),
+    headersTimeout: Math.min(requestTimeoutMs, HEAD_TIMEOUT_MS),
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: options.maxHeaderBytes ?? DEFAULT_MAX_HEADER_BYTES,
     connectionsCheckingInterval: SLOW_SENDER_CHECK_MS,

@@ -1,9 +1,9 @@
 import type { RefusedEvent } from '../http/refusedEvent.ts'
 
 /** Lines of a customer and a reason in a second. What is above is only counted. */
-const LINES_EACH = 3
+export const LINES_EACH = 3
 /** Lines in a second, all customers and reasons together. */
-const LINES_OF_ALL = 50
+export const LINES_OF_ALL = 50
 /** Counts of a second that have a line of their own, the largest first. The rest of them share one. */
 const COUNT_LINES = 20
 const WINDOW_MS = 1_000

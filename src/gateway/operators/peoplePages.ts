@@ -12,7 +12,7 @@ export type PeoplePageDependencies = {
 }
 
 /** Each reads all events of a customer. A download counts until it has ended. */
-const SEARCHES = {
+export const SEARCHES = {
   permits: 4,
   permitsOfOne: 1,
   maxWaiting: 20,
@@ -21,9 +21,9 @@ const SEARCHES = {
 }
 
 /** Largest body of a question. */
-const MAX_BODY_BYTES = 4_096
+export const MAX_BODY_BYTES = 4_096
 /** How long a download may take, ms. */
-const MAX_EXPORT_MS = 30 * 60_000
+export const MAX_EXPORT_MS = 30 * 60_000
 
 const NOTHING: Refusal = { ok: false, status: 404, message: 'Nothing is kept of this person' }
 

@@ -5,9 +5,9 @@ import { pagePath } from './pagePath.ts'
 import type { Fault } from './problems.ts'
 
 /** The longest report, characters as it is encoded in the query. A script sends at most 1,500 before that. */
-const MAX_CHARACTERS = 6_144
+export const MAX_CHARACTERS = 6_144
 /** Kinds of faults that are read. A page has few. */
-const MAX_FAULTS = 40
+export const MAX_FAULTS = 40
 /** A report that is as long as this, characters, may have been cut in its last line. */
 const CUT_CHARACTERS = 1_500
 

@@ -5,7 +5,7 @@ import { judgeCoverage } from './judgeCoverage.ts'
 import { type CoverageHistory, KEPT_DAYS, type ProblemCount } from './problems.ts'
 
 /** Problems in an answer: the most recent ones. */
-const MAX_PROBLEMS = 200
+export const MAX_PROBLEMS = 200
 const DAY_MS = 86_400_000
 
 /**

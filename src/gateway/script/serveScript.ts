@@ -95,7 +95,7 @@ const MAX_CACHED = 300
  * How many scripts are compressed with the best quality, which takes 30 ms of CPU. Requests for more keys in turn than
  * are cached could keep all cores busy. Above this rate a script is compressed in 1 ms and is 7 % larger.
  */
-const BEST_COMPRESSIONS: Rate = { perSecond: 2, burst: MAX_CACHED }
+export const BEST_COMPRESSIONS: Rate = { perSecond: 2, burst: MAX_CACHED }
 const BEST_QUALITY = constants.BROTLI_MAX_QUALITY
 const FAST_QUALITY = 5
 
@@ -315,7 +315,7 @@ function chooseEncoding(header: string | null): Encoding {
 }
 
 /** The part of a header with a list that is read, characters. Browsers send 200. */
-const MAX_LIST_LENGTH = 1_024
+export const MAX_LIST_LENGTH = 1_024
 
 /** The quality of a word in a header such as `br;q=0.9, gzip`. 0 if it is missing. */
 function qualityOf(header: string, word: string): number {

@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 
 /** A larger file is not one of settings. */
-const MAX_BYTES = 65_536
+export const MAX_BYTES = 65_536
 /** Bits of a file's mode: other users may read it, and may change it. */
 const OTHERS_READ = 0o004
 const OTHERS_WRITE = 0o002

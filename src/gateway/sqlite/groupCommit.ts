@@ -14,6 +14,8 @@ export type QueueLimits = {
   readonly deadlineMs?: number
 }
 
+export const DEFAULT_QUEUE = { maxEvents: 10_000, maxBytes: 16 * 2 ** 20, deadlineMs: 5_000 }
+
 /** Called after each commit: its events, and how long it took. */
 export type OnCommit = (events: number, seconds: number) => void
 
@@ -79,7 +81,11 @@ const createLane = (customer: string): Lane => ({
  */
 export function createGroupCommit(
   engine: EventLog,
-  { maxEvents = 10_000, maxBytes = 16 * 2 ** 20, deadlineMs = 5_000 }: QueueLimits = {},
+  {
+    maxEvents = DEFAULT_QUEUE.maxEvents,
+    maxBytes = DEFAULT_QUEUE.maxBytes,
+    deadlineMs = DEFAULT_QUEUE.deadlineMs,
+  }: QueueLimits = {},
   onCommit: OnCommit = () => {},
   probeMs = 1_000,
 ): EventLog & { readonly depth: () => number } {

@@ -90,6 +90,12 @@ export async function runGateway(settings: Settings): Promise<number> {
       ...(log.isLevelEnabled('info') && { onRefused: refusals.add }),
       ...(logRequests && { onRequest: (line) => log.info(line, 'Request') }),
       onUpgrade: (step) => log.info(step),
+      onDisk: (state, { left }) => {
+        const now = { leftBytes: left, dataDir: resolve(settings.dataDir) }
+        if (state === 'ample') log.info(now, 'The disk has room again')
+        else if (state === 'low') log.warn(now, 'The disk is nearly full')
+        else log.error(now, 'The disk is full: events are refused with 503 until there is room')
+      },
       onFatal: begin,
     })
   } catch (error) {

@@ -29,6 +29,7 @@ import { type ProblemRecorder, startRecorder } from './problems/recorder.ts'
 import { createRoutes } from './routes.ts'
 import { readScriptFiles } from './script/serveScript.ts'
 import { type Data, openData } from './sqlite/data.ts'
+import type { DiskSpace, DiskState } from './sqlite/disk.ts'
 import type { QueueLimits } from './sqlite/groupCommit.ts'
 import { type Opening, openOrWait } from './sqlite/opening.ts'
 import { createStop, type StopOptions, type StopState } from './stop.ts'
@@ -103,6 +104,13 @@ export type GatewayOptions = {
   readonly onRefused?: ((event: RefusedEvent) => void) | undefined
   /** Whether databases of an earlier version are backed up before they are upgraded. Default true. */
   readonly upgradeBackup?: boolean | undefined
+  /**
+   * Free space on the disk of `dataDir` that events do not use, bytes, but at most a tenth of the disk. Below it 503.
+   * Default 512 MiB.
+   */
+  readonly diskReserveBytes?: number | undefined
+  /** Called when that disk gets low (less than four reserves) or full, and when it is not any more. Default none. */
+  readonly onDisk?: ((state: DiskState, space: DiskSpace) => void) | undefined
   /** Called with each step of an upgrade of the databases. Default none. */
   readonly onUpgrade?: ((step: string) => void) | undefined
   /** Called after each pass that has removed events, because their retention is over. Default none. */
@@ -210,6 +218,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       workerFile,
       upgradeBackup: options.upgradeBackup,
       onUpgrade: options.onUpgrade,
+      diskReserveBytes: options.diskReserveBytes,
+      onDisk: options.onDisk,
       now,
       queue: options.queue,
       onCommit: metrics.commit,

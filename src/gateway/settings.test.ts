@@ -7,6 +7,7 @@ const DEFAULTS = {
   host: '127.0.0.1',
   dataDir: './data',
   upgradeBackup: true,
+  diskReserveBytes: 536_870_912,
   publicUrl: undefined,
   trustedProxies: [],
   limits: DEFAULT_LIMITS,

@@ -18,6 +18,7 @@ import {
   readValues,
   type SettingsFault,
 } from './settings/readValues.ts'
+import { DEFAULT_RESERVE_BYTES } from './sqlite/disk.ts'
 
 export type { SettingsFault } from './settings/readValues.ts'
 
@@ -85,6 +86,11 @@ export const SETTINGS = {
     type: onOff,
     default: 'on',
     doc: 'Whether databases of an earlier version are backed up before they are upgraded',
+  },
+  DISK_RESERVE_BYTES: {
+    type: whole(0, 2 ** 40),
+    default: `${DEFAULT_RESERVE_BYTES}`,
+    doc: 'Free space on the disk of DATA_DIR that events do not use, at most a tenth of the disk. Below it 503; below four times as much a warning. 0 to 1 TiB',
   },
   PUBLIC_URL: {
     type: publicAddress,
@@ -234,6 +240,7 @@ const arrange = (values: ValuesOf<typeof SETTINGS>) => ({
   host: values.HOST,
   dataDir: values.DATA_DIR,
   upgradeBackup: values.UPGRADE_BACKUP,
+  diskReserveBytes: values.DISK_RESERVE_BYTES,
   publicUrl: values.PUBLIC_URL,
   trustedProxies: values.TRUSTED_PROXIES,
   metricsPort: values.METRICS_PORT,

@@ -16,6 +16,7 @@ import { createSqliteCustomers } from './customers.ts'
 import { makePair } from './databasePair.ts'
 import { prepareDataFolder } from './dataFolder.ts'
 import { createSqliteDaySalt } from './daySalt.ts'
+import { DEFAULT_RESERVE_BYTES, type DiskOptions, keepReserve, watchDisk } from './disk.ts'
 import { createSqliteLog } from './eventLog.ts'
 import { createSqliteExpiredEvents } from './expiredEvents.ts'
 import { filesOf } from './files.ts'
@@ -39,6 +40,10 @@ export type DataOptions = {
   readonly upgradeBackup?: boolean | undefined
   /** Called with each step of an upgrade. */
   readonly onUpgrade?: ((step: string) => void) | undefined
+  /** See DiskOptions. Default DEFAULT_RESERVE_BYTES. */
+  readonly diskReserveBytes?: number | undefined
+  /** Called when the disk gets low or full, and when it is not any more. */
+  readonly onDisk?: DiskOptions['onChange'] | undefined
   /** The clock, ms since 1970. */
   readonly now: () => number
   readonly onCommit: OnCommit
@@ -99,8 +104,20 @@ export async function openData(options: DataOptions): Promise<Data> {
   makePair(dataDir)
   const stored = createSqliteCustomers(customersFile, options.now)
   const customers = { ...stored, fault: () => fatal ?? stored.fault() }
+  const disk = await watchDisk({
+    folder: dataDir,
+    reserveBytes: options.diskReserveBytes ?? DEFAULT_RESERVE_BYTES,
+    onChange(state, space) {
+      onChange()
+      options.onDisk?.(state, space)
+    },
+  })
   try {
-    const thread = await startSupervisedThread(eventsFile, workerFile, { onFatal: fail, onChange })
+    const started = await startSupervisedThread(eventsFile, workerFile, {
+      onFatal: fail,
+      onChange,
+    })
+    const thread = keepReserve(started, disk)
     const log = createGroupCommit(createSqliteLog(thread), options.queue, options.onCommit)
     const reportsFile = join(dataDir, 'reports.db')
     const reports = createSqliteReports({
@@ -150,6 +167,7 @@ export async function openData(options: DataOptions): Promise<Data> {
       },
       async close() {
         stopWatching()
+        disk.stop()
         salt.close()
         await Promise.all([reports.close(), people.close(), forwarding.close()])
         await log.close()
@@ -157,6 +175,7 @@ export async function openData(options: DataOptions): Promise<Data> {
       },
     }
   } catch (error) {
+    disk.stop()
     stored.close()
     throw error
   }

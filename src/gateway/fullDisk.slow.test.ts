@@ -1,0 +1,185 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { closeSync, mkdirSync, openSync, rmdirSync, rmSync, statfsSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { runProcess } from '../test/command.ts'
+import { type GatewayProcess, layOutGateway, makeFolder, startProcess } from '../test/gateway.ts'
+
+/** A gateway whose disk is nearly full, full, and has room again. */
+let folder: string
+const mounted: string[] = []
+const running: GatewayProcess[] = []
+
+beforeAll(() => {
+  folder = layOutGateway()
+})
+afterAll(() => {
+  for (const { process } of running) process.kill('SIGKILL')
+  for (const path of mounted) spawnSync('umount', ['-l', path])
+  rmSync(folder, { recursive: true })
+})
+
+const MIB = 2 ** 20
+const NO_LIMITS = {
+  ADDRESS_EVENTS_PER_SECOND: '1000000',
+  ADDRESS_BYTES_PER_SECOND: '1000000000',
+  CUSTOMER_EVENTS_PER_SECOND: '1000000',
+  CUSTOMER_BYTES_PER_SECOND: '1000000000',
+}
+const SOON = { timeout: 30_000, interval: 100 }
+
+/** Mounts a small disk. */
+function mountDisk(name: string): string {
+  const path = join(folder, name)
+  mkdirSync(path)
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', path])
+  mounted.push(path)
+  return path
+}
+
+/** Whether this process may mount a disk. */
+function canMount(): boolean {
+  const path = makeFolder()
+  const { status } = spawnSync('mount', ['-t', 'tmpfs', 'tmpfs', path])
+  if (status === 0) execFileSync('umount', [path])
+  rmdirSync(path)
+  return status === 0
+}
+const MAY_MOUNT = canMount()
+
+const leftOn = (path: string): number => {
+  const { bavail, bsize } = statfsSync(path)
+  return bavail * bsize
+}
+
+/** Fills a disk with a file until this much is left, bytes. Returns what removes it. */
+function fill(disk: string, left: number): () => void {
+  const file = join(disk, 'filler')
+  const descriptor = openSync(file, 'w')
+  try {
+    for (let more = leftOn(disk) - left; more > 0; more = leftOn(disk) - left)
+      writeSync(descriptor, Buffer.alloc(Math.min(more, MIB)))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+  } finally {
+    closeSync(descriptor)
+  }
+  return () => rmSync(file)
+}
+
+/** What a full disk is made of: how to begin and to end it, for a process. */
+type Fullness = {
+  readonly dataDir: string
+  readonly fill: (gateway: GatewayProcess) => () => void
+}
+/** Files may not grow: works everywhere, and SQLite sees another error than that of a full disk. */
+const limitFiles = (): Fullness => ({
+  dataDir: join(folder, 'limited'),
+  fill({ process: { pid } }) {
+    const limit = (bytes: number | 'unlimited') =>
+      execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:unlimited`])
+    limit(65_536)
+    return () => limit('unlimited')
+  },
+})
+const fillDisk = (disk: string): Fullness => ({
+  dataDir: join(disk, 'data'),
+  fill: () => fill(disk, 0),
+})
+
+async function start(env: Record<string, string>): Promise<GatewayProcess> {
+  const gateway = await startProcess(folder, env)
+  running.push(gateway)
+  return gateway
+}
+
+const post = async ({ url }: GatewayProcess, id: string): Promise<Response> =>
+  fetch(`${url}/t/r?k=DEMOSHOP&id=${id}&p=invalid,addToCart,quantity,/p/1`, {
+    method: 'POST',
+    headers: { origin: url, 'content-type': 'text/plain' },
+    body: JSON.stringify({
+      did: 'd-1',
+      event: 'search',
+      search_term: 'x'.repeat(2_000),
+      url: `${url}/`,
+      http_user_agent: 'UA/1',
+    }),
+  })
+const readiness = async ({ url }: GatewayProcess) => {
+  const response = await fetch(`${url}/readyz`)
+  return { status: response.status, text: await response.text() }
+}
+
+test('a full disk is 503, loses nothing that was acknowledged, and is used again when it has room', async () => {
+  for (const full of [limitFiles(), ...(MAY_MOUNT ? [fillDisk(mountDisk('full'))] : [])]) {
+    const env = { ...NO_LIMITS, DATA_DIR: full.dataDir, DISK_RESERVE_BYTES: '0' }
+    const gateway = await start(env)
+    const acknowledged: string[] = []
+    const statuses = new Set<number>()
+    let newest = 0
+    let isOver = false
+    async function write(): Promise<void> {
+      while (!isOver) {
+        const id = randomUUID()
+        const response = await post(gateway, id)
+        await response.text()
+        newest = response.status
+        statuses.add(newest)
+        if (newest === 200) acknowledged.push(id)
+        else expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
+      }
+    }
+    const writers = Array.from({ length: 4 }, write)
+    await expect.poll(() => acknowledged.length, SOON).toBeGreaterThan(200)
+    const release = full.fill(gateway)
+    await expect.poll(() => newest, SOON).toBe(503)
+    await expect.poll(async () => (await readiness(gateway)).status, SOON).toBe(503)
+    release()
+    const before = acknowledged.length
+    await expect.poll(() => acknowledged.length, SOON).toBeGreaterThan(before + 20)
+    await expect.poll(async () => (await readiness(gateway)).status, SOON).toBe(200)
+    isOver = true
+    await Promise.all(writers)
+    expect([...statuses].sort()).toEqual([200, 503])
+    expect(await gateway.end('SIGKILL')).toBe(null)
+
+    const database = new Database(join(full.dataDir, 'events.db'))
+    const ids = database.prepare<[], string>('SELECT lower(hex(id)) FROM events').pluck().all()
+    expect(database.pragma('integrity_check', { simple: true })).toBe('ok')
+    database.close()
+    const stored = new Set(ids)
+    expect(acknowledged.filter((id) => !stored.has(id.replaceAll('-', '')))).toEqual([])
+  }
+})
+
+// Without a disk of its own: disk.test.ts, with numbers in place of a disk.
+if (MAY_MOUNT)
+  test('the reserve of the disk is announced, kept from events, and has room for commands', async () => {
+    const disk = mountDisk('reserve')
+    const dataDir = join(disk, 'data')
+    const gateway = await start({ DATA_DIR: dataDir, DISK_RESERVE_BYTES: `${4 * MIB}` })
+    expect((await post(gateway, randomUUID())).status).toBe(200)
+    const release = fill(disk, 10 * MIB)
+    await expect.poll(gateway.output, SOON).toContain('The disk is nearly full')
+    expect((await readiness(gateway)).status).toBe(200)
+    expect((await post(gateway, randomUUID())).status).toBe(200)
+    release()
+    const releaseAll = fill(disk, 3 * MIB)
+    await expect.poll(gateway.output, SOON).toContain('The disk is full: events are refused')
+    const id = randomUUID()
+    expect((await post(gateway, id)).status).toBe(503)
+    expect(await readiness(gateway)).toMatchObject({
+      status: 503,
+      text: expect.stringContaining('only the reserve is left (DISK_RESERVE_BYTES)'),
+    })
+    expect((await fetch(`${gateway.url}/t/j/DEMOSHOP`)).status).toBe(200)
+    const add = ['customer', 'add', '--id', 'late', '--origin', 'https://late.example']
+    expect(runProcess(folder, add, { DATA_DIR: dataDir }).status).toBe(0)
+    releaseAll()
+    await expect.poll(async () => (await post(gateway, id)).status, SOON).toBe(200)
+    await expect.poll(async () => (await readiness(gateway)).status, SOON).toBe(200)
+    expect(gateway.output()).toContain('The disk has room again')
+    expect(await gateway.end('SIGTERM')).toBe(0)
+  })

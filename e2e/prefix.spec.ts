@@ -93,7 +93,7 @@ for (const name of ['st', 'two'] as const)
     )
     await live.getByTestId('check').click()
     await expect(live.getByTestId('verdict')).toHaveText(/Nothing keeps events from arriving/)
-    for (const path of ['live', 'campaigns', 'people', 'setup', 'shop']) {
+    for (const path of ['live', 'campaigns', 'people', 'forward', 'setup', 'shop']) {
       await live.goto(`${base}/${path}`)
       await expect(live).toHaveURL(new RegExp(`^${base}/${path}/`))
     }

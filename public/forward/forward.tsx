@@ -5,7 +5,7 @@
 import { render } from 'preact'
 import { Frame } from '../operator/frame.tsx'
 import { type Customer, createOperator } from '../operator/operator.ts'
-import { describeRefusal, endOf, type Refused } from '../operator/requests.ts'
+import { type Answered, describeRefusal, endOf, type Refused } from '../operator/requests.ts'
 import { createVisibleTimer } from '../operator/visibleTimer.ts'
 import { type Destination, loadDestinations, setPaused } from './data.ts'
 import { Destinations, nameOfDestination } from './destinations.tsx'
@@ -13,17 +13,20 @@ import { LetterPanel } from './letterPanel.tsx'
 import { createLetters } from './letterState.ts'
 
 /** How often the destinations are loaded again. */
-const RELOAD_MS = 5_000
+const RELOAD_MS = 3_000
 
 const root = document.querySelector('#page') as HTMLElement
 const operator = createOperator({ title: 'forwarding', draw, onWatch: watch, onLeave: leave })
 const timer = createVisibleTimer()
-const letters = createLetters({ run, draw, onChange: reload })
+const letters = createLetters({ run, read, draw, onChange: reload })
 
 let watched: Customer | undefined
 let destinations: readonly Destination[] | undefined
 let isBusy = false
+/** Why the last action failed. */
 let trouble = ''
+/** Why what is shown is not up to date. */
+let staleReason = ''
 let notice = ''
 /** Number of the customer's visit: answers for earlier ones are dropped. */
 let visit = 0
@@ -52,24 +55,39 @@ function forget() {
   destinations = undefined
   isBusy = false
   trouble = ''
+  staleReason = ''
   notice = ''
   letters.close()
 }
 
 /** Loads the destinations, and the letters that are shown if they may have changed. */
 async function reload() {
-  if (!watched) return
   const mine = visit
-  const answer = await loadDestinations(watched.customerId)
+  const body = await read(loadDestinations)
   if (mine !== visit) return
   timer.set(reload, RELOAD_MS)
-  if (answer.ok) {
+  if (body) {
     const isFirst = destinations === undefined
-    destinations = answer.body.data
+    destinations = body.data
     if (isFirst) choose(location.hash.slice(1))
     letters.follow(destinations)
-  } else fail(answer)
+  }
   draw()
+}
+
+/** Reads for the watched customer, beside what the operator does. Undefined if that failed, or for an earlier visit. */
+async function read<T>(load: (customerId: string) => Promise<Answered<T>>): Promise<T | undefined> {
+  if (!watched) return undefined
+  const mine = visit
+  const answer = await load(watched.customerId)
+  if (mine !== visit) return undefined
+  operator.setState(answer.status === 0 ? 'unreachable' : '')
+  staleReason = answer.ok || answer.status === 0 ? '' : describeRefusal(answer)
+  if (answer.ok) return answer.body
+  const reason = endOf(answer.status)
+  if (reason && watched) operator.showEnd(watched, reason)
+  else draw()
+  return undefined
 }
 
 /** Runs one request for the watched customer, and drops its answer if the customer has changed meanwhile. */
@@ -135,8 +153,8 @@ function Page() {
         <p class="notice" role="status" hidden={!notice} data-test="notice">
           {notice}
         </p>
-        <p class="trouble" role="alert" hidden={!trouble} data-test="trouble">
-          {trouble}
+        <p class="trouble" role="alert" hidden={!trouble && !staleReason} data-test="trouble">
+          {trouble || staleReason}
         </p>
         {destinations && watched && (
           <Destinations

@@ -21,6 +21,9 @@ export type Run = (
   done?: string,
 ) => Promise<boolean>
 
+/** Reads beside what the operator does. @returns undefined if that failed. */
+export type Read = <T>(load: (customer: string) => Promise<Answered<T>>) => Promise<T | undefined>
+
 /** What an operator is about to do with letters. */
 export type Task = '' | 'mend' | 'discard'
 
@@ -43,10 +46,12 @@ export type LetterState = ReturnType<typeof createLetters>
 
 export function createLetters({
   run,
+  read,
   draw,
   onChange,
 }: {
   readonly run: Run
+  readonly read: Read
   readonly draw: () => void
   /** Called after letters were changed. */
   readonly onChange: () => void
@@ -93,13 +98,9 @@ export function createLetters({
   /** Loads the page again. Keeps the selection of letters that are still shown. */
   async function load() {
     const [id, asked, from] = [destination, filter, after]
-    let loaded: Answered<LetterPage> | undefined
-    await run(async (customer) => {
-      loaded = await loadLetters(customer, id, asked, from)
-      return loaded
-    })
-    if (!loaded?.ok || id !== destination || asked !== filter || from !== after) return
-    page = loaded.body
+    const loaded = await read((customer) => loadLetters(customer, id, asked, from))
+    if (!loaded || id !== destination || asked !== filter || from !== after) return
+    page = loaded
     const seqs = new Set(page.letters.map(({ seq }) => seq))
     selected = new Set([...selected].filter((seq) => seqs.has(seq)))
     draw()

@@ -1,22 +1,21 @@
 import {
   array,
   boolean,
+  custom,
   type GenericSchema,
   type InferOutput,
   integer,
   maxLength,
   minValue,
-  nullable,
   number,
   object,
   optional,
   pipe,
-  record,
   safeParse,
   string,
-  unknown,
 } from 'valibot'
 import type { EventLog } from '../collect/eventLog.ts'
+import { asObject } from '../collect/verdicts.ts'
 import type {
   DestinationStatus,
   Forwarding,
@@ -59,7 +58,10 @@ const which = {
   reason: optional(string()),
 }
 /** A patch takes the place of an earlier one. Null: none. */
-const patch = nullable(record(string(), unknown()))
+const patch = custom<Readonly<Record<string, unknown>> | null>(
+  (value) => value === null || asObject(value) !== undefined,
+  'Expected an object or null',
+)
 
 const ONE = object(which)
 const READ = object({ ...which, after: optional(pipe(number(), integer())) })

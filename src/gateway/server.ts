@@ -197,7 +197,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const metrics = createMetrics(
     () => opening?.opened()?.data.log.depth() ?? 0,
     () => opening?.opened()?.problems.stopped() ?? new Map(),
-    { dataDir, onRefused: options.onRefused },
+    {
+      dataDir,
+      onRefused: options.onRefused,
+      reportsLag: async () => opening?.opened()?.data.reports.lag(),
+    },
   )
   let isStopping = false
   /** How long a stop waits for clients that are reading answers, ms. */

@@ -13,6 +13,11 @@ export type Reports = {
    */
   read(customer: string, tracking: Campaign['tracking']): Promise<ReportFigures>
   /**
+   * How many positions of the log are not counted yet. Undefined if nothing is counted, since no customer has an e-mail
+   * campaign. Rejects with Unavailable.
+   */
+  lag(): Promise<number | undefined>
+  /**
    * Closes the figures of a customer's campaigns before a time, so that its events before it can be removed: reports
    * keep counting them, and forget their devices. Rejects if the figures can not be closed now.
    *

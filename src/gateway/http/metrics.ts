@@ -39,10 +39,28 @@ export type Metrics = {
   render(): Promise<{ readonly text: string; readonly type: string }>
 }
 
+/** How long an answer waits for the thread of the reports, ms. */
+const REPORTS_MS = 1_000
+
+/** The value of a promise. Undefined if it rejects, or takes longer. */
+async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, ms, undefined)
+  })
+  try {
+    return await Promise.race([promise.catch(() => undefined), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
 /** What metrics are read from, and what they report to. */
 export type MetricsSources = {
   /** Folder of the databases. Default none: the metrics of files and the disk are absent. */
   readonly dataDir?: string
+  /** How many events of the log the reports have not counted. Undefined if they count none. Default none. */
+  readonly reportsLag?: () => Promise<number | undefined>
   /** Called for each refused event or call. Default none. */
   readonly onRefused?: ((event: RefusedEvent) => void) | undefined
 }
@@ -54,7 +72,7 @@ export type MetricsSources = {
 export function createMetrics(
   depth: () => number,
   stopped: () => ReadonlyMap<string, number> = () => new Map(),
-  { dataDir, onRefused = () => {} }: MetricsSources = {},
+  { dataDir, reportsLag, onRefused = () => {} }: MetricsSources = {},
 ): Metrics {
   const registers = [new Registry()]
   const register = registers[0] as Registry
@@ -165,6 +183,16 @@ export function createMetrics(
     labelNames: ['version', 'node'],
     registers,
   }).set({ version, node: process.versions.node }, 1)
+  if (reportsLag)
+    new Gauge({
+      name: 'reports_lag_events',
+      help: 'Events of the log that the campaign reports have not counted yet. NaN if they can not be asked',
+      registers,
+      async collect() {
+        const lag = await within(REPORTS_MS, reportsLag())
+        this.set(lag ?? Number.NaN)
+      },
+    })
   if (dataDir !== undefined) addDataGauges(registers, dataDir)
   function refusedOf(event: RefusedEvent): void {
     customers.count(event.customer, 'refused', 1)

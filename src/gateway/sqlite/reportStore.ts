@@ -47,6 +47,8 @@ export type ReportStore = {
   end(customer: string): number
   /** The position up to which a customer's events are read. 0 if they are not counted yet. */
   position(customer: string): number
+  /** Positions of the log that are not read yet, of all customers. */
+  lag(): number
   /** Whether a customer has an e-mail campaign. */
   hasCampaign(customer: string): boolean
   /**
@@ -117,7 +119,10 @@ type Position = {
   readonly lastId: Buffer | null
 }
 /** The functions of a store over one open database. */
-type Connection = Omit<ReportStore, 'end' | 'hasCampaign'>
+type Connection = Omit<ReportStore, 'end' | 'hasCampaign' | 'lag'> & {
+  /** The position up to which all events are read. */
+  reached(): number
+}
 
 /**
  * Opens the reports of a log. A reports file that can not be used is deleted, now or when the damage shows, and
@@ -184,6 +189,7 @@ export function openReportStore(
   return {
     end: (customer) => log.end(customer),
     position: (customer) => mending((connection) => connection.position(customer)),
+    lag: () => Math.max(log.end() - mending((connection) => connection.reached()), 0),
     follow: (max, customer) => mending((connection) => connection.follow(max, customer)),
     read: (customer, utm, upTo) => mending((connection) => connection.read(customer, utm, upTo)),
     planClosing: (customer) => mending((connection) => connection.planClosing(customer)),
@@ -334,6 +340,7 @@ function createConnection(
       checkVersion()
       return positionOf.get(customer) ?? 0
     },
+    reached: () => position.get()?.seq ?? 0,
     follow(max, customer) {
       checkVersion()
       // Usually there is nothing new. Then no lock is taken.

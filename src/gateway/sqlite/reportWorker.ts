@@ -15,6 +15,8 @@ export type Start = ReportFiles & { readonly patienceMs: number }
 export type Served = {
   /** Resolves once the customer's events are read, or after `patienceMs` with the progress. */
   read(customer: string, tracking: Utm): Promise<ReportFigures | Behind>
+  /** Positions of the log that are not read yet. */
+  lag(): number
   /** Resolves with the figures that are not closed yet. Undefined if they are. May take minutes. */
   sum(customer: string, until: number): Promise<Closing | undefined>
   close(): void
@@ -150,4 +152,4 @@ function close(): void {
   store?.close()
 }
 
-serve<Served>({ read, sum, close })
+serve<Served>({ lag: () => opened().lag(), read, sum, close })

@@ -107,6 +107,20 @@ test('a report of a log that is not read yet is Unavailable with the progress, a
   await end()
 })
 
+test('the lag is the number of events that are not counted yet, and is not known before the start', async () => {
+  const { add, addCampaign, start, end } = open()
+  addCampaign()
+  add(20_000)
+  const reports = start()
+  expect(await reports.lag()).toBeUndefined()
+  reports.follow()
+  const first = await reports.lag()
+  expect(first).toBeGreaterThan(0)
+  expect(first).toBeLessThanOrEqual(20_000)
+  await expect.poll(() => reports.lag(), { timeout: 20_000 }).toBe(0)
+  await end()
+})
+
 test('a report does not wait for events of other customers', async () => {
   const { add, start, end } = open()
   add(10_000, 'view_page', 'flooded')

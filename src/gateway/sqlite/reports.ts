@@ -95,6 +95,9 @@ export function createSqliteReports(options: ReportOptions): Reports {
       if ('end' in read) throw notReady(read)
       return read
     },
+    async lag() {
+      return thread?.call('lag')
+    },
     async closeFigures(customer, before) {
       const closing = await running().call('sum', customer, before)
       if (!closing || (await writeClosed(closing))) return

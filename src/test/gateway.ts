@@ -93,12 +93,18 @@ export type GatewayProcess = {
 /**
  * @param folder The folder that `layOutGateway` has returned.
  * @param env Further variables. Default: PORT is 0, and DATA_DIR is a folder in `folder`.
+ * @param wrapper A command that becomes the gateway by `exec`. Default none.
  */
 export async function startProcess(
   folder: string,
   env: Readonly<Record<string, string>> = {},
+  wrapper: readonly string[] = [],
 ): Promise<GatewayProcess> {
-  const child = spawn(process.execPath, [join(folder, 'dist/shoptrail.js'), 'start', '--demo'], {
+  const [command = '', ...args] = [
+    ...wrapper,
+    ...[process.execPath, join(folder, 'dist/shoptrail.js'), 'start', '--demo'],
+  ]
+  const child = spawn(command, args, {
     env: { PORT: '0', DRAIN_MS: '0', DATA_DIR: join(folder, 'data'), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -4,7 +4,7 @@ import { Agent, request } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { startBalancer } from './balancer.ts'
+import { type Balancer, startBalancer } from './balancer.ts'
 import { type GatewayProcess, startProcess } from './gateway.ts'
 
 const SENDERS = 16
@@ -29,7 +29,16 @@ export type RollingRestart = {
  */
 export async function restartInTurn(
   folder: string,
-  { drainMs, signal }: { readonly drainMs: number; readonly signal: NodeJS.Signals },
+  {
+    drainMs,
+    signal,
+    balance = startBalancer,
+  }: {
+    readonly drainMs: number
+    readonly signal: NodeJS.Signals
+    /** Starts a balancer in front of these addresses. Default: one that asks /readyz every 50 ms. */
+    readonly balance?: (gateways: readonly string[]) => Promise<Balancer>
+  },
 ): Promise<RollingRestart> {
   const DATA_DIR = join(folder, `rolling-${drainMs}-${signal}`)
   const ports = [await findPort(), await findPort()]
@@ -43,7 +52,7 @@ export async function restartInTurn(
     })
   const gateways: GatewayProcess[] = []
   for (const port of ports) gateways.push(await start(port))
-  const balancer = await startBalancer(ports.map((port) => `http://127.0.0.1:${port}`))
+  const balancer = await balance(ports.map((port) => `http://127.0.0.1:${port}`))
   await balancer.untilReady(0)
   await balancer.untilReady(1)
   const senders = startSenders(balancer.url)

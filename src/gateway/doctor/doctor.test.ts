@@ -8,6 +8,8 @@ import { pathToFileURL } from 'node:url'
 import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest'
 import { prepareGateway, send } from '../../test/gateway.ts'
 import type { Gateway } from '../index.ts'
+import { askDoctor } from './askDoctor.ts'
+import { checkPublicUrl } from './checkPublicUrl.ts'
 import { type Checked, examine, examineNetwork } from './doctor.ts'
 import { leaveNonce } from './nonce.ts'
 
@@ -228,6 +230,27 @@ test('no name, no connection, no TLS and an invalid certificate are told apart',
   ] as const)
     expect(await publicFindings(publicUrl)).toEqual([expect.stringMatching(expected)])
 }, 120_000)
+
+test('an address that does not answer in time is told apart', async () => {
+  const port = await serve(createServer(() => {}))
+  const publicUrl = `http://127.0.0.1:${port}`
+  const asked = await askDoctor(publicUrl, '', 50)
+  expect(asked).toMatchObject({ kind: 'failed', code: 'TIMEOUT' })
+  expect(checkPublicUrl(publicUrl, asked, true)[0]?.message).toMatch(/ does not answer in 5 s$/)
+})
+
+test('a gateway that waits for its data is not ready', async () => {
+  const waiting = join(prepared.folder, 'waiting')
+  const first = await prepared.start({ dataDir: waiting })
+  await first.close()
+  rmSync(join(waiting, 'events.db'))
+  const { port } = await prepared.start({ dataDir: waiting })
+  expect(await findingsOf(['port'], { port, dataDir: waiting })).toEqual([
+    expect.stringMatching(
+      /^error The gateway on PORT \d+ .* does not answer: events\.db is missing/,
+    ),
+  ])
+})
 
 test('a port without a gateway is free or used by another program', async () => {
   const port = await serve(createServer((_, response) => response.end('shop')))

@@ -70,7 +70,8 @@ export const optionalText = rule(
 ) as GenericSchema as OptionalText
 
 /** The first 1024 (MAX_AGENT_CHARACTERS) characters. With the flag `u` no surrogate pair is cut in half. */
-const cutAgent = (agent: string) => agent.match(/^.{0,1024}/su)?.[0] as string
+const cutAgent = (agent: string) =>
+  agent.length <= 1024 ? agent : (agent.match(/^.{0,1024}/su)?.[0] as string)
 
 /** The user agent. A long one is cut, not refused, because nobody chooses it. */
 export const agent = rule<string>(
@@ -105,6 +106,10 @@ export const pageUrl = rule<string>(
   'url',
 )
 
+/** A URL whose host the parser takes as it is: most URLs. */
+const PLAIN_HOST = /^https?:\/\/[a-z\d.-]{1,253}(?::\d+)?(?:[/?#]|$)/i
+const AT_EDGE = /[\s\p{Cc}]/u
+
 /**
  * The same rule for the gateway, where anybody can send URLs: it measures the host before it calls the parser, which
  * needs quadratic time to convert a long host to ASCII (punycode, RFC 3492). It finds the host as the parser does:
@@ -112,7 +117,9 @@ export const pageUrl = rule<string>(
  * characters such as the soft hyphen.
  */
 export const url = rule<string>((value) => {
-  if (!isBounded(value, MAX_URL_CHARACTERS) || /^[\s\p{Cc}]|[\s\p{Cc}]$/u.test(value)) return false
+  if (!isBounded(value, MAX_URL_CHARACTERS)) return false
+  if (AT_EDGE.test(value.slice(0, 1) + value.slice(-1))) return false
+  if (PLAIN_HOST.test(value)) return canParse(value)
   const [, host] =
     /^https?:[/\\]*(?:[^/\\?#]*@)?([^/\\?#:]*)/i.exec(value.replace(/[\t\n\r]/g, '')) ?? []
   try {

@@ -226,7 +226,7 @@ export function createRoutes(dependencies: RouteDependencies) {
   const hotPaths: HotPaths = {
     '/t/r': collect.collectOne,
     '/t/batch': collect.collectBatch,
-    '/t/j/:key': (request, peer, { key }) => serveScript(request, peer, key),
+    '/t/j/:key': serveScript,
     answerError: (error, request, path, isAborted) =>
       answerError(error, request, new URL(request.url).pathname, path, isAborted),
   }

@@ -80,8 +80,17 @@ export function maskingCostOf(url: unknown): number {
   return cost
 }
 
+/** What it can cost at most to mask a URL of its length. */
+const mostCostOf = (url: unknown): number => {
+  if (typeof url !== 'string') return 0
+  return url.includes('%') ? (url.length * ENCODED_COST) / 2 : url.length
+}
+
 /** Whether masking the URLs of a batch would take too long. */
 export function areTooManyParameters(urls: readonly unknown[]): boolean {
+  // Too short for so many, as most batches are, so they need not be counted.
+  const most = urls.reduce<number>((sum, url) => sum + mostCostOf(url), 0)
+  if (most <= MAX_BATCH_PARAMETERS) return false
   let cost = 0
   return urls.some((url) => {
     cost += maskingCostOf(url)

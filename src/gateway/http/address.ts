@@ -111,7 +111,8 @@ export function readAddress(text: string): string | undefined {
  * at least a /64 (RFC 6177).
  */
 export function networkOf(address: string): string {
-  if (!isIPv6(address)) return address
+  // Most are IPv4, and the pattern of isIPv6 is large.
+  if (!address.includes(':') || !isIPv6(address)) return address
   const network = ipaddr.IPv6.parse(address).parts.slice(0, 4)
   return `${network.map((part) => part.toString(16)).join(':')}::/64`
 }

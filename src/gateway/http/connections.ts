@@ -167,7 +167,8 @@ export function createConnections(
     connection.current = exchange
     connection.since = performance.now()
     const { request, response } = exchange
-    response.once('close', connection.onAnswered)
+    // It closes once. A listener that removes itself would cost more.
+    response.on('close', connection.onAnswered)
     const fault = findFault(request)
     if (fault) end(connection, fault)
     else listener(request, response)
@@ -177,7 +178,7 @@ export function createConnections(
   function handleNext(connection: Connection): void {
     connection.current = undefined
     if (connection.socket.destroyed || connection.isEnding) return
-    const next = connection.parked.shift()
+    const next = connection.parked.length > 0 ? connection.parked.shift() : undefined
     if (!next) {
       if (connection.fault) end(connection, connection.fault)
       else idle.add(connection)

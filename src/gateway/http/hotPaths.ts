@@ -4,22 +4,24 @@ import type { Answer } from './answers.ts'
 import type { RequestEnv } from './requestEnv.ts'
 import { createHead, type RequestHead } from './requestHead.ts'
 
-type Handler = (
-  request: RequestHead,
-  peer: string,
-  context: {
-    readonly env: RequestEnv
-    /** Of `/t/j/:key`. */
-    readonly key: string
-  },
-) => Answer | Promise<Answer>
-type HotPath = '/t/r' | '/t/batch' | '/t/j/:key'
-
-/** The handlers of the paths that nearly all requests are for. */
-export type HotPaths = Readonly<Record<HotPath, Handler>> & {
+/** The handlers of the paths that nearly all requests are for. They may throw. */
+export type HotPaths = {
+  readonly '/t/r': Collect
+  readonly '/t/batch': Collect
+  readonly '/t/j/:key': (
+    request: RequestHead,
+    peer: string,
+    trackingKey: string,
+  ) => Answer | Promise<Answer>
   /** The answer after a handler has thrown. */
   answerError(error: unknown, request: RequestHead, path: HotPath, isAborted: boolean): Answer
 }
+type Collect = (
+  request: RequestHead,
+  peer: string,
+  context: { readonly env: RequestEnv },
+) => Answer | Promise<Answer>
+type HotPath = '/t/r' | '/t/batch' | '/t/j/:key'
 
 /**
  * The hot paths as pages spell them, without a character that the parser of URLs changes in a query
@@ -47,33 +49,33 @@ export function createHotPaths(
 ): (incoming: IncomingMessage, outgoing: ServerResponse) => boolean {
   const isHost = createIsHost()
 
-  async function run(
-    hotPaths: HotPaths,
-    path: HotPath,
-    head: RequestHead,
-    key: string,
-    incoming: IncomingMessage,
-    outgoing: ServerResponse,
-  ): Promise<void> {
-    try {
-      const env = toEnv(head, incoming, outgoing)
-      write(await hotPaths[path](head, env.peer, { env, key }), incoming, outgoing)
-    } catch (error) {
-      const isAborted = outgoing.destroyed || (incoming.destroyed && !incoming.complete)
-      write(hotPaths.answerError(error, head, path, isAborted), incoming, outgoing)
-    }
-  }
-
   return (incoming, outgoing) => {
     const { url = '', method } = incoming
     const found = TARGET.exec(url)
     if (!found) return false
-    const [, key = ''] = found
-    const path = key ? '/t/j/:key' : url[3] === 'r' ? '/t/r' : '/t/batch'
+    const [, key] = found
     const host = incoming.headers.host ?? ''
     const hotPaths = find()
     if (!hotPaths || method !== (key ? 'GET' : 'POST') || !isHost(host)) return false
-    void run(hotPaths, path, createHead(incoming, host), key, incoming, outgoing)
+
+    const head = createHead(incoming, host)
+    const peer = incoming.socket.remoteAddress ?? ''
+    const path = url[3] === 'r' ? '/t/r' : '/t/batch'
+    const succeed = (answer: Answer) => write(answer, incoming, outgoing)
+    const fail = (error: unknown) => {
+      const isAborted = outgoing.destroyed || (incoming.destroyed && !incoming.complete)
+      if (outgoing.headersSent) outgoing.destroy()
+      else succeed(hotPaths.answerError(error, head, key ? '/t/j/:key' : path, isAborted))
+    }
+    try {
+      const answer = key
+        ? hotPaths['/t/j/:key'](head, peer, key)
+        : hotPaths[path](head, peer, { env: toEnv(head, incoming, outgoing) })
+      if (answer instanceof Promise) answer.then(succeed).catch(fail)
+      else succeed(answer)
+    } catch (error) {
+      fail(error)
+    }
     return true
   }
 }
@@ -94,7 +96,9 @@ function write(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): void {
-  if (!incoming.complete) outgoing.once('finish', () => closeUnread(incoming))
+  // At the time of an answer to GET, node has not yet seen the end of the request.
+  if (incoming.method === 'POST' && !incoming.complete)
+    outgoing.once('finish', () => closeUnread(incoming))
   const lines: string[] = []
   for (const name in headers) lines.push(name, headers[name] as string)
   if (body !== null && !('content-length' in headers))

@@ -25,18 +25,41 @@ const KEPT_ONCE: ReadonlySet<string> = new Set(['content-type', 'referer', 'user
  *
  * @param host A valid Host.
  */
-export const createHead = (incoming: IncomingMessage, host: string): RequestHead => ({
-  method: incoming.method ?? '',
-  url: `http://${host}${incoming.url}`,
-  headers: {
-    get(name) {
-      if (KEPT_ONCE.has(name)) return readAll(incoming, name)
-      const value = incoming.headers[name]
-      return typeof value === 'string' ? value : null
-    },
-    has: (name) => incoming.headers[name] !== undefined,
-  },
-})
+export const createHead = (incoming: IncomingMessage, host: string): RequestHead =>
+  new IncomingHead(incoming, host)
+
+/** A class, since closures would be made anew for each request. */
+class IncomingHead implements RequestHead, RequestHeaders {
+  readonly #incoming: IncomingMessage
+  readonly #host: string
+
+  constructor(incoming: IncomingMessage, host: string) {
+    this.#incoming = incoming
+    this.#host = host
+  }
+
+  get method() {
+    return this.#incoming.method ?? ''
+  }
+
+  get url() {
+    return `http://${this.#host}${this.#incoming.url}`
+  }
+
+  get headers() {
+    return this
+  }
+
+  get(name: string) {
+    if (KEPT_ONCE.has(name)) return readAll(this.#incoming, name)
+    const value = this.#incoming.headers[name]
+    return typeof value === 'string' ? value : null
+  }
+
+  has(name: string) {
+    return this.#incoming.headers[name] !== undefined
+  }
+}
 
 function readAll({ headers, rawHeaders }: IncomingMessage, wanted: string): string | null {
   if (headers[wanted] === undefined) return null

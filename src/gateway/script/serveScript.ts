@@ -139,10 +139,11 @@ type Encoded = {
 type Encoding = 'br' | 'gzip' | 'identity'
 /** A script in every encoding. */
 export type Forms = Record<Encoding, Encoded>
-/** One key's script, ready in every encoding. */
+/** One key's script. */
 type Ready = {
   readonly configText: string
-  readonly forms: Promise<Forms>
+  /** A Promise until it is compressed. */
+  forms: Forms | Promise<Forms>
 }
 
 export type ScriptDependencies = {
@@ -177,11 +178,11 @@ export function createServeScript(
   const best = createRateLimit(rates, 1, dependencies.monotonicNow)
   const chooseQuality = () => (best.take('all', 1, 0) ? FAST_QUALITY : BEST_QUALITY)
 
-  return async function serveScript(
+  return function serveScript(
     request: RequestHead,
     peer: string,
     trackingKey: string,
-  ): Promise<Answer> {
+  ): Answer | Promise<Answer> {
     const limited = admission.script(addresses.visitor(request, peer))
     if (limited) return refuseScript(limited, request)
     const customer = customers.findByTrackingKey(trackingKey)
@@ -191,18 +192,24 @@ export function createServeScript(
     }
     if (wantsJson(request))
       return jsonAnswer(200, toJson(customer, addresses.base(request, peer)), PRIVATE_HEADERS)
-    return respond(request, await ready(customer))
+    const forms = ready(customer)
+    return forms instanceof Promise
+      ? forms.then((encoded) => respond(request, encoded))
+      : respond(request, forms)
   }
 
   function ready(customer: Customer): Ready['forms'] {
     const { trackingKey, configText } = customer
     const kept = cache.get(trackingKey)
-    const forms =
-      kept?.configText === configText
-        ? kept.forms
-        : encode(composeScript(files, customer, publicUrl).script, CACHE_HEADERS, chooseQuality())
-    cache.set(trackingKey, { configText, forms })
-    return forms
+    if (kept?.configText === configText) return kept.forms
+    const { script } = composeScript(files, customer, publicUrl)
+    const forms = encode(script, CACHE_HEADERS, chooseQuality())
+    const made: Ready = { configText, forms }
+    cache.set(trackingKey, made)
+    return forms.then((encoded) => {
+      made.forms = encoded
+      return encoded
+    })
   }
 
   /** The JSON form. */
@@ -283,7 +290,7 @@ export async function encode(
     }
     return {
       etag,
-      whole: { status: 200, headers: { ...shared, ...ofBody }, body: new Uint8Array(bytes) },
+      whole: { status: 200, headers: { ...shared, ...ofBody }, body: Buffer.from(bytes) },
       unchanged: { status: 304, headers: shared, body: null },
     }
   }
@@ -303,15 +310,22 @@ export function respond(request: RequestHead, forms: Forms): Answer {
 /** A script tag accepts any type, so only a request that names JSON gets JSON. */
 const wantsJson = (request: RequestHead): boolean => {
   const accept = request.headers.get('accept')
-  return !!accept && qualityOf(accept, 'application/json') > 0
+  return !!accept && /json/i.test(accept) && qualityOf(accept, 'application/json') > 0
 }
+
+/** By Accept-Encoding: browsers send a few different ones, and to read one takes a microsecond. */
+const chosen = new LRUCache<string, Encoding>({ max: 100 })
 
 function chooseEncoding(header: string | null): Encoding {
   if (!header) return 'identity'
-  const br = qualityOf(header, 'br')
-  const gz = qualityOf(header, 'gzip')
-  if (br > 0 && br >= gz) return 'br'
-  return gz > 0 ? 'gzip' : 'identity'
+  const list = header.slice(0, MAX_LIST_LENGTH)
+  const known = chosen.get(list)
+  if (known) return known
+  const br = qualityOf(list, 'br')
+  const gz = qualityOf(list, 'gzip')
+  const encoding = br > 0 && br >= gz ? 'br' : gz > 0 ? 'gzip' : 'identity'
+  chosen.set(list, encoding)
+  return encoding
 }
 
 /** The part of a header with a list that is read, characters. Browsers send 200. */
@@ -331,13 +345,14 @@ function qualityOf(header: string, word: string): number {
 /** If-None-Match compares weakly (RFC 9110, 13.1.2): proxies that recompress add `W/`. */
 const matches = (header: string | null, etag: string): boolean =>
   !!header &&
-  header
-    .slice(0, MAX_LIST_LENGTH)
-    .split(',')
-    .some((item) => {
-      const tag = item.trim()
-      return tag === '*' || tag.replace(/^W\//, '') === etag
-    })
+  (header === etag ||
+    header
+      .slice(0, MAX_LIST_LENGTH)
+      .split(',')
+      .some((item) => {
+        const tag = item.trim()
+        return tag === '*' || tag.replace(/^W\//, '') === etag
+      }))
 
 export const NOT_FOUND: Refusal = {
   ok: false,

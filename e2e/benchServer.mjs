@@ -57,6 +57,7 @@ async function startShipped() {
   const folder = resolve(dist ?? fileURLToPath(new URL('../dist', import.meta.url)))
   const { startGateway } = await import(pathToFileURL(`${folder}/gateway.js`).href)
   const { url, customers } = await startGateway({ dataDir, limits: JSON.parse(limits) })
-  const add = () => customers.add({ origins: ['loopback'] }).customer.trackingKey
+  const add = () =>
+    customers.add({ origins: ['https://shop.example', 'loopback'] }).customer.trackingKey
   return { url, trackingKeys: [add(), add()] }
 }

@@ -211,7 +211,7 @@ function toJob(
     host: 'localhost',
     connection: 'keep-alive',
     ...(method === 'POST' && {
-      origin: 'http://localhost:1',
+      origin: 'https://shop.example',
       'content-length': `${Buffer.byteLength(text)}`,
     }),
     ...headers,

@@ -108,6 +108,9 @@ export const pageUrl = rule<string>(
 
 /** A URL whose host the parser takes as it is: most URLs. */
 const PLAIN_HOST = /^https?:\/\/[a-z\d.-]{1,253}(?::\d+)?(?:[/?#]|$)/i
+/** Without an object for the result, where the platform can do that (browsers since 2024). */
+const canParsePlain: (url: string) => boolean =
+  (URL as { canParse?: (url: string) => boolean }).canParse ?? canParse
 const AT_EDGE = /[\s\p{Cc}]/u
 
 /**
@@ -119,7 +122,7 @@ const AT_EDGE = /[\s\p{Cc}]/u
 export const url = rule<string>((value) => {
   if (!isBounded(value, MAX_URL_CHARACTERS)) return false
   if (AT_EDGE.test(value.slice(0, 1) + value.slice(-1))) return false
-  if (PLAIN_HOST.test(value)) return canParse(value)
+  if (PLAIN_HOST.test(value)) return canParsePlain(value)
   const [, host] =
     /^https?:[/\\]*(?:[^/\\?#]*@)?([^/\\?#:]*)/i.exec(value.replace(/[\t\n\r]/g, '')) ?? []
   try {

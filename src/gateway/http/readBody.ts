@@ -42,11 +42,12 @@ function receive(
     let buffer: Buffer = EMPTY
     let bytes = 0
     let chunks = 0
+    let isOver = false
 
     function take(chunk: Buffer): void {
       const total = bytes + chunk.length
       if (total > maxBytes) {
-        end()
+        discard()
         resolve(undefined)
         return
       }
@@ -65,7 +66,7 @@ function receive(
         }
         const size = length ?? Math.min(Math.max(total, 2 * buffer.length, 4_096), maxBytes)
         if (length === undefined && !reserve(size)) {
-          end()
+          discard()
           reject(tooMuch())
           return
         }
@@ -78,21 +79,19 @@ function receive(
     }
 
     function finish(): void {
-      end()
+      isOver = true
       resolve(buffer.subarray(0, bytes))
     }
 
     function fail(error?: Error): void {
-      end()
-      reject(error ?? aborted())
+      if (!isOver) reject(error ?? aborted())
+      isOver = true
     }
 
     /** The rest of the body is discarded: the stream flows without a listener. */
-    function end(): void {
+    function discard(): void {
+      isOver = true
       incoming.off('data', take)
-      incoming.off('end', finish)
-      incoming.off('error', fail)
-      incoming.off('close', fail)
     }
 
     incoming.on('end', finish)

@@ -32,6 +32,7 @@ export const createHead = (incoming: IncomingMessage, host: string): RequestHead
 class IncomingHead implements RequestHead, RequestHeaders {
   readonly #incoming: IncomingMessage
   readonly #host: string
+  #url: string | undefined
 
   constructor(incoming: IncomingMessage, host: string) {
     this.#incoming = incoming
@@ -43,7 +44,8 @@ class IncomingHead implements RequestHead, RequestHeaders {
   }
 
   get url() {
-    return `http://${this.#host}${this.#incoming.url}`
+    this.#url ??= `http://${this.#host}${this.#incoming.url}`
+    return this.#url
   }
 
   get headers() {

@@ -109,8 +109,8 @@ export const pageUrl = rule<string>(
 /** A URL whose host the parser takes as it is: most URLs. */
 const PLAIN_HOST = /^https?:\/\/[a-z\d.-]{1,253}(?::\d+)?(?:[/?#]|$)/i
 /** Without an object for the result, where the platform can do that (browsers since 2024). */
-const canParsePlain: (url: string) => boolean =
-  (URL as { canParse?: (url: string) => boolean }).canParse ?? canParse
+const canParsePlain = (value: string) =>
+  (URL as { canParse?: (url: string) => boolean }).canParse?.(value) ?? canParse(value)
 const AT_EDGE = /[\s\p{Cc}]/u
 
 /**

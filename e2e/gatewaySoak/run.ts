@@ -1,0 +1,323 @@
+// A long run of the gateway alone: two gateways over one data folder, on a disk of its own. Devices of three customers
+// send one by one and in batches, and repeat what was not acknowledged. Meanwhile gateways are killed and restarted, the
+// disk is full, and destinations fail or are dead. At the end everything works again, and what was acknowledged is
+// compared with the log and with what each destination has received.
+//
+//   node e2e/run.mjs e2e/gatewaySoak/run.ts --minutes 10 --seed 7
+//
+// The same seed makes the same choices, but not the same timing. The full disk needs the right to mount a file system.
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { gunzipSync } from 'node:zlib'
+import { loadGateway } from '../gateway.ts'
+import { createRandom } from '../random.ts'
+import { mountDisk } from './disk.ts'
+import { type OwnGateway, runCommand, startOwnGateway } from './gateways.ts'
+import { startReceiver } from './receiver.ts'
+import { runSender, type Seen } from './senders.ts'
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '10' },
+    /** Default: from the clock. */
+    seed: { type: 'string' },
+    /** Devices of each customer. */
+    devices: { type: 'string', default: '8' },
+  },
+})
+const seed = Number(values.seed ?? Date.now() % 100_000)
+const minutes = Number(values.minutes)
+const DISK_BYTES = 768 * 2 ** 20
+/** Mean time between two requests of a device, ms. */
+const PAUSE_MS = 60
+/** How long everything may take to arrive after the last fault, ms. */
+const PATIENCE_MS = 180_000
+const CAMPAIGN = {
+  type: 'email',
+  mode: 'regular',
+  sender: { name: 'Shop', sender: 'news@shop.example', reply_to: 'help@shop.example' },
+  audience: { audience_type: 'all', smart_sending: true },
+  subject: { name: 'Soak', subject_line: 'Soak', preview_text: 'Soak' },
+  content: { html: '<p>Hello</p>' },
+  scheduling: { send_at: '2027-03-01 09:30', use_optimal_time: 1, optimize_for: 'opening' },
+  tracking: { utm_campaign: 'soak', utm_medium: 'email', utm_source: 'news' },
+}
+/** Limits that do not refuse the many devices of one address. */
+const ENV = {
+  ADDRESS_EVENTS_PER_SECOND: '1000000',
+  ADDRESS_EVENTS_BURST: '1000000',
+  ADDRESS_BYTES_PER_SECOND: '1000000000',
+  ADDRESS_BYTES_BURST: '1000000000',
+  DRAIN_MS: '500',
+  LOG_LEVEL: 'info',
+}
+
+const random = createRandom(seed)
+const home = mkdtempSync(join(tmpdir(), 'shoptrail-soak-'))
+const disk = mountDisk(join(home, 'disk'), DISK_BYTES)
+const dataDir = join(disk?.folder ?? home, 'data')
+const serviceDir = join(home, 'service')
+console.log(`seed ${seed}, ${minutes} minutes, ${values.devices} devices of each of 3 customers`)
+if (!disk) console.log('! NO FULL DISK: this process may not mount a file system')
+
+const counts = { kills: 0, restarts: 0, full: 0, outages: 0, reports: 0, scripts: 0 }
+const seen: Seen = { acknowledged: new Map(), statuses: new Map(), faults: [] }
+const shop = addCustomer(dataDir, 'shop')
+const customers = [shop, addCustomer(dataDir, 'second'), addCustomer(dataDir, 'third')]
+const service = addCustomer(serviceDir, 'theservice')
+
+const secret = `whsec_${randomBytes(32).toString('base64')}`
+const receiver = await startReceiver(secret, createRandom(seed + 1))
+const dead = await startReceiver(secret, createRandom(seed + 2), true)
+dead.heal()
+let serviceGateway = await startOwnGateway(serviceDir, { ...ENV, PORT: '0' })
+const servicePort = new URL(serviceGateway.url).port
+addDestination('shop', 'webhook', { url: receiver.url }, { FORWARD_SECRET: secret })
+addDestination('shop', 'file', {})
+addDestination('second', 'webhook', { url: dead.url }, { FORWARD_SECRET: secret })
+const { customerId, trackingKey, restKey } = service
+addDestination(
+  'third',
+  'service',
+  { baseUrl: serviceGateway.url, customerId, trackingKey },
+  { FORWARD_REST_KEY: restKey },
+)
+
+const gateways: OwnGateway[] = [await startOwn(), await startOwn()]
+const peaks = { rss: 0, lag: 0 }
+const until = Date.now() + minutes * 60_000
+const isOver = () => Date.now() >= until
+/** Faults end a little before the senders do. */
+const isCalm = () => Date.now() >= until - 5_000
+const senders = customers.flatMap((customer, c) =>
+  Array.from({ length: Number(values.devices) }, (_, d) =>
+    runSender({
+      customer: customer.customerId,
+      trackingKey: customer.trackingKey,
+      gateways: () => gateways.map(({ url }) => url),
+      random: createRandom(seed + 100 * (c + 1) + d),
+      seen,
+      pauseMs: PAUSE_MS,
+      isOver,
+    }),
+  ),
+)
+await Promise.all([...senders, disturbGateways(), disturbDisk(), disturbOthers(), readAlong()])
+
+receiver.heal()
+await receiver.up()
+await dead.up()
+await arrive()
+await report()
+for (const gateway of [...gateways, serviceGateway]) await gateway.end('SIGTERM')
+await receiver.down()
+await dead.down()
+disk?.remove()
+rmSync(home, { recursive: true, force: true })
+
+function addCustomer(folder: string, id: string) {
+  const key = `KEY${id.toUpperCase()}`.slice(0, 12)
+  const restKey = `REST${id.toUpperCase()}KEY0123456789`
+  const args = ['customer', 'add', '--id', id, '--tracking-key', key, '--origin', 'loopback']
+  runCommand(folder, args, { REST_KEY: restKey })
+  return { customerId: id, trackingKey: key, restKey }
+}
+
+/** @param secrets By the name of their variable. */
+function addDestination(
+  customer: string,
+  kind: string,
+  settings: Readonly<Record<string, string>>,
+  secrets?: Readonly<Record<string, string>>,
+): void {
+  const sets = Object.entries(settings).flatMap((pair) => ['--set', pair.join('=')])
+  runCommand(dataDir, ['forward', 'add', customer, '--kind', kind, ...sets], secrets)
+}
+
+function startOwn(): Promise<OwnGateway> {
+  return startOwnGateway(dataDir, { ...ENV, DISK_RESERVE_BYTES: random.pick(['0', '8388608']) })
+}
+
+/** Kills and restarts gateways, at most one at a time, and sometimes both. */
+async function disturbGateways(): Promise<void> {
+  while (!isCalm()) {
+    await sleep(2_000 + random.below(6_000))
+    const ended = random.chance(0.15) ? [0, 1] : [random.below(2)]
+    const signal = random.chance(0.6) ? 'SIGKILL' : 'SIGTERM'
+    if (signal === 'SIGKILL') counts.kills += ended.length
+    else counts.restarts += ended.length
+    await Promise.all(ended.map((i) => gateways[i]?.end(signal)))
+    for (const i of ended) gateways[i] = await startUntilReady()
+  }
+}
+
+/** A gateway does not start on a full disk. Its supervisor starts it again. */
+async function startUntilReady(): Promise<OwnGateway> {
+  for (;;) {
+    try {
+      return await startOwn()
+    } catch (error) {
+      if (!/disk is full|disk I.O error|ENOSPC/i.test(`${error}`)) throw error
+      await sleep(500)
+    }
+  }
+}
+
+async function disturbDisk(): Promise<void> {
+  if (!disk) return
+  while (!isCalm()) {
+    await sleep(15_000 + random.below(20_000))
+    counts.full++
+    disk.fill()
+    await sleep(1_000 + random.below(8_000))
+    disk.free()
+  }
+}
+
+/** Outages of the receiver, and kills of the gateway that plays the service. */
+async function disturbOthers(): Promise<void> {
+  while (!isCalm()) {
+    await sleep(5_000 + random.below(15_000))
+    counts.outages++
+    if (random.chance(0.5)) {
+      await receiver.down()
+      await sleep(1_000 + random.below(20_000))
+      await receiver.up()
+    } else {
+      await serviceGateway.end('SIGKILL')
+      await sleep(random.below(5_000))
+      serviceGateway = await startOwnGateway(serviceDir, { ...ENV, PORT: servicePort })
+    }
+  }
+}
+
+/** Reads reports, scripts and live views meanwhile, as operators and pages do. */
+async function readAlong(): Promise<void> {
+  const campaign = JSON.stringify(CAMPAIGN)
+  let hasCampaign = false
+  while (!isCalm()) {
+    const { url, metricsUrl } = random.pick(gateways)
+    try {
+      const rest = `k=${shop.restKey}&u=${shop.customerId}`
+      const type = { 'content-type': 'application/json' }
+      if (!hasCampaign) {
+        const create = { method: 'POST', body: campaign, headers: type }
+        const created = await fetch(`${url}/api/v1/campaigns/create?${rest}`, create)
+        hasCampaign = created.ok
+        if (!created.ok && created.status !== 503) seen.faults.push(`create ${created.status}`)
+      }
+      const list = await fetch(`${url}/api/v1/get-latest-campaign?${rest}`)
+      const [latest] = list.ok ? await list.json() : []
+      if (latest) {
+        const answer = await fetch(`${url}/api/v1/campaigns/${latest.id}/email/get-report?${rest}`)
+        if (answer.ok) counts.reports++
+        else if (answer.status !== 503) seen.faults.push(`report ${answer.status}`)
+      }
+      const script = await fetch(`${url}/t/j/${shop.trackingKey}`)
+      if (script.ok) counts.scripts++
+      else if (script.status !== 503) seen.faults.push(`script ${script.status}`)
+      const metrics = await (await fetch(metricsUrl)).text()
+      const read = (name: string) =>
+        Math.max(
+          0,
+          ...[...metrics.matchAll(new RegExp(`^${name}(?:\\{.*\\})? (\\S+)$`, 'gm'))].map((found) =>
+            Number(found[1]),
+          ),
+        )
+      peaks.rss = Math.max(peaks.rss, read('process_resident_memory_bytes'))
+      peaks.lag = Math.max(peaks.lag, read('forward_lag_events'))
+    } catch (error) {
+      // The gateway was just killed.
+      if (!/fetch failed|terminated|ECONN|socket/i.test(`${error}`)) throw error
+    }
+    await sleep(300)
+  }
+}
+
+/** Waits until every destination has received everything. */
+async function arrive(): Promise<void> {
+  const deadline = Date.now() + PATIENCE_MS
+  for (;;) {
+    const inService = await readLog(serviceDir)
+    const isThere =
+      idsOf('shop').every((id) => receiver.times.has(id)) &&
+      idsOf('second').every((id) => dead.times.has(id)) &&
+      idsOf('third').every((id) => inService.has(id))
+    if (isThere || Date.now() > deadline) return
+    await sleep(1_000)
+  }
+}
+
+function idsOf(customer: string): string[] {
+  return [...seen.acknowledged].flatMap(([id, one]) => (one.customer === customer ? [id] : []))
+}
+
+/** How often each id is in a log. */
+async function readLog(folder: string): Promise<Map<string, number>> {
+  const { startGateway } = await loadGateway()
+  const reader = await startGateway({ dataDir: folder })
+  const times = new Map<string, number>()
+  for (let after = 0; ; ) {
+    const rows = await reader.log.read({ after, max: 5_000 })
+    for (const { id } of rows) times.set(id, (times.get(id) ?? 0) + 1)
+    after = rows.at(-1)?.seq ?? after
+    if (rows.length < 5_000) break
+  }
+  await reader.close()
+  return times
+}
+
+/** The ids in the files of the destination `file`, how often each. */
+function readFiles(): Map<string, number> {
+  const times = new Map<string, number>()
+  const folder = join(dataDir, 'forward')
+  for (const path of readdirSync(folder, { recursive: true }) as string[]) {
+    if (!/\.ndjson/.test(path)) continue
+    const text = gunzipSync(readFileSync(join(folder, path)), { finishFlush: 2 }).toString()
+    for (const row of text.split('\n').filter(Boolean)) {
+      const { id } = JSON.parse(row)
+      times.set(id, (times.get(id) ?? 0) + 1)
+    }
+  }
+  return times
+}
+
+async function report(): Promise<void> {
+  const log = await readLog(dataDir)
+  const files = readFiles()
+  const inService = await readLog(serviceDir)
+  const acknowledged = [...seen.acknowledged.keys()]
+  const missing = (ids: readonly string[], where: ReadonlyMap<string, number>) =>
+    ids.filter((id) => !where.has(id)).length
+  const twice = (where: ReadonlyMap<string, number>) =>
+    [...where.values()].filter((n) => n > 1).length
+  const bad = {
+    'acknowledged, not in the log': missing(acknowledged, log),
+    'in the log twice': twice(log),
+    'not at the webhook': missing(idsOf('shop'), receiver.times),
+    'not in the files': missing(idsOf('shop'), files),
+    'in the files twice': twice(files),
+    'not at the destination that was dead': missing(idsOf('second'), dead.times),
+    'not at the service': missing(idsOf('third'), inService),
+    'at the service twice': twice(inService),
+    'faults of receivers': receiver.faults.length + dead.faults.length,
+    'answers that no sender should get': seen.faults.length,
+  }
+  const figures = {
+    ...counts,
+    answers: [...seen.statuses].map((pair) => pair.join(': ')).join(', '),
+    acknowledged: acknowledged.length,
+    'in the log': log.size,
+    'at the webhook more than once': twice(receiver.times),
+    'largest lag, events': peaks.lag,
+    'largest memory, MB': Math.round(peaks.rss / 1e6),
+    ...bad,
+  }
+  for (const [name, figure] of Object.entries(figures)) console.log(`${name.padEnd(42)} ${figure}`)
+  for (const text of [...receiver.faults, ...dead.faults, ...seen.faults]) console.log(`  ${text}`)
+  if (Object.values(bad).some((count) => count > 0)) process.exitCode = 1
+}

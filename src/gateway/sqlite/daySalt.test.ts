@@ -93,6 +93,30 @@ test('the next day has another salt for all gateways, and no file has the bytes 
   expect(readdirSync(folder)).toEqual(['salt.db'])
 })
 
+test('a salt of before there were schema numbers is used, and one of a newer version is left alone', () => {
+  const first = open()
+  const hex = first.hex()
+  first.close()
+  const set = (version: number) => {
+    const database = new Database(file)
+    const before = database.pragma('user_version', { simple: true })
+    database.pragma(`user_version = ${version}`)
+    database.close()
+    return before
+  }
+  expect(set(0)).toBe(1)
+  const second = open()
+  expect(second.hex()).toBe(hex)
+  second.close()
+  set(2)
+  const third = open()
+  expect(errorOf(third.hex)?.cause).toMatchObject({
+    message: expect.stringContaining(`${file} was written by a newer version`),
+  })
+  third.close()
+  expect(filesWith(hex)).toEqual(['salt.db'])
+})
+
 test('a gateway without events forgets the salt when its day is over, in the file and in memory', () => {
   const idle = open()
   const salt = idle.daySalt(clock)

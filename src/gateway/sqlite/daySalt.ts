@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, rmSync } from 'node:fs'
+import type { Database } from 'better-sqlite3'
 import type { DaySalt } from '../collect/daySalt.ts'
 import { dayOf } from '../customers/usage.ts'
 import { Unavailable } from '../lib/unavailable.ts'
@@ -22,6 +23,8 @@ const TABLE = `
     salt BLOB NOT NULL
   ) STRICT;
 `
+/** In `user_version`. 0 is the same form, of before there were numbers. */
+const VERSION = 1
 const PROBE = 'SELECT only, day, salt FROM day_salt'
 
 /** @param day Days since 1970, UTC. */
@@ -125,6 +128,7 @@ function readOrMake(file: string, today: number): Buffer {
   const database = connect(file, { timeout: BUSY_MS })
   try {
     refuseForeign(database, PROBE)
+    refuseNewer(database)
     makePrivate(file)
     database.pragma('journal_mode = MEMORY')
     database.pragma('synchronous = FULL')
@@ -141,6 +145,7 @@ function readOrMake(file: string, today: number): Buffer {
       if (countTables.get() === 0) database.exec(TABLE)
       const salt = randomBytes(SALT_BYTES)
       database.prepare('INSERT OR REPLACE INTO day_salt VALUES (1, ?, ?)').run(today, salt)
+      database.pragma(`user_version = ${VERSION}`)
       return salt
     })
     // Only reads, unless the day has changed.
@@ -148,6 +153,14 @@ function readOrMake(file: string, today: number): Buffer {
   } finally {
     database.close()
   }
+}
+
+/** @throws Error if the file is of a newer version. A new salt in its place would count every visitor twice today. */
+function refuseNewer(database: Database): void {
+  if ((database.pragma('user_version', { simple: true }) as number) > VERSION)
+    throw new Error(
+      `${database.name} was written by a newer version of shoptrail. Start that version, or remove the file: visitors without consent then count as new ones today`,
+    )
 }
 
 /** A salt of tomorrow was made before the clock went back. */

@@ -75,7 +75,7 @@ test('without a destination the page says how to add one', async ({ page, demo }
   const shop = addOperated(demo, 'Anvil')
   await openSignedIn(page, demo, '/forward/', shop)
   await expect(page.getByTestId('no-destinations')).toContainText(
-    `npx shoptrail forward add ${shop.customerId}`,
+    `npx shoptrail forward add ${shop.customerId} `,
   )
   await page.getByTestId('to-people').click()
   await page.getByTestId('to-forward').click()

@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { version } from '../lib/version.ts'
 import type { CloseReason } from './connections.ts'
 import { createCustomerCounts, SHOWN_CUSTOMERS } from './customerCounts.ts'
+import { addForwardMetrics, type ForwardFigures } from './forwardMetrics.ts'
 import { addDataGauges } from './metricsData.ts'
 import type { Limited } from './rateLimit.ts'
 import type { RefusedEvent } from './refusedEvent.ts'
@@ -61,6 +62,8 @@ export type MetricsSources = {
   readonly dataDir?: string
   /** How many events of the log the reports have not counted. Undefined if they count none. Default none. */
   readonly reportsLag?: () => Promise<number | undefined>
+  /** The figures of all destinations, see addForwardMetrics. Default none: their metrics are absent. */
+  readonly forwarding?: () => Promise<readonly ForwardFigures[]>
   /** Called for each refused event or call. Default none. */
   readonly onRefused?: ((event: RefusedEvent) => void) | undefined
 }
@@ -72,7 +75,7 @@ export type MetricsSources = {
 export function createMetrics(
   depth: () => number,
   stopped: () => ReadonlyMap<string, number> = () => new Map(),
-  { dataDir, reportsLag, onRefused = () => {} }: MetricsSources = {},
+  { dataDir, reportsLag, forwarding, onRefused = () => {} }: MetricsSources = {},
 ): Metrics {
   const registers = [new Registry()]
   const register = registers[0] as Registry
@@ -194,6 +197,8 @@ export function createMetrics(
       },
     })
   if (dataDir !== undefined) addDataGauges(registers, dataDir)
+  if (forwarding)
+    addForwardMetrics(registers, async () => (await within(REPORTS_MS, forwarding())) ?? [])
   function refusedOf(event: RefusedEvent): void {
     customers.count(event.customer, 'refused', 1)
     onRefused(event)

@@ -53,7 +53,11 @@ export function runPerson(
   const isThere = existsSync(eventsFile)
   if (!read) return done(...listProofs(isThere ? readProofs(eventsFile, customer) : []))
   if (!isThere) return nothing(customer)
-  const files = { eventsFile, reportsFile: join(folder, 'reports.db') }
+  const files = {
+    eventsFile,
+    reportsFile: join(folder, 'reports.db'),
+    forwardFile: join(folder, 'forward.db'),
+  }
   const store = openPersonStore(files, customer, read.person, Date.now)
   let isOpenLonger = false
   try {

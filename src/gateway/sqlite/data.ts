@@ -128,14 +128,16 @@ export async function openData(options: DataOptions): Promise<Data> {
       onEnd: options.onReportsEnd,
     })
     const salt = createSqliteDaySalt(join(dataDir, 'salt.db'), options.now, options.onSaltError)
+    const forwardFile = join(dataDir, 'forward.db')
     const people = createSqlitePeople({
       eventsFile,
       reportsFile,
+      forwardFile,
       workerFile: new URL('./person-worker.js', workerFile),
       onEnd: options.onPeopleEnd,
     })
     const forwarding = createSqliteForwarding({
-      forwardFile: join(dataDir, 'forward.db'),
+      forwardFile,
       eventsFile,
       customersFile,
       folder: join(dataDir, 'forward'),

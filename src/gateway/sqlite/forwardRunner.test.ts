@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -453,6 +453,22 @@ test('an erased event is not sent any more, and its letter disappears', async ()
   await settled(id)
   expect(numbersAt(receiver).slice(before)).toEqual([3])
   expect(statusOf(id)).toMatchObject({ lost: 0, letters: 0 })
+})
+
+test('the letters of removed events are overwritten in their file', async () => {
+  const id = add()
+  receiver.answer(status(422, { 'content-type': 'application/json' }, '{"message":"No zz-mark"}'))
+  append(['a', 'b'])
+  await settled(id)
+  events.removeEvents([1, 2])
+  pass(MINUTE_MS)
+  await until(() => expect(statusOf(id).letters).toBe(0))
+  pass(60 * MINUTE_MS)
+  const hasMark = () =>
+    ['forward.db', 'forward.db-wal'].some((name) =>
+      readFileSync(join(folder, name)).includes('zz-mark'),
+    )
+  await until(() => expect(hasMark()).toBe(false))
 })
 
 test('a letter whose event was erased is not sent again', async () => {

@@ -18,6 +18,11 @@ const MAX_PAUSE_MS = 60_000
 /** Letters that are looked at in one step, and the time between two steps, ms. */
 const TIDY_LETTERS = 500
 const TIDY_MS = 5_000
+/**
+ * Time between two times that what was deleted is overwritten, ms: the whole file is written again. The first is for
+ * letters whose event was removed, the other for those that were delivered or discarded.
+ */
+const OVERWRITE_MS = { removed: 3_600_000, other: 86_400_000 }
 
 /** What the runner uses. */
 export type RunnerDependencies = {
@@ -60,6 +65,9 @@ export function startRunner(dependencies: RunnerDependencies): Runner {
   let renewedAt = Number.NEGATIVE_INFINITY
   let tidiedAt = 0
   let tidiedTo = 0
+  /** Whether the file may contain letters that were deleted. A process may have ended before it was overwritten. */
+  let mustOverwrite = true
+  let overwrittenAt = now()
   let isStopped = false
 
   const timer = setInterval(look, LOOK_MS)
@@ -194,7 +202,13 @@ export function startRunner(dependencies: RunnerDependencies): Runner {
     const seqs = store.letters.positions(tidiedTo, TIDY_LETTERS)
     tidiedTo = seqs.length < TIDY_LETTERS ? 0 : (seqs.at(-1) as number)
     const gone = seqs.filter(log.isRemoved)
-    if (gone.length > 0) store.letters.removeEvents(gone)
+    if (gone.length > 0 && store.letters.removeEvents(gone) > 0) mustOverwrite = true
+    const pause = mustOverwrite ? OVERWRITE_MS.removed : OVERWRITE_MS.other
+    if (Math.abs(now() - overwrittenAt) < pause) return
+    // If another gateway reads or writes now, the next step tries again.
+    if (!store.overwrite()) return
+    mustOverwrite = false
+    overwrittenAt = now()
   }
 
   return {

@@ -22,13 +22,13 @@ const LIMITS = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 128 }
 
 /** Persons in the SQLite files, in a thread that starts with the first call. */
 export function createSqlitePeople(options: PeopleOptions): People {
-  const { workerFile, eventsFile, reportsFile, onEnd = () => {} } = options
+  const { workerFile, onEnd = () => {}, ...files } = options
   let thread: Remote<Served> | undefined
   let isClosed = false
 
   function start(): Remote<Served> {
     const worker = new Worker(workerFile, {
-      workerData: { eventsFile, reportsFile } satisfies PersonFiles,
+      workerData: files satisfies PersonFiles,
       name: 'people',
       resourceLimits: LIMITS,
     })

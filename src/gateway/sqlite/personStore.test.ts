@@ -8,21 +8,32 @@ import type { ReportFigures } from '../campaigns/report.ts'
 import type { LogEvent } from '../collect/eventLog.ts'
 import { type Person, readPerson } from '../people/person.ts'
 import { toCells } from './cells.ts'
-import { openPersonStore, type PersonStore, readProofs, type Steps } from './personStore.ts'
+import { openForwardStore } from './forwardStore.ts'
+import {
+  openPersonStore,
+  type PersonFiles,
+  type PersonStore,
+  readProofs,
+  type Steps,
+} from './personStore.ts'
 import { openReportStore } from './reportStore.ts'
 import { openStore } from './store.ts'
 
 /** What is kept of a person, in a real log. */
 const root = makeFolder()
 let folder: string
-let files: { readonly eventsFile: string; readonly reportsFile: string }
+let files: Required<PersonFiles>
 let count = 0
 
 beforeEach(() => {
   count++
   folder = join(root, String(count))
   mkdirSync(folder)
-  files = { eventsFile: join(folder, 'events.db'), reportsFile: join(folder, 'reports.db') }
+  files = {
+    eventsFile: join(folder, 'events.db'),
+    reportsFile: join(folder, 'reports.db'),
+    forwardFile: join(folder, 'forward.db'),
+  }
 })
 afterAll(() => rmSync(root, { recursive: true }))
 
@@ -313,6 +324,41 @@ test('an erasure that was interrupted is marked, and one that is repeated finish
   expect(erase(asked)).toMatchObject({ proof: 2, ended: NOW, events: left, devices: 2 })
   expect(filesWith(mark)).toEqual([])
   expect(readProofs(files.eventsFile, 'shop').map(({ ended }) => ended)).toEqual([NOW, null])
+})
+
+test('the dead letters of an erased person are gone, from every byte of their file', () => {
+  const mark = `zz${count}`
+  // Of every other event, so that pages have letters of both, and rows were moved between pages.
+  const dids = Array.from({ length: 600 }, (_, i) => (i % 2 ? `${mark}-a` : 'other'))
+  store(...dids.map((did) => event({ did })))
+  const letters = openForwardStore(files.forwardFile)
+  letters.add(
+    {
+      ...{ id: 'd', customer: 'shop', kind: 'webhook', name: '', isPaused: false, operations: [] },
+      ...{ leaveOut: [], takesBots: false, takesCookieless: false, settings: {} },
+    },
+    { seq: 0, event: null, receivedAt: null },
+    NOW,
+  )
+  letters.lease('me', ['d'], NOW)
+  for (const order of [1, -1])
+    letters.settle('d', 'me', {
+      ...{ delivered: 0, failed: 0, lost: 0, settledLetters: [] },
+      refused: dids
+        .map((did, i) => ({
+          ...{ seq: i + 1, eventId: randomUUID(), operation: 'viewHomepage', attempts: 1 },
+          ...{ reason: `Refused ${did}`.repeat(order === 1 ? 1 : 5), firstAt: NOW, lastAt: NOW },
+        }))
+        .sort((a, b) => order * ((a.seq % 97) - (b.seq % 97))),
+    })
+  letters.close()
+  expect(filesWith(mark)).toContain('forward.db')
+  // A gateway has it open.
+  const open = openForwardStore(files.forwardFile)
+  expect(erase({ did: `${mark}-a` })).toMatchObject({ events: 300 })
+  expect(filesWith(mark)).toEqual([])
+  expect(open.letters.count('d')).toBe(300)
+  open.close()
 })
 
 test('what arrives during an erasure stays', () => {

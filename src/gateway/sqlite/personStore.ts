@@ -13,6 +13,7 @@ import {
 } from '../people/personJson.ts'
 import { closeDatabase, openDatabase } from './database.ts'
 import { createErasures } from './erasures.ts'
+import { type ForwardStore, openForwardStore } from './forwardStore.ts'
 import { createRemoval, MAX_REMOVED } from './removal.ts'
 import type { ReadEvent } from './reportForgetting.ts'
 import { openReportStore, type ReportStore } from './reportStore.ts'
@@ -24,6 +25,8 @@ export type PersonFiles = {
   readonly eventsFile: string
   /** May be missing: then there are no reports yet. */
   readonly reportsFile: string
+  /** May be missing: then there are no destinations. Default: there are none. */
+  readonly forwardFile?: string
 }
 
 /** Work in steps of a few hundredths of a second. Yields how long to pause after each step, ms. */
@@ -81,6 +84,11 @@ const SAYS = 'seq IN (SELECT seq FROM temp.carriers WHERE says = 1)'
 /** Events that may contain an address. In a URL the @ may be encoded. */
 const HAS_AT = "(instr(payload, '@') > 0 OR instr(payload, '%40') > 0)"
 
+/** The files with what was derived from the events, as far as they are there. */
+type Derived = {
+  readonly reports: ReportStore | undefined
+  readonly forward: ForwardStore | undefined
+}
 type Located = { readonly seq: number }
 type Found = Located & { readonly did: string | null; readonly payload: string }
 /** An event with the address. `did` is the device that gave it by this event. */
@@ -252,30 +260,33 @@ export function openPersonStore(
     yield END_JSON
   }
 
+  /** What was derived from the events. A missing file would be created. */
+  const openDerived = (): Derived => ({
+    reports: existsSync(files.reportsFile) ? openReportStore(files) : undefined,
+    forward:
+      files.forwardFile !== undefined && existsSync(files.forwardFile)
+        ? openForwardStore(files.forwardFile)
+        : undefined,
+  })
+
   /** Removes events in small transactions, with pauses, since appends wait for each. */
-  function* removeAll(
-    proof: number,
-    reports: ReportStore | undefined,
-    events: Select<Removed>,
-  ): Steps<void> {
+  function* removeAll(proof: number, derived: Derived, events: Select<Removed>): Steps<void> {
     const found: Removed[] = []
     const steps = scan(events, (row) => found.push(row) >= MAX_REMOVED)
     for (const _ of steps) {
       const begun = performance.now()
-      if (found.length > 0) remove(proof, reports, found.splice(0))
+      if (found.length > 0) remove(proof, derived, found.splice(0))
       yield PAUSE_FACTOR * (performance.now() - begun)
     }
   }
 
-  function remove(
-    proof: number,
-    reports: ReportStore | undefined,
-    events: readonly Removed[],
-  ): void {
+  function remove(proof: number, { reports, forward }: Derived, events: readonly Removed[]): void {
     const counted = reports?.forgetEvents(customer, events) ?? 0
     removeEvents.immediate(proof, events, counted)
     // The reports may have read them from the log in between.
     if (events.some(({ did }) => did !== null)) reports?.forgetEvents(customer, events)
+    // The reason of a dead letter may quote the event.
+    forward?.letters.removeEvents(events.map(({ seq }) => seq))
   }
 
   const removeEvents = database.transaction(
@@ -284,18 +295,19 @@ export function openPersonStore(
   )
 
   function* clearFiles(): Steps<void> {
-    yield* clear(removal.clearWal)
-    const reports = openExistingReports()
+    const derived = openDerived()
     try {
-      if (reports) yield* clear(reports.clearWal)
+      yield* clearAll(derived)
     } finally {
-      reports?.close()
+      close(derived)
     }
   }
 
-  // A missing file would be created.
-  const openExistingReports = () =>
-    existsSync(files.reportsFile) ? openReportStore(files) : undefined
+  function* clearAll({ reports, forward }: Derived): Steps<void> {
+    yield* clear(removal.clearWal)
+    if (reports) yield* clear(reports.clearWal)
+    if (forward) yield* clear(forward.overwrite)
+  }
 
   function* forgetDevices(reports: ReportStore): Steps<void> {
     for (const dids of devicesInPieces()) {
@@ -309,18 +321,17 @@ export function openPersonStore(
    * finds the rest when it is repeated.
    */
   function* erase(): Steps<Proof> {
-    const reports = openExistingReports()
+    const derived = openDerived()
     try {
       const proof = erasures.begin(customer, now(), countDevices.get() as number)
       const columns = 'seq, did, at, id'
-      yield* removeAll(proof, reports, select(columns, `${OF_PERSON} AND NOT ${SAYS}`))
-      if (reports) yield* forgetDevices(reports)
-      yield* removeAll(proof, reports, select(columns, SAYS))
-      yield* clear(removal.clearWal)
-      if (reports) yield* clear(reports.clearWal)
+      yield* removeAll(proof, derived, select(columns, `${OF_PERSON} AND NOT ${SAYS}`))
+      if (derived.reports) yield* forgetDevices(derived.reports)
+      yield* removeAll(proof, derived, select(columns, SAYS))
+      yield* clearAll(derived)
       return erasures.end(proof, now())
     } finally {
-      reports?.close()
+      close(derived)
     }
   }
 
@@ -337,6 +348,11 @@ export function openPersonStore(
     clearFiles,
     close: () => closeDatabase(database),
   }
+}
+
+function close({ reports, forward }: Derived): void {
+  reports?.close()
+  forward?.close()
 }
 
 /** Empties a -wal between the reads and writes of others. */

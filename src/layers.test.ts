@@ -261,6 +261,11 @@ const parts = readdirSync(join(root, 'src/tracker/parts'))
 /** The files of a bundle, without those that give only types. */
 async function inputsOf(...entries: string[]): Promise<string[]> {
   const { metafile } = await build({
+    ...(entries.every((entry) => entry.startsWith('src/gateway/')) && {
+      platform: 'node',
+      format: 'esm',
+      packages: 'external',
+    }),
     absWorkingDir: root,
     entryPoints: entries,
     outdir: 'out',
@@ -271,6 +276,13 @@ async function inputsOf(...entries: string[]): Promise<string[]> {
   })
   return Object.keys(metafile.inputs)
 }
+
+test('events are forwarded in a thread of their own, not in that of the connections or of the log', async () => {
+  const loop = 'src/gateway/forward/forwarder.ts'
+  expect(await inputsOf('src/gateway/sqlite/forwardWorker.ts')).toContain(loop)
+  for (const entry of ['index.ts', 'shoptrail.ts', 'sqlite/worker.ts'])
+    expect(await inputsOf(`src/gateway/${entry}`)).not.toContain(loop)
+})
 
 test('a part reaches no module that has a state', async () => {
   const ours = (await inputsOf(...parts)).filter((path) => path.startsWith('src/'))

@@ -514,7 +514,7 @@ test('a gateway that was killed is replaced when its lease ends', async () => {
   append(['a'])
   other.runner.look()
   expect(receiver.received).toHaveLength(1)
-  clock += 15_000
+  clock += 6_000
   other.runner.look()
   await settled(id)
   expect(numbersAt(receiver)).toEqual([1, 2])

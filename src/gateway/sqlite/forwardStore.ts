@@ -54,8 +54,8 @@ export const FORWARD_SCHEMA: Schema = {
   probe: 'SELECT id, customer, kind, name, settings FROM destinations',
 }
 
-/** How long a gateway keeps a destination that it does not renew, ms. */
-export const LEASE_MS = 15_000
+/** How long a gateway keeps a destination that it does not renew, ms. So long the next one waits after a kill. */
+export const LEASE_MS = 6_000
 
 /** A position in the log, and the event there. Null at the beginning, or if the event was removed. */
 export type Position = {

@@ -105,20 +105,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     {
       dataDir,
       onRefused: options.onRefused,
-      forwarding: readForwardFigures,
+      forwarding: async () => (await opening?.opened()?.data.forwarding.figures()) ?? [],
       reportsLag: async () => opening?.opened()?.data.reports.lag(),
     },
   )
-
-  async function readForwardFigures() {
-    const all = (await opening?.opened()?.data.forwarding.list()) ?? []
-    return all.map(({ destination, state, ...figures }) => ({
-      ...figures,
-      id: destination.id,
-      state: state.name,
-    }))
-  }
-
   let isStopping = false
   /** How long a stop waits for clients that are reading answers, ms. */
   let patienceMs = options.requestTimeoutMs

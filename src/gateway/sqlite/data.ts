@@ -5,7 +5,6 @@ import type { DaySalt } from '../collect/daySalt.ts'
 import type { EventLog } from '../collect/eventLog.ts'
 import type { ExpiredEvents } from '../collect/expiredEvents.ts'
 import type { Customers } from '../customers/customers.ts'
-import type { Forwarding } from '../forward/forwarding.ts'
 import type { Sessions } from '../operators/sessions.ts'
 import type { People } from '../people/people.ts'
 import type { CountStore } from '../problems/problems.ts'
@@ -21,7 +20,7 @@ import { createSqliteLog } from './eventLog.ts'
 import { createSqliteExpiredEvents } from './expiredEvents.ts'
 import { filesOf } from './files.ts'
 import { watchFiles } from './fileWatch.ts'
-import { createSqliteForwarding } from './forwarding.ts'
+import { createSqliteForwarding, type ForwardingThread } from './forwarding.ts'
 import { createGroupCommit, type OnCommit, type QueueLimits } from './groupCommit.ts'
 import { createSqlitePeople } from './people.ts'
 import { createSqliteReports } from './reports.ts'
@@ -72,7 +71,7 @@ export type Data = {
   readonly expiredEvents: ExpiredEvents
   readonly daySalt: DaySalt
   readonly people: People
-  readonly forwarding: Forwarding
+  readonly forwarding: Omit<ForwardingThread, 'close'>
   readonly counts: CountStore
   /** Why the gateway is not ready; undefined if it is. */
   findFault(): string | undefined

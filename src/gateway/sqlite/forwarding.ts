@@ -1,11 +1,19 @@
 import { existsSync, statSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import type { Forwarding } from '../forward/forwarding.ts'
+import type { ForwardFigures } from '../http/forwardMetrics.ts'
 import { Unavailable } from '../lib/unavailable.ts'
 import { connect } from './driver.ts'
 import type { ForwardFiles, ForwardReport, Served } from './forwardWorker.ts'
 import { type Remote, remote } from './remote.ts'
 import { createRestart, type RestartOptions } from './restart.ts'
+
+/** The forwarding of a gateway. */
+export type ForwardingThread = Forwarding & {
+  /** For metrics. */
+  figures(): Promise<readonly ForwardFigures[]>
+  close(): Promise<void>
+}
 
 /** Options of createSqliteForwarding. */
 export type ForwardingOptions = ForwardFiles & {
@@ -33,9 +41,7 @@ const BACKOFF = { baseMs: 500, maxMs: 60_000 }
  * The forwarding, in a thread that starts when there is a destination, or with the first call that needs it. A thread
  * that ends is restarted with backoff, without a limit; until then calls are rejected with Unavailable.
  */
-export function createSqliteForwarding(
-  options: ForwardingOptions,
-): Forwarding & { close(): Promise<void> } {
+export function createSqliteForwarding(options: ForwardingOptions): ForwardingThread {
   const { workerFile, onEnd = () => {}, onError = () => {}, backoff, ...files } = options
   let thread: Remote<Served> | undefined
   /** Why the thread has ended. Undefined while it runs, and before it was started. */
@@ -100,11 +106,20 @@ export function createSqliteForwarding(
   const refuse = (message: string): Promise<never> =>
     Promise.reject(new Unavailable(message, RETRY_SECONDS, endError))
 
+  // Without the file there is none, and no thread is needed to say so.
+  const list: Forwarding['list'] = async (customer) =>
+    thread || existsSync(files.forwardFile) ? call('list', customer) : []
+
   return {
     add: (given) => call('add', given),
-    // Without the file there is none, and no thread is needed to say so.
-    list: async (customer) =>
-      thread || existsSync(files.forwardFile) ? call('list', customer) : [],
+    list,
+    async figures() {
+      const all = await list()
+      return all.map(({ destination: { id }, state, ...figures }) => ({
+        ...{ id, state: state.name },
+        ...figures,
+      }))
+    },
     change: (customer, id, change) => call('change', customer, id, change),
     remove: (customer, id) => call('remove', customer, id),
     letters: (customer, id, asked) => call('letters', customer, id, asked),

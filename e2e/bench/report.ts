@@ -1,5 +1,6 @@
-// The report of a campaign from a log of a million events: CPU time per event of reading the log, time of a report, and
-// the effect of following the log on appends. On one core if taskset is installed. --events 100000 for a shorter run.
+// What the follower of the reports costs an event, beside its targets. Then the report of a campaign from a log of a million
+// events: time of the first report and of later ones, and the effect of following the log on appends. On one core if
+// taskset is installed. --events 100000 for a shorter run, --step follower for the first part only.
 import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { rmSync, statSync } from 'node:fs'
@@ -19,6 +20,8 @@ import { openReportStore } from '../../src/gateway/sqlite/reportStore.ts'
 import { createSqliteReports } from '../../src/gateway/sqlite/reports.ts'
 import { openStore } from '../../src/gateway/sqlite/store.ts'
 import { startSqliteThread } from '../../src/gateway/sqlite/thread.ts'
+import { makeCampaign, utmOf } from '../benchEvents.ts'
+import { measureFollower } from '../benchFollower.ts'
 import { line, median } from '../benchPages.ts'
 import { makeFolder } from '../gateway.ts'
 import { createRandom } from '../random.ts'
@@ -26,7 +29,7 @@ import { createRandom } from '../random.ts'
 const { values } = parseArgs({
   options: {
     events: { type: 'string', default: '1000000' },
-    /** Runs only one step, in this process: `fill` or `measure`. Default: all steps. */
+    /** Runs only one step, in this process: `follower`, `fill` or `measure`. Default: all steps. */
     step: { type: 'string' },
     folder: { type: 'string', default: '' },
     /** Share of the visits that come from a campaign. */
@@ -43,7 +46,7 @@ const READS = 200
 /** Events per second that are stored meanwhile. */
 const OFFERED = 1_000
 /** Events a transaction, as in reportWorker.ts. */
-const SLICE = 4_000
+const SLICE = 5_000
 /** Events of another customer, stored at once. */
 const FLOOD = 50_000
 const ROUNDS = 6
@@ -52,15 +55,12 @@ const files = {
   eventsFile: join(values.folder, 'events.db'),
   reportsFile: join(values.folder, 'reports.db'),
 }
-const utmOf = (n: number) => ({
-  utm_campaign: `campaign ${n}`,
-  utm_medium: 'email',
-  utm_source: 'newsletter',
-})
 
 if (values.step === 'fill') fill()
 else if (values.step === 'measure') await measure()
-else
+else if (values.step === 'follower') measureFollower(Math.min(500_000, EVENTS))
+else {
+  run('follower', [], true)
   for (const [name, share, campaigns] of [
     ['none of a campaign', '0', '1'],
     ['a tenth of one campaign', '0.1', '1'],
@@ -74,6 +74,7 @@ else
     run('measure', args, true)
     rmSync(folder, { recursive: true })
   }
+}
 
 function run(step: string, args: readonly string[], isOneCore: boolean): void {
   const runner = fileURLToPath(new URL('../run.mjs', import.meta.url))
@@ -102,6 +103,7 @@ function fill(): void {
     batch = []
   }
   store.append(toCells([...batch, ...late]))
+  for (let n = 0; n < CAMPAIGNS; n++) store.createCampaign(makeCampaign('demo', n))
   store.close()
 }
 

@@ -1,12 +1,11 @@
 import { statfsSync } from 'node:fs'
+import { type DiskSpace, LOW_RESERVES, reserveOf } from '../sqlite/disk.ts'
 import { error, type Found, ok, warning } from './finding.ts'
 import type { ProbedDatabase } from './probe.ts'
 
 const DAY_MS = 86_400_000
 const MIB = 2 ** 20
-/** Below these the disk is nearly full, bytes. */
-const LITTLE_BYTES = 2 ** 30
-const FULL_BYTES = 64 * MIB
+/** Below this the disk is nearly full. */
 const FEW_DAYS = 7
 /** A payload with its columns and indexes takes this many times its own length: 1.9 for payloads of 320 bytes. */
 const STORED_FACTOR = 2
@@ -16,27 +15,37 @@ const STORED_FACTOR = 2
  *
  * @param days What was stored on each of the last days, of events.db.
  * @param now ms since 1970.
+ * @param reserveBytes DISK_RESERVE_BYTES.
  */
 export function checkSpace(
   folder: string,
   days: ProbedDatabase['days'],
   now: number,
-  free = freeBytes(folder),
+  reserveBytes: number,
+  space: DiskSpace = readSpace(folder),
 ): Found[] {
+  const { left: free, size } = space
+  const reserve = reserveOf(reserveBytes, size)
   const perDay = STORED_FACTOR * bytesPerDay(days, now)
-  const left = perDay > 0 ? free / perDay : Number.POSITIVE_INFINITY
-  const size =
+  const left = perDay > 0 ? Math.max(free - reserve, 0) / perDay : Number.POSITIVE_INFINITY
+  const shown =
     free >= 2 ** 30 ? `${(free / 2 ** 30).toFixed(1)} GiB` : `${Math.floor(free / MIB)} MiB`
   const lasts =
     perDay > 0
       ? `, which lasts about ${left < 1 ? 'less than a day' : `${Math.floor(Math.min(left, 36_500))} days`} at the present rate of ${(perDay / MIB).toFixed(1)} MiB a day`
       : ''
-  const message = `${size} are free in ${folder}${lasts}`
+  const message = `${shown} are free in ${folder}${lasts}`
   const fix = [
     'Enlarge the disk, or keep events for fewer days: npx shoptrail customer set ID --retention-days 90',
   ]
-  if (free < FULL_BYTES) return [error(`The disk is full. ${message}`, ...fix)]
-  if (free < LITTLE_BYTES || left < FEW_DAYS) return [warning(message, ...fix)]
+  if (free < reserve || free === 0)
+    return [
+      error(
+        `The disk is full, and events are answered 503 (DISK_RESERVE_BYTES). ${message}`,
+        ...fix,
+      ),
+    ]
+  if (free < reserve * LOW_RESERVES || left < FEW_DAYS) return [warning(message, ...fix)]
   return [ok(message)]
 }
 
@@ -52,7 +61,7 @@ function bytesPerDay(days: ProbedDatabase['days'], now: number): number {
   )
 }
 
-function freeBytes(folder: string): number {
-  const { bavail, bsize } = statfsSync(folder)
-  return bavail * bsize
+function readSpace(folder: string): DiskSpace {
+  const { bavail, blocks, bsize } = statfsSync(folder)
+  return { left: bavail * bsize, size: blocks * bsize }
 }

@@ -95,15 +95,16 @@ test('the free space is compared with what a day stores', () => {
           { day: 20_000, events: 1, bytes: today },
         ],
         now,
-        free,
+        GIB / 2,
+        { left: free, size: 200 * GIB },
       ),
     )[0]
   expect(space(100 * GIB, 0, 0)).toBe(`ok 100.0 GiB are free in ${folder}`)
   // Half of the day is over.
-  expect(space(100 * GIB, GIB / 2, 0)).toMatch(/^ok .* about 50 days at the present rate/)
-  expect(space(10 * GIB, 0, GIB)).toMatch(/^warning .* about 5 days/)
-  expect(space(GIB / 2, 0, 0)).toMatch(/^warning 512 MiB/)
-  expect(space(GIB / 100, 0, 0)).toMatch(/^error The disk is full/)
+  expect(space(100 * GIB, GIB / 2, 0)).toMatch(/^ok .* about 49 days at the present rate/)
+  expect(space(10.5 * GIB, 0, GIB)).toMatch(/^warning .* about 5 days/)
+  expect(space(GIB, 0, 0)).toMatch(/^warning 1\.0 GiB/)
+  expect(space(GIB / 4, 0, 0)).toMatch(/^error The disk is full/)
 })
 
 test('a pair of databases that can be read is fine, and a missing or damaged one an error', async () => {

@@ -89,6 +89,7 @@ async function findingsOf(checks: readonly string[], changed: Partial<Checked> =
     trustedProxies: ['127.0.0.9'],
     maxConnections: undefined,
     bodyBudgetBytes: 2 ** 25,
+    diskReserveBytes: 0,
     ...changed,
   }
   const findings = checks.includes('folder')
@@ -114,6 +115,7 @@ test('an installation that runs has no errors, and every check has a finding', a
       trustedProxies: ['127.0.0.9'],
       maxConnections: 500,
       bodyBudgetBytes: 2 ** 25,
+      diskReserveBytes: 0,
       ...settings,
     },
     probeFile,

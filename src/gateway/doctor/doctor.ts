@@ -22,6 +22,7 @@ export type Checked = {
   readonly trustedProxies: readonly string[]
   readonly maxConnections: number | undefined
   readonly bodyBudgetBytes: number
+  readonly diskReserveBytes: number
 }
 
 /**
@@ -50,7 +51,7 @@ export async function examine(
       add('file system', await checkFileSystem(dataDir, probeFile))
       const { found, events } = await checkDatabases(dataDir, probeFile)
       add('databases', found)
-      add('space', checkSpace(dataDir, events?.days ?? [], now()))
+      add('space', checkSpace(dataDir, events?.days ?? [], now(), settings.diskReserveBytes))
       add('clock', checkClock(events?.newest, now()))
     }
   }

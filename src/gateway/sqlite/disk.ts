@@ -7,7 +7,7 @@ export const DEFAULT_RESERVE_BYTES = 512 * 2 ** 20
 /** The reserve is at most this part of the disk, so that small disks can be used. */
 const MAX_RESERVE = 1 / 10
 /** The disk counts as low below this many reserves. */
-const LOW_RESERVES = 4
+export const LOW_RESERVES = 4
 /** Space that must be freed above a bound before the state changes back, so that it does not flap. */
 const HYSTERESIS = 1.1
 /** Time between two checks, ms. The fastest senders store some MiB in it. */
@@ -43,6 +43,10 @@ const readSpace = async (folder: string): Promise<DiskSpace> => {
   return { left: bavail * bsize, size: blocks * bsize }
 }
 
+/** The reserve on a disk of this size, bytes. */
+export const reserveOf = (wanted: number, size: number): number =>
+  Math.min(wanted, size * MAX_RESERVE)
+
 /** Checks the disk once before it returns, and then every second. A disk that can not be read keeps its state. */
 export async function watchDisk(options: DiskOptions): Promise<Disk> {
   const { folder, reserveBytes, onChange, read = readSpace } = options
@@ -58,7 +62,7 @@ export async function watchDisk(options: DiskOptions): Promise<Disk> {
   }
 
   function decide(space: DiskSpace): void {
-    const reserve = Math.min(reserveBytes, space.size * MAX_RESERVE)
+    const reserve = reserveOf(reserveBytes, space.size)
     const next = stateOf(space.left, reserve)
     if (next === state) return
     state = next

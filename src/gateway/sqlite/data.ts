@@ -12,7 +12,7 @@ import type { PinnedScripts } from '../script/pinnedScripts.ts'
 import { upgradeData } from './backup/upgrade.ts'
 import { createSqliteCampaigns } from './campaigns.ts'
 import { createSqliteCustomers } from './customers.ts'
-import { makePair } from './databasePair.ts'
+import { openPair } from './databasePair.ts'
 import { prepareDataFolder } from './dataFolder.ts'
 import { createSqliteDaySalt } from './daySalt.ts'
 import { DEFAULT_RESERVE_BYTES, type DiskOptions, keepReserve, watchDisk } from './disk.ts'
@@ -100,8 +100,13 @@ export async function openData(options: DataOptions): Promise<Data> {
   prepareDataFolder(dataDir)
   const { upgradeBackup: backup, onUpgrade: onStep, now } = options
   await upgradeData({ dataDir, backup, onStep, now })
-  makePair(dataDir)
-  const stored = createSqliteCustomers(customersFile, options.now)
+  const closePair = openPair(dataDir)
+  // The thread starts while this one opens the customers.
+  const starting = startSupervisedThread(eventsFile, workerFile, { onFatal: fail, onChange })
+  const [stored, started] = await openBoth(
+    () => createSqliteCustomers(customersFile, now),
+    starting,
+  ).finally(closePair)
   const customers = { ...stored, fault: () => fatal ?? stored.fault() }
   const disk = await watchDisk({
     folder: dataDir,
@@ -112,10 +117,6 @@ export async function openData(options: DataOptions): Promise<Data> {
     },
   })
   try {
-    const started = await startSupervisedThread(eventsFile, workerFile, {
-      onFatal: fail,
-      onChange,
-    })
     const thread = keepReserve(started, disk)
     const log = createGroupCommit(createSqliteLog(thread), options.queue, options.onCommit)
     const reportsFile = join(dataDir, 'reports.db')
@@ -181,3 +182,16 @@ export async function openData(options: DataOptions): Promise<Data> {
     throw error
   }
 }
+
+/** @throws The first error, after the other one is closed. */
+async function openBoth<One extends Closable, Other extends Closable>(
+  open: () => One,
+  opening: Promise<Other>,
+): Promise<[One, Other]> {
+  const [one, other] = await Promise.allSettled([(async () => open())(), opening])
+  if (one.status === 'fulfilled' && other.status === 'fulfilled') return [one.value, other.value]
+  for (const result of [one, other]) if (result.status === 'fulfilled') await result.value.close()
+  throw [one, other].find((result) => result.status === 'rejected')?.reason
+}
+
+type Closable = { close(): unknown }

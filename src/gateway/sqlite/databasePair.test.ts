@@ -16,6 +16,7 @@ import { layOutGateway, prepareGateway, recordsOf, send } from '../../test/gatew
 import type { Gateway } from '../index.ts'
 import { createSqliteCustomers } from './customers.ts'
 import { openDatabase } from './database.ts'
+import { openPair } from './databasePair.ts'
 import { openStore } from './store.ts'
 
 let prepared: Awaited<ReturnType<typeof prepareGateway>>
@@ -334,4 +335,14 @@ test('a gateway that waits can be closed, and releases everything', async () => 
   await gateway.close()
   expect(existsSync(join(dataDir, 'events.db'))).toBe(false)
   await expect(send(gateway.url, '/livez')).rejects.toThrow()
+})
+
+test('a pair that is open keeps the files between two connections', async () => {
+  const dataDir = await useFolder()
+  const wal = join(dataDir, 'events.db-wal')
+  const close = openPair(dataDir)
+  openStore(join(dataDir, 'events.db')).close()
+  expect(existsSync(wal)).toBe(true)
+  close()
+  expect(existsSync(wal)).toBe(false)
 })

@@ -80,15 +80,42 @@ const identityIn = (file: string, schema: Schema): Identity =>
 /**
  * Checks the databases, creates them in a new folder, and records that they are used together.
  *
+ * @returns Closes them. Call it when they are open elsewhere: without a connection to a database SQLite empties and
+ * removes its -wal and -shm, and the next one makes them again.
  * @throws Like checkPair.
  */
-export function makePair(dataDir: string): void {
-  checkPair(dataDir)
+export function openPair(dataDir: string): () => void {
   const { customersFile, eventsFile } = filesIn(dataDir)
-  using(openDatabase(customersFile, CUSTOMERS_SCHEMA), (customers) =>
-    using(openDatabase(eventsFile, EVENTS_SCHEMA), (events) => joinPair(customers, events)),
-  )
+  const opened: Database[] = []
+  const close = () => {
+    for (const database of opened.splice(0)) database.close()
+  }
+  const open = (file: string, schema: Schema): Database => {
+    const database = openDatabase(file, schema)
+    opened.push(database)
+    return database
+  }
+  try {
+    const events = isThere(eventsFile) ? open(eventsFile, EVENTS_SCHEMA) : undefined
+    const customers = isThere(customersFile) ? open(customersFile, CUSTOMERS_SCHEMA) : undefined
+    const fault = findPairFault(
+      customers && readIdentity(customers),
+      events && readIdentity(events),
+    )
+    if (fault) throw fault
+    joinPair(
+      customers ?? open(customersFile, CUSTOMERS_SCHEMA),
+      events ?? open(eventsFile, EVENTS_SCHEMA),
+    )
+    return close
+  } catch (error) {
+    close()
+    throw error
+  }
 }
+
+/** Like openPair, and closes them. */
+export const makePair = (dataDir: string): void => openPair(dataDir)()
 
 /**
  * Accepts the databases that are in the folder, whatever they were used with before. Creates a missing customers.db;

@@ -109,6 +109,11 @@ export const EVENTS_SCHEMA: Schema = {
  * has to read, about 20 ms.
  */
 const WAL_BYTES = 2 ** 24
+/**
+ * Pages in memory, KiB; SQLite's default here is 16,000. Events arrive at the end of the tables, and the pages of random
+ * ids are in the memory of the file system. A commit changes up to 3 MB.
+ */
+const CACHE_KIB = 8_000
 
 /** A removed event has no operation. */
 const KEPT = "operation <> ''"
@@ -119,6 +124,7 @@ type Row = Omit<LogRecord, 'id' | 'bot'> & { readonly id: Buffer; readonly bot: 
 export function openStore(file: string): Store {
   const database = openDatabase(file, EVENTS_SCHEMA)
   const pageBytes = database.pragma('page_size', { simple: true }) as number
+  database.pragma(`cache_size = -${CACHE_KIB}`)
   database.pragma(`wal_autocheckpoint = ${WAL_BYTES / pageBytes}`)
   const insert = database.prepare(
     `INSERT INTO events (${COLUMNS})

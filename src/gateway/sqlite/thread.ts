@@ -27,7 +27,7 @@ const DEADLINE_MS = 15_000
  * Far above what a commit or a list needs (about 50 MB). A leak ends only the thread, which is then restarted, and not
  * the process.
  */
-const LIMITS = { maxOldGenerationSizeMb: 256 }
+const LIMITS = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 256 }
 
 /** The error of a file that is not the one that was opened. */
 export const goneError = (path: string): Error =>

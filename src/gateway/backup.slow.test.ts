@@ -15,7 +15,7 @@ import {
 } from 'node:fs'
 import { basename, join } from 'node:path'
 import Database from 'better-sqlite3'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { runCommand, runProcess } from '../test/command.ts'
 import { prepareGateway, recordsOf, send } from '../test/gateway.ts'
 import { runCommandLine } from './cli.ts'
@@ -103,6 +103,9 @@ test('a backup under load has every event that was acknowledged before, and writ
   log.close()
   const acknowledged: string[] = []
   let isOver = false
+  onTestFinished(() => {
+    isOver = true
+  })
   async function write(): Promise<void> {
     while (!isOver) {
       const id = randomUUID()

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { closeSync, mkdirSync, openSync, rmdirSync, rmSync, statfsSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { runProcess } from '../test/command.ts'
 import { type GatewayProcess, layOutGateway, makeFolder, startProcess } from '../test/gateway.ts'
 
@@ -74,7 +74,7 @@ type Fullness = {
   readonly dataDir: string
   readonly fill: (gateway: GatewayProcess) => () => void
 }
-/** Files may not grow: works everywhere, and SQLite sees another error than that of a full disk. */
+/** Files may not grow: for machines where no disk can be mounted. SQLite gets another error than that of a full disk. */
 const limitFiles = (): Fullness => ({
   dataDir: join(folder, 'limited'),
   fill({ process: { pid } }) {
@@ -112,46 +112,75 @@ const readiness = async ({ url }: GatewayProcess) => {
   return { status: response.status, text: await response.text() }
 }
 
-test('a full disk is 503, loses nothing that was acknowledged, and is used again when it has room', async () => {
-  for (const full of [limitFiles(), ...(MAY_MOUNT ? [fillDisk(mountDisk('full'))] : [])]) {
-    const env = { ...NO_LIMITS, DATA_DIR: full.dataDir, DISK_RESERVE_BYTES: '0' }
-    const gateway = await start(env)
-    const acknowledged: string[] = []
-    const statuses = new Set<number>()
-    let newest = 0
-    let isOver = false
-    async function write(): Promise<void> {
-      while (!isOver) {
-        const id = randomUUID()
-        const response = await post(gateway, id)
-        await response.text()
-        newest = response.status
-        statuses.add(newest)
-        if (newest === 200) acknowledged.push(id)
-        else expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
-      }
-    }
-    const writers = Array.from({ length: 4 }, write)
-    await expect.poll(() => acknowledged.length, SOON).toBeGreaterThan(200)
-    const release = full.fill(gateway)
-    await expect.poll(() => newest, SOON).toBe(503)
-    await expect.poll(async () => (await readiness(gateway)).status, SOON).toBe(503)
-    release()
-    const before = acknowledged.length
-    await expect.poll(() => acknowledged.length, SOON).toBeGreaterThan(before + 20)
-    await expect.poll(async () => (await readiness(gateway)).status, SOON).toBe(200)
-    isOver = true
-    await Promise.all(writers)
-    expect([...statuses].sort()).toEqual([200, 503])
-    expect(await gateway.end('SIGKILL')).toBe(null)
-
-    const database = new Database(join(full.dataDir, 'events.db'))
-    const ids = database.prepare<[], string>('SELECT lower(hex(id)) FROM events').pluck().all()
-    expect(database.pragma('integrity_check', { simple: true })).toBe('ok')
-    database.close()
-    const stored = new Set(ids)
-    expect(acknowledged.filter((id) => !stored.has(id.replaceAll('-', '')))).toEqual([])
+/** What uses other files: a visit without consent (salt.db), and a report (reports.db). Both return a status. */
+async function prepareMore({ url, output }: GatewayProcess, env: Record<string, string>) {
+  const config = '{"consent":"cookieless"}'
+  const options = ['--tracking-key', 'COOKLESS', '--origin', 'loopback', '--config', config]
+  expect(runProcess(folder, ['customer', 'add', ...options], env).status).toBe(0)
+  const [, key] = /REST key +(\S+)/.exec(output()) ?? []
+  const latest = await fetch(`${url}/api/v1/get-latest-campaign?k=${key}&u=demo`)
+  const [{ id }] = await latest.json()
+  const body = JSON.stringify({ event: 'view_homepage', url: `${url}/`, http_user_agent: 'UA/1' })
+  return {
+    async visit() {
+      const sent = { method: 'POST', headers: { origin: url }, body }
+      return (await fetch(`${url}/t/r?k=COOKLESS`, sent)).status
+    },
+    async report() {
+      const path = `/api/v1/campaigns/${id}/email/get-report?k=${key}&u=demo`
+      return (await fetch(url + path)).status
+    },
   }
+}
+
+test('a full disk is 503, loses nothing that was acknowledged, and is used again when it has room', async () => {
+  const full = MAY_MOUNT ? fillDisk(mountDisk('full')) : limitFiles()
+  const env = { ...NO_LIMITS, DATA_DIR: full.dataDir, DISK_RESERVE_BYTES: '0' }
+  const gateway = await start(env)
+  const more = await prepareMore(gateway, env)
+  const acknowledged: string[] = []
+  const statuses = new Set<number>()
+  let newest = 0
+  let isOver = false
+  onTestFinished(() => {
+    isOver = true
+  })
+  async function write(): Promise<void> {
+    while (!isOver) {
+      const id = randomUUID()
+      const response = await post(gateway, id)
+      await response.text()
+      newest = response.status
+      statuses.add(newest)
+      if (newest === 200) acknowledged.push(id)
+      else expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
+    }
+  }
+  const writers = Array.from({ length: 4 }, write)
+  await expect.poll(() => acknowledged.length, SOON).toBeGreaterThan(200)
+  const release = full.fill(gateway)
+  await expect.poll(() => newest, SOON).toBe(503)
+  await expect.poll(async () => (await readiness(gateway)).status, SOON).toBe(503)
+  // The secret of the day can not be stored, the file of the reports can not be made: no crash.
+  expect(await more.visit()).toBe(503)
+  expect([200, 503]).toContain(await more.report())
+  release()
+  await expect.poll(more.visit, SOON).toBe(200)
+  await expect.poll(more.report, SOON).toBe(200)
+  const before = acknowledged.length
+  await expect.poll(() => acknowledged.length, SOON).toBeGreaterThan(before + 20)
+  await expect.poll(async () => (await readiness(gateway)).status, SOON).toBe(200)
+  isOver = true
+  await Promise.all(writers)
+  expect([...statuses].sort()).toEqual([200, 503])
+  expect(await gateway.end('SIGKILL')).toBe(null)
+
+  const database = new Database(join(full.dataDir, 'events.db'))
+  const ids = database.prepare<[], string>('SELECT lower(hex(id)) FROM events').pluck().all()
+  expect(database.pragma('integrity_check', { simple: true })).toBe('ok')
+  database.close()
+  const stored = new Set(ids)
+  expect(acknowledged.filter((id) => !stored.has(id.replaceAll('-', '')))).toEqual([])
 })
 
 // Without a disk of its own: disk.test.ts, with numbers in place of a disk.

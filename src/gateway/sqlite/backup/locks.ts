@@ -3,6 +3,7 @@ import { basename } from 'node:path'
 import type { Database } from 'better-sqlite3'
 import { connect } from '../driver.ts'
 import { makeFile } from '../files.ts'
+import { fileIdOf } from '../fileWatch.ts'
 
 /** A file or a folder is in use by another process. It may be free in a moment. */
 export class InUse extends Error {
@@ -42,6 +43,7 @@ export function openAlone(file: string): Database {
  */
 export function holdLock(file: string, message: string): () => void {
   makeFile(file)
+  const opened = fileIdOf(file)
   const database = connect(file, { timeout: 0 })
   try {
     database.exec('BEGIN EXCLUSIVE')
@@ -49,8 +51,12 @@ export function holdLock(file: string, message: string): () => void {
     database.close()
     throw isBusy(error) ? new InUse(message) : error
   }
+  // The holder before has removed the file meanwhile: a lock of a removed file keeps nobody out.
+  if (fileIdOf(file) !== opened) {
+    database.close()
+    return holdLock(file, message)
+  }
   return () => {
-    // Before the lock is released: a process that has opened the file by then finds that there is nothing left to do.
     rmSync(file, { force: true })
     database.close()
   }

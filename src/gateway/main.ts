@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { type Logger, pino } from 'pino'
+import { pino } from 'pino'
 import type { Customer } from './customers/customers.ts'
 import { DEMO_CUSTOMER_ID, DEMO_TRACKING_KEY } from './customers/demoCustomer.ts'
 import { print, printableJson, printError } from './lib/printable.ts'
@@ -10,6 +10,8 @@ import type { Settings } from './settings.ts'
 
 /** Deadline of a stop after a fatal error, ms. Then the process exits. */
 const FATAL_EXIT_MS = 5_000
+/** Time for the last line, ms: what reads the log may have stopped too. */
+const LAST_LINE_MS = 1_000
 /** Log lines about errors in a second. On a full disk every request fails. */
 const MAX_ERROR_LINES = 10
 const DAY_MS = 86_400_000
@@ -21,7 +23,7 @@ const DAY_MS = 86_400_000
  * it again. A stop that takes too long ends the process by SIGKILL.
  */
 export async function runGateway(settings: Settings): Promise<number> {
-  const log = createLog(settings.logLevel)
+  const { log, stdout } = createLog(settings.logLevel)
   const mayLog = createLineLimit(MAX_ERROR_LINES)
   // Before the start, since a signal may come during it. `on`, not `once`: a terminal and npm both send Ctrl-C, and the
   // second one must not interrupt the stop.
@@ -114,7 +116,9 @@ export async function runGateway(settings: Settings): Promise<number> {
   setTimeout(async () => {
     log.fatal(await gateway.describeStop(), 'The stop took too long')
     // process.exit would wait for a thread that waits for the disk. What is acknowledged is on the disk.
-    process.kill(process.pid, 'SIGKILL')
+    const end = () => process.kill(process.pid, 'SIGKILL')
+    stdout.once('drain', end)
+    setTimeout(end, LAST_LINE_MS)
   }, timeoutMs).unref()
   // Nobody waits for a balancer after Ctrl-C.
   const stop = { drainMs: why === 'SIGTERM' ? drainMs : 0, timeoutMs, hurry: hurry.signal }
@@ -131,10 +135,10 @@ export async function runGateway(settings: Settings): Promise<number> {
 }
 
 /** Lines of JSON on stdout. Characters that a terminal would execute are escaped, in addition to those of JSON. */
-function createLog(level: string): Logger {
+function createLog(level: string) {
   const stdout = pino.destination(1)
   const write = (line: string): void => void stdout.write(`${printableJson(line.slice(0, -1))}\n`)
-  return pino({ level }, { write })
+  return { log: pino({ level }, { write }), stdout }
 }
 
 function explain(error: unknown, { port, host, metricsPort }: Settings): string {

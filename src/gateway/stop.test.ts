@@ -110,7 +110,10 @@ test('a stop that waits too long for the disk is killed, and says what was open'
   other.exec('BEGIN IMMEDIATE')
   const waiting = sendEvent(gateway.url).catch((error: NodeJS.ErrnoException) => error.code)
   expect((await send(gateway.url, '/livez')).status).toBe(200)
+  // Its last line has arrived too.
+  const closed = once(gateway.process, 'close')
   await gateway.end('SIGTERM')
+  await closed
   expect([gateway.process.exitCode, gateway.process.signalCode]).toEqual([null, 'SIGKILL'])
   const line = gateway
     .output()

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { Agent, request } from 'node:http'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { type Balancer, startBalancer } from './balancer.ts'
+import { findPort } from './findPort.ts'
 import { type GatewayProcess, startProcess } from './gateway.ts'
 
 const SENDERS = 16
@@ -42,9 +41,9 @@ export async function restartInTurn(
 ): Promise<RollingRestart> {
   const DATA_DIR = join(folder, `rolling-${drainMs}-${signal}`)
   const ports = [await findPort(), await findPort()]
-  const start = (PORT: string): Promise<GatewayProcess> =>
+  const start = (port: number): Promise<GatewayProcess> =>
     startProcess(folder, {
-      PORT,
+      PORT: `${port}`,
       DATA_DIR,
       DRAIN_MS: `${drainMs}`,
       ADDRESS_EVENTS_PER_SECOND: '1000000',
@@ -76,15 +75,6 @@ export async function restartInTurn(
   database.close()
   const { failed, acknowledged } = senders
   return { failed, acknowledged, stored, answered: balancer.answered }
-}
-
-/** A port that stays the gateway's over its restarts. */
-async function findPort(): Promise<string> {
-  const server = createServer()
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return `${port}`
 }
 
 /** Sends events until it is stopped, like pages: an event that is not acknowledged is sent again with the same id. */

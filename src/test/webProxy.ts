@@ -1,9 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { findPort } from './findPort.ts'
 
 /** A real proxy that runs with the files of docs/deploy, changed only in names, ports and certificates. */
 export type WebProxy = {
@@ -25,14 +26,6 @@ const read = (name: string) => readFileSync(join(DEPLOY, name), 'utf8')
 function replace(text: string, from: string, to: string): string {
   if (!text.includes(from)) throw new Error(`The example has no ${JSON.stringify(from)} any more`)
   return text.replaceAll(from, to)
-}
-
-export async function findPort(): Promise<number> {
-  const server = createServer()
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return port
 }
 
 /**

@@ -76,7 +76,9 @@ test('the alerts of docs/metrics.md are rules about metrics that exist', () => {
     const expr = rule.expr ?? ''
     for (const [open, close] of ['()', '[]', '{}'])
       expect(expr.split(open as string).length).toBe(expr.split(close as string).length)
-    const used = [...expr.matchAll(/\b[a-z]+(?:_[a-z0-9]+)+\b(?=\s*[[{><])/g)].map(([name]) => name)
+    const used = [...expr.matchAll(/\b[a-z]+(?:_[a-z0-9]+)+\b(?=\s*[[{><)])/g)].map(
+      ([name]) => name,
+    )
     const known = (name: string) =>
       names.has(name) || names.has(name.replace(/_(bucket|sum|count)$/, ''))
     expect(used.filter((name) => !known(name))).toEqual([])

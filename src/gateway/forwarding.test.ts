@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { prepareGateway, recordsOf, send } from '../test/gateway.ts'
 import type { Gateway } from './index.ts'
+import { createSqliteForwarding } from './sqlite/forwarding.ts'
 
 /** Two whole gateways: one forwards to the other. */
 
@@ -102,4 +104,45 @@ test('a wrong key is told, and everything arrives when it is corrected', async (
   await source.forwarding.change('shop', id, { settings: { restKey } })
   await vi.waitFor(async () => expect(await recordsOf(target)).toHaveLength(2), { timeout: 20_000 })
   expect((await recordsOf(target)).map((record) => record.id)).toEqual(sent)
+})
+
+test('a thread that ends is started again, and continues', async () => {
+  const { restKey } = target.customers.add({ customerId: 'ACME', trackingKey: 'ACMEKEY1' })
+  const workerFile = pathToFileURL(join(prepared.folder, 'dist/ending-forward-worker.js'))
+  // Ends at the first list, and otherwise works like the real one.
+  writeFileSync(
+    workerFile,
+    `import { existsSync, writeFileSync } from 'node:fs'
+     import { parentPort, workerData } from 'node:worker_threads'
+     const mark = workerData.forwardFile + '.ended'
+     await import('./forward-worker.js')
+     parentPort.on('message', ({ name }) => {
+       if (name !== 'list' || existsSync(mark)) return
+       writeFileSync(mark, '')
+       process.exit(7)
+     })`,
+  )
+  const dataDir = join(prepared.folder, 'data')
+  const ends: Error[] = []
+  const forwarding = createSqliteForwarding({
+    forwardFile: join(dataDir, 'forward.db'),
+    eventsFile: join(dataDir, 'events.db'),
+    customersFile: join(dataDir, 'customers.db'),
+    folder: join(dataDir, 'forward'),
+    workerFile,
+    onEnd: (error) => ends.push(error),
+    backoff: { baseMs: 10 },
+  })
+  const settings = { baseUrl: target.url, customerId: 'ACME', trackingKey: 'ACMEKEY1', restKey }
+  expect(await forwarding.add({ customer: 'shop', kind: 'service', settings })).toMatchObject({
+    ok: true,
+  })
+  await expect(forwarding.list()).rejects.toThrow('The forwarding')
+  expect(ends).toHaveLength(1)
+  // Not by a call: it must continue by itself.
+  await post('view_page', {})
+  await vi.waitFor(async () => expect(await recordsOf(target)).toHaveLength(1), { timeout: 20_000 })
+  await vi.waitFor(async () => expect(await forwarding.list()).toHaveLength(1))
+  await forwarding.close()
+  await expect(forwarding.list()).rejects.toThrow('closed')
 })

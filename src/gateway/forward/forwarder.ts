@@ -11,7 +11,7 @@ const MAX_ITEMS = 100
 /** The same while a destination fails, so that those that wait take little memory. */
 const PROBE_ITEMS = 20
 /** Calls at once for kinds that take one event. */
-const LANES = 8
+export const LANES = 8
 /** While a destination fails, so many calls are tried, one after the other, before it is left alone again. */
 const PROBES = 3
 /** Time until the next try after an error of the databases, and between two checks of a full list of letters, ms. */
@@ -39,6 +39,8 @@ export type ForwarderOptions = {
   readonly now: () => number
   /** Waits for a time, ms since 1970 (default: without end), or for news, or for the signal. May return too early. */
   readonly pause: (until: number | undefined, signal: AbortSignal) => Promise<void>
+  /** Waits for a place among the calls of all destinations. Returns a function that gives it back. */
+  readonly acquire: () => Promise<() => void>
   /** Called with errors of the databases. The loop continues. */
   readonly onError: (error: unknown) => void
   /** From 0 to 1. Default Math.random. */
@@ -55,7 +57,7 @@ const RUNNING: DestinationState = { name: 'running', since: null, reason: null, 
  * tried with a few events.
  */
 export function startForwarder(options: ForwarderOptions): Forwarder {
-  const { source, sender, maxEvents, now, pause, onError } = options
+  const { source, sender, maxEvents, now, pause, acquire, onError } = options
   const { random = Math.random, attemptMs = ATTEMPT_MS } = options
   /** Ends waiting, and the taking of events. */
   const stopping = new AbortController()
@@ -217,10 +219,15 @@ export function startForwarder(options: ForwarderOptions): Forwarder {
 
     async function lane(): Promise<void> {
       while (!isDone()) {
-        const taken = take()
-        if (taken.length === 0) return
-        await call(taken)
-        for (const { device } of taken) busy.delete(device)
+        const release = await acquire()
+        try {
+          const taken = isDone() ? [] : take()
+          if (taken.length === 0) return
+          await call(taken)
+          for (const { device } of taken) busy.delete(device)
+        } finally {
+          release()
+        }
       }
     }
 

@@ -1,12 +1,15 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { safeParse } from 'valibot'
-import { type Forwarder, startForwarder } from '../forward/forwarder.ts'
+import { type Forwarder, LANES, startForwarder } from '../forward/forwarder.ts'
 import type { Kind } from '../forward/kind.ts'
+import { createSemaphore } from '../http/semaphore.ts'
 import type { ForwardLog } from './forwardLog.ts'
 import { createForwardSource } from './forwardSource.ts'
 import { type ForwardStore, LEASE_MS, type StoredDestination } from './forwardStore.ts'
 
+/** Calls at once of all destinations, so that they leave the gateway its sockets. */
+export const MAX_CALLS = 128
 /** Time between two looks at the files, ms: changes of an operator and new events are seen after it. */
 const LOOK_MS = 500
 /** Time between two renewals of the leases, ms. */
@@ -59,6 +62,11 @@ export function startRunner(dependencies: RunnerDependencies): Runner {
   /** Loops that are being stopped. Theirs may not be started again meanwhile. */
   const stopping = new Map<string, Promise<void>>()
   const sleepers = new Set<() => void>()
+  const calls = createSemaphore({
+    permits: MAX_CALLS,
+    permitsOfOne: LANES,
+    message: 'Too many calls wait',
+  })
   let destinations: readonly StoredDestination[] = []
   let version: number | undefined
   let logVersion = log.version()
@@ -123,7 +131,7 @@ export function startRunner(dependencies: RunnerDependencies): Runner {
   }
 
   function begin(destination: StoredDestination): void {
-    const { id, customer, revision } = destination
+    const { id } = destination
     if (running.has(id)) return
     const kind = kinds.get(destination.kind)
     const read = kind && safeParse(kind.settings, destination.settings)
@@ -134,11 +142,25 @@ export function startRunner(dependencies: RunnerDependencies): Runner {
       setStopped(id, reason)
       return
     }
+    try {
+      open(destination, kind, read.output)
+    } catch (error) {
+      // It must not keep the others from running.
+      onError(error)
+    }
+  }
+
+  function open(
+    destination: StoredDestination,
+    kind: Kind,
+    settings: Readonly<Record<string, unknown>>,
+  ): void {
+    const { id, customer, revision } = destination
     const folder = join(dependencies.folder, id)
     if (kind.name === 'file') mkdirSync(folder, { recursive: true, mode: 0o700 })
     const forwarder = startForwarder({
       source: createForwardSource({ store, log, destination, owner }),
-      sender: kind.open(read.output, {
+      sender: kind.open(settings, {
         destinationId: id,
         customer,
         folder,
@@ -148,6 +170,7 @@ export function startRunner(dependencies: RunnerDependencies): Runner {
       maxEvents: kind.maxEvents,
       now,
       pause,
+      acquire: () => calls.acquire(id),
       onError,
     })
     running.set(id, { forwarder, revision })

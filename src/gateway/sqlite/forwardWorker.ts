@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { parentPort, workerData } from 'node:worker_threads'
 import { KINDS } from '../forward/kinds.ts'
 import { openCustomerIds } from './customerIds.ts'
@@ -18,6 +17,12 @@ export type ForwardFiles = {
   readonly folder: string
 }
 
+/** The `workerData` of the thread. */
+export type ForwardStart = ForwardFiles & {
+  /** Owner of its leases: the same for a thread that takes the place of one that has ended. */
+  readonly owner: string
+}
+
 /** The functions of the thread. */
 export type Served = Destinations & { close(): Promise<void> }
 
@@ -28,7 +33,7 @@ export type ForwardReport = { readonly report: string }
 const REPORT_MS = 60_000
 
 /** The thread that forwards, so that no destination slows the gateway. */
-const { forwardFile, eventsFile, customersFile, folder } = workerData as ForwardFiles
+const { forwardFile, eventsFile, customersFile, folder, owner } = workerData as ForwardStart
 let reported = ''
 let reportedAt = Number.NEGATIVE_INFINITY
 function report(error: unknown): void {
@@ -48,7 +53,7 @@ const runner = startRunner({
   kinds: KINDS,
   isCustomer: customers.has,
   folder,
-  owner: randomUUID(),
+  owner,
   // Looked up at each request.
   fetch: (...args) => fetch(...args),
   now: Date.now,

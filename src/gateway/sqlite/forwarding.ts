@@ -1,10 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import type { Forwarding } from '../forward/forwarding.ts'
 import type { ForwardFigures } from '../http/forwardMetrics.ts'
 import { Unavailable } from '../lib/unavailable.ts'
 import { connect } from './driver.ts'
-import type { ForwardFiles, ForwardReport, Served } from './forwardWorker.ts'
+import type { ForwardFiles, ForwardReport, ForwardStart, Served } from './forwardWorker.ts'
 import { type Remote, remote } from './remote.ts'
 import { createRestart, type RestartOptions } from './restart.ts'
 
@@ -43,6 +44,7 @@ const BACKOFF = { baseMs: 500, maxMs: 60_000 }
  */
 export function createSqliteForwarding(options: ForwardingOptions): ForwardingThread {
   const { workerFile, onEnd = () => {}, onError = () => {}, backoff, ...files } = options
+  const owner = randomUUID()
   let thread: Remote<Served> | undefined
   /** Why the thread has ended. Undefined while it runs, and before it was started. */
   let endError: Error | undefined
@@ -74,7 +76,7 @@ export function createSqliteForwarding(options: ForwardingOptions): ForwardingTh
   function start(): void {
     endError = undefined
     const worker = new Worker(workerFile, {
-      workerData: files satisfies ForwardFiles,
+      workerData: { ...files, owner } satisfies ForwardStart,
       name: 'forward',
       resourceLimits: LIMITS,
     })

@@ -7,7 +7,7 @@
 //   node e2e/run.mjs e2e/bench/gateway.ts --rounds 8 --only event,batch      15 seconds
 //   node e2e/run.mjs e2e/bench/gateway.ts --against ../before/dist           another build too, interleaved
 //
-// --only: event, batch, script (one slice each a round), p99, flood, memory, start. `memory` needs another one.
+// --only: event, batch, script (one slice each a round), p99, flood, memory, start, follower. `memory` needs another one.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
@@ -15,6 +15,7 @@ import { get } from 'node:http'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { measureFollower } from '../benchFollower.ts'
 import { ANY_ID, type Job, type Load } from '../benchLoad.ts'
 import { line, median } from '../benchPages.ts'
 import { makeFolder, UNLIMITED } from '../gateway.ts'
@@ -37,6 +38,8 @@ const OFFERED = 4_000
 const OFFER_MS = 2_000
 const OFFER_ROUNDS = 5
 const STARTS = 5
+/** Events that the reports follow. */
+const FOLLOWED = 100_000
 
 /** The messages of a server: when it listens, and as an answer (benchServer.mjs). */
 type Listening = { readonly url: string; readonly trackingKeys: readonly string[] }
@@ -138,6 +141,7 @@ if (isWanted('start')) {
   }
 }
 generator.end()
+if (isWanted('follower')) measureFollower(FOLLOWED)
 for (const folder of folders) rmSync(folder, { recursive: true, force: true })
 
 /** The slices of a round: those of the bare server between those of the gateways. */

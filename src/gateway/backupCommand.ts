@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type Fault, misused } from './lib/command.ts'
 import type { Settings } from './settings.ts'
@@ -51,6 +52,8 @@ export function prepareBackup(
   return working(async () => {
     const folder = resolve(first)
     const source = resolve(dataDir)
+    // Not while a restore is running. A wrong DATA_DIR is not created.
+    if (existsSync(source)) prepareDataFolder(source)
     const manifest = await createBackup({ dataDir: source, folder, now: Date.now })
     return [`${source} was backed up to ${folder}.`, ...contentOf(manifest)]
   })

@@ -158,7 +158,7 @@ test('damage of events.db in a read or a commit is reported, and no more events 
   const ready = await send(own.url, '/readyz')
   expect(ready.status).toBe(503)
   expect(JSON.parse(ready.text).message).toContain(message)
-  expect(JSON.parse(ready.text).message).toContain('Put its backup in its place')
+  expect(JSON.parse(ready.text).message).toContain('npx shoptrail restore DIR --yes')
   await expect.poll(() => reasons.at(-1), SOON).toContain(message)
   expect(await statusOf(own, `/t/j/${trackingKey}`)).toBe(200)
   expect(fatal).toEqual([])

@@ -123,7 +123,7 @@ export const isDamaged = (error: unknown): boolean =>
 export function explain(file: string, error: unknown): string {
   const { code = '', message } = error as { code?: string; message: string }
   if (isDamaged(error))
-    return `${file} is not a database of shoptrail, or is damaged (${message}). Put its backup in its place, without the -wal and -shm in its folder. Or move all three away, and start with a new one: npx shoptrail data accept`
+    return `${file} is not a database of shoptrail, or is damaged (${message}). Stop the gateway, and restore a backup: npx shoptrail restore DIR --yes. Or move the file away with its -wal and -shm, and start with a new one: npx shoptrail data accept`
   if (/^SQLITE_(CANTOPEN|READONLY|PERM|AUTH)/.test(code))
     return `${file} can not be opened for writing (${message}). Check the owner and the permissions of the file and its folder`
   if (/^SQLITE_(BUSY|LOCKED)/.test(code))

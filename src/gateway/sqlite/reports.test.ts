@@ -202,7 +202,7 @@ test('a damaged log is named, with the remedy', async () => {
   expect(failure.cause?.message).toContain(
     `${eventsFile} is not a database of shoptrail, or is damaged`,
   )
-  expect(failure.cause?.message).toContain('Put its backup in its place')
+  expect(failure.cause?.message).toContain('npx shoptrail restore DIR --yes')
   await end()
 })
 

@@ -283,7 +283,7 @@ test('damage that is found at run time is reported, and the file is not written 
   const message = `${files}.db is not a database of shoptrail, or is damaged`
   await expect(log.read({ max: 300 })).rejects.toEqual(unavailable(message))
   expect(log.health()).toEqual({ writable: false, reason: expect.stringContaining(message) })
-  expect(log.health().reason).toContain('Put its backup in its place')
+  expect(log.health().reason).toContain('npx shoptrail restore DIR --yes')
   await expect(log.append([makeEvent()])).rejects.toEqual(unavailable(message))
   expect(fatal).toEqual([])
   expect(changes()).toBe(0)

@@ -17,7 +17,10 @@ const SPARE_BYTES = 64 * 2 ** 20
 
 /** Makes what was written to a file or a folder durable. The file must not be open as a database (files.ts). */
 export function syncPath(path: string): void {
-  const descriptor = openSync(path, 'r')
+  const isFolder = statSync(path).isDirectory()
+  // Windows has no such call for folders, and for files it needs the right to write.
+  if (isFolder && process.platform === 'win32') return
+  const descriptor = openSync(path, isFolder ? 'r' : 'r+')
   try {
     fsyncSync(descriptor)
   } finally {

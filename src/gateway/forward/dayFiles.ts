@@ -6,6 +6,7 @@ import {
   readdir,
   readFile,
   rename,
+  statfs,
   unlink,
   writeFile,
 } from 'node:fs/promises'
@@ -39,6 +40,8 @@ export type DayFilesOptions = {
   readonly keepDays: number
   /** ms since 1970. */
   readonly now: () => number
+  /** Free space of the disk of a folder, and its size, bytes. Default: that of the disk. */
+  readonly readSpace?: (folder: string) => Promise<{ readonly left: number; readonly size: number }>
 }
 
 const PRIVATE_FILE = 0o600
@@ -54,6 +57,12 @@ export const QUIET_MS = 10 * 60_000
 const REMEMBERED_MEMBERS = 8
 const REMEMBERED_IDS = 10_000
 
+/**
+ * Free space that files do not use: 256 MiB, or a twentieth of a smaller disk. It is half of what events leave free by
+ * default, so a destination that is behind can still catch up then, and the databases have room.
+ */
+const RESERVE = { bytes: 256 * 2 ** 20, part: 1 / 20 }
+
 /** The day (UTC) of a time, as in the names of files. */
 export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
@@ -68,7 +77,7 @@ export class FolderTaken extends Error {}
  * @throws FolderTaken, or an error of the file system.
  */
 export async function openDayFiles(options: DayFilesOptions): Promise<DayFiles> {
-  const { folder, owner, keepDays, now } = options
+  const { folder, owner, keepDays, now, readSpace = spaceOf } = options
   const pathOf = (name: string) => join(folder, name)
   const growing = new Map<string, { bytes: number; changedAt: number }>()
   const ids = new Set<string>()
@@ -148,6 +157,9 @@ export async function openDayFiles(options: DayFilesOptions): Promise<DayFiles> 
   async function append(day: string, rows: readonly DayRow[]): Promise<void> {
     const name = `${day}.ndjson.part`
     const state = growing.get(day)
+    const { left, size } = await readSpace(folder)
+    if (left < Math.min(RESERVE.bytes, size * RESERVE.part))
+      throw new Error('The disk is nearly full. What is left is for the databases')
     const member = await makeMember(rows.map(({ line }) => `${line}\n`).join(''))
     const flags = constants.O_RDWR | (state ? 0 : constants.O_CREAT | constants.O_EXCL)
     await use(pathOf(name), flags, async (file) => {
@@ -213,6 +225,11 @@ async function use<T>(
   } finally {
     await file.close()
   }
+}
+
+async function spaceOf(folder: string) {
+  const { bavail, blocks, bsize } = await statfs(folder)
+  return { left: bavail * bsize, size: blocks * bsize }
 }
 
 /** Makes a new or changed name in a folder durable. */

@@ -19,6 +19,7 @@ import { safeParse } from 'valibot'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { makeForwardEvent } from '../../test/forwardEvents.ts'
 import { makeFolder } from '../../test/gateway.ts'
+import { openDayFiles } from './dayFiles.ts'
 import { file } from './file.ts'
 import type { Delivery, ForwardEvent, Sender } from './kind.ts'
 
@@ -255,7 +256,8 @@ describe('a write that was broken off', () => {
     await build({
       stdin: {
         contents: `
-          import { file } from './file.ts'
+          import { openDayFiles } from './dayFiles.ts'
+import { file } from './file.ts'
           import { makeForwardEvent } from '../../test/forwardEvents.ts'
           const [, , folder, from] = process.argv
           const sender = file.open({}, { destinationId: 'f1', customer: 'acme', folder, now: () => ${NOON} })
@@ -311,6 +313,22 @@ describe('a folder that can not be used fails', () => {
     unlinkSync(join(folder, PART))
     expect(await send(sender, events(1, 1))).toEqual(delivered(1))
     expect(seqs(PART)).toEqual([1])
+  })
+
+  test.each([
+    [256, 10_000, true],
+    [255, 10_000, false],
+    [50, 1_000, true],
+    [49, 1_000, false],
+  ])('if %i MiB of a disk of %i MiB are left: %s', async (left, size, isTaken) => {
+    const MIB = 2 ** 20
+    const files = await openDayFiles({
+      ...{ folder, owner: 'f1', keepDays: 1, now: () => now },
+      readSpace: async () => ({ left: left * MIB, size: size * MIB }),
+    })
+    const appended = files.append('2026-11-29', [{ id: 'a', line: '{"id":"a"}' }])
+    if (isTaken) await appended
+    else await expect(appended).rejects.toThrow('The disk is nearly full')
   })
 
   test('if its parent is missing, and works when it is there', async () => {

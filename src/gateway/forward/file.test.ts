@@ -1,22 +1,17 @@
-import { execFileSync, spawn } from 'node:child_process'
 import {
-  appendFileSync,
-  copyFileSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
   symlinkSync,
-  truncateSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { build } from 'esbuild'
 import { safeParse } from 'valibot'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { readDayFile, readSeqs } from '../../test/dayFile.ts'
 import { makeForwardEvent } from '../../test/forwardEvents.ts'
 import { makeFolder } from '../../test/gateway.ts'
 import { openDayFiles } from './dayFiles.ts'
@@ -65,15 +60,8 @@ const events = (from: number, to: number, receivedAt = NOON): ForwardEvent[] =>
 
 const delivered = (count: number): Delivery[] => Array(count).fill({ status: 'delivered' })
 
-/** The lines of a file as a warehouse reads it. */
-const zcat = (name: string): Record<string, unknown>[] =>
-  execFileSync('zcat', ['-f'], { input: readFileSync(join(folder, name)) })
-    .toString()
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line))
-
-const seqs = (name: string): number[] => zcat(name).map(({ id }) => Number(String(id).slice(24)))
+const zcat = (name: string) => readDayFile(join(folder, name))
+const seqs = (name: string): number[] => readSeqs(join(folder, name))
 
 const range = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, i) => from + i)
@@ -211,95 +199,6 @@ describe('events that are sent again', () => {
     await send(open(), events(5, 5, midnight))
     expect(names()).not.toContain('2026-11-30.ndjson.part')
   })
-})
-
-describe('a write that was broken off', () => {
-  test.each(['cut', 'without its data'])('is repaired wherever it is %s', async (how) => {
-    await send(open(), events(1, 2))
-    const whole = statSync(join(folder, PART)).size
-    await send(open(), events(3, 4))
-    const copy = join(base, 'copy')
-    copyFileSync(join(folder, PART), copy)
-    const { size } = statSync(copy)
-    for (let end = whole; end < size; end += 7) {
-      copyFileSync(copy, join(folder, PART))
-      truncateSync(join(folder, PART), end)
-      if (how !== 'cut') appendFileSync(join(folder, PART), Buffer.alloc(size - end))
-      expect(await send(open(), events(3, 5))).toEqual(delivered(3))
-      expect(seqs(PART)).toEqual(range(1, 5))
-    }
-  })
-
-  test('is repaired after kills of the process', { timeout: 60_000 }, async () => {
-    await bundleSender()
-    let cursor = 0
-    for (let round = 0; round < 6; round++) cursor = await runSender(cursor, 3 + round)
-    cursor = await runSender(cursor, Number.POSITIVE_INFINITY)
-    expect(cursor).toBe(TOTAL)
-    expect(seqs(PART)).toEqual(range(1, TOTAL))
-  })
-
-  test('is repaired after the disk had no room for it', async () => {
-    await bundleSender()
-    // A limit of the size of files breaks a write off like a full disk.
-    const cursor = await runSender(0, Number.POSITIVE_INFINITY, 'ulimit -f 8; exec "$@"')
-    expect(cursor).toBeGreaterThan(0)
-    expect(cursor).toBeLessThan(TOTAL)
-    expect(await runSender(cursor, Number.POSITIVE_INFINITY)).toBe(TOTAL)
-    expect(seqs(PART)).toEqual(range(1, TOTAL))
-  })
-
-  const TOTAL = 700
-
-  /** A process that sends events in batches, and prints after each how many have been delivered. */
-  async function bundleSender(): Promise<void> {
-    await build({
-      stdin: {
-        contents: `
-          import { openDayFiles } from './dayFiles.ts'
-import { file } from './file.ts'
-          import { makeForwardEvent } from '../../test/forwardEvents.ts'
-          const [, , folder, from] = process.argv
-          const sender = file.open({}, { destinationId: 'f1', customer: 'acme', folder, now: () => ${NOON} })
-          const receivedAt = ${NOON}
-          for (let cursor = Number(from); cursor < ${TOTAL}; ) {
-            const count = Math.min(7, ${TOTAL} - cursor)
-            const events = Array.from({ length: count }, (_, i) => makeForwardEvent(cursor + i + 1, { receivedAt }))
-            const results = await sender.send(events, new AbortController().signal)
-            if (results.some(({ status }) => status !== 'delivered')) throw new Error(results[0].reason)
-            cursor += count
-            console.log(cursor)
-          }
-          await sender.close()`,
-        resolveDir: __dirname,
-        loader: 'ts',
-      },
-      bundle: true,
-      platform: 'node',
-      format: 'esm',
-      outfile: join(base, 'sender.mjs'),
-      logLevel: 'warning',
-    })
-  }
-
-  /**
-   * Runs the process from a cursor, and kills it after some batches.
-   *
-   * @returns The last cursor that it has printed.
-   */
-  async function runSender(from: number, batches: number, shell = 'exec "$@"'): Promise<number> {
-    const program = [process.execPath, join(base, 'sender.mjs'), folder, `${from}`]
-    const child = spawn('bash', ['-c', shell, 'bash', ...program], {
-      stdio: ['ignore', 'pipe', 'ignore'],
-    })
-    let cursor = from
-    let seen = 0
-    for await (const line of createInterface(child.stdout)) {
-      cursor = Number(line)
-      if (++seen === batches) child.kill('SIGKILL')
-    }
-    return cursor
-  }
 })
 
 describe('a folder that can not be used fails', () => {

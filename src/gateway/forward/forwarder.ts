@@ -8,11 +8,11 @@ import type { Item, Outcome, RefusedItem, Source } from './source.ts'
 
 /** The most events that are read at once. */
 const MAX_ITEMS = 100
-/** The same while a destination fails, so that those that wait take little memory. */
+/** The same before it has taken anything, and while it fails, so that those that wait take little memory. */
 const PROBE_ITEMS = 20
 /** Calls at once for kinds that take one event. */
-export const LANES = 8
-/** While a destination fails, so many calls are tried, one after the other, before it is left alone again. */
+const LANES = 8
+/** While it is not known whether a destination takes events, so many calls are tried, one after the other, before it is left alone again. */
 const PROBES = 3
 /** Time until the next try after an error of the databases, and between two checks of a full list of letters, ms. */
 const RETRY_MS = 5_000
@@ -39,8 +39,12 @@ export type ForwarderOptions = {
   readonly now: () => number
   /** Waits for a time, ms since 1970 (default: without end), or for news, or for the signal. May return too early. */
   readonly pause: (until: number | undefined, signal: AbortSignal) => Promise<void>
-  /** Waits for a place among the calls of all destinations. Returns a function that gives it back. */
-  readonly acquire: () => Promise<() => void>
+  /**
+   * Takes a place among the further calls of all destinations: each may always make one.
+   *
+   * @returns Gives it back. Undefined if there is none.
+   */
+  readonly takeLane: () => (() => void) | undefined
   /** Called with errors of the databases. The loop continues. */
   readonly onError: (error: unknown) => void
   /** From 0 to 1. Default Math.random. */
@@ -57,7 +61,7 @@ const RUNNING: DestinationState = { name: 'running', since: null, reason: null, 
  * tried with a few events.
  */
 export function startForwarder(options: ForwarderOptions): Forwarder {
-  const { source, sender, maxEvents, now, pause, acquire, onError } = options
+  const { source, sender, maxEvents, now, pause, takeLane, onError } = options
   const { random = Math.random, attemptMs = ATTEMPT_MS } = options
   /** Ends waiting, and the taking of events. */
   const stopping = new AbortController()
@@ -66,9 +70,11 @@ export function startForwarder(options: ForwarderOptions): Forwarder {
   const { signal } = stopping
   const failures = createFailures(random)
   let shown: DestinationState | undefined
-  /** Rounds in a row in which everything has failed. Above 0 it is tried with a few events only. */
+  /** Rounds in a row in which everything has failed. */
   let down = 0
   let downSince = 0
+  /** Whether it has taken an event since the start or the last time that everything failed. */
+  let isProven = false
 
   const isOver = () => signal.aborted
 
@@ -107,7 +113,7 @@ export function startForwarder(options: ForwarderOptions): Forwarder {
   /** @returns False if another gateway forwards now. */
   async function round(): Promise<boolean> {
     const begun = performance.now()
-    const { items, hasMore } = source.read(down > 0 ? PROBE_ITEMS : MAX_ITEMS)
+    const { items, hasMore } = source.read(isProven ? MAX_ITEMS : PROBE_ITEMS)
     const readMs = performance.now() - begun
     const ready = failures.ready(items, now())
     if (ready.length === 0) {
@@ -164,6 +170,7 @@ export function startForwarder(options: ForwarderOptions): Forwarder {
   async function waitForIt(): Promise<void> {
     if (down === 0) downSince = now()
     down++
+    isProven = false
     const { reason, retryAfterMs } = failures.last()
     const until = now() + backoff(down, random(), retryAfterMs)
     show({ name: 'waiting', since: downSince, reason, nextAt: until })
@@ -204,7 +211,7 @@ export function startForwarder(options: ForwarderOptions): Forwarder {
 
     /** The next events, in order, of devices of which no event is being sent or has failed. */
     function take(): Item[] {
-      const size = down > 0 ? 1 : maxEvents
+      const size = isProven ? maxEvents : 1
       const taken: Item[] = []
       for (let i = 0; i < left.length && taken.length < size; ) {
         const item = left[i] as Item
@@ -215,20 +222,22 @@ export function startForwarder(options: ForwarderOptions): Forwarder {
       return taken
     }
 
-    const isDone = () => isOver() || isAsked || misses >= (down > 0 ? PROBES : LANES)
+    const isDone = () => isOver() || isAsked || misses >= (isProven ? LANES : PROBES)
 
     async function lane(): Promise<void> {
       while (!isDone()) {
-        const release = await acquire()
-        try {
-          const taken = isDone() ? [] : take()
-          if (taken.length === 0) return
-          await call(taken)
-          for (const { device } of taken) busy.delete(device)
-        } finally {
-          release()
-        }
+        const taken = take()
+        if (taken.length === 0) return
+        await call(taken)
+        for (const { device } of taken) busy.delete(device)
       }
+    }
+
+    /** A lane beside the first one. */
+    async function furtherLane(): Promise<void> {
+      const giveBack = takeLane()
+      await (giveBack && lane())
+      giveBack?.()
     }
 
     async function call(taken: readonly Item[]): Promise<void> {
@@ -263,10 +272,10 @@ export function startForwarder(options: ForwarderOptions): Forwarder {
         }
       })
       misses = isHit ? 0 : misses + 1
-      if (isHit && down > 0) {
-        down = 0
-        failures.allow(now())
-      }
+      if (!isHit) return
+      isProven = true
+      if (down > 0) failures.allow(now())
+      down = 0
     }
 
     function refuse(item: Item, reason: string): void {
@@ -275,8 +284,8 @@ export function startForwarder(options: ForwarderOptions): Forwarder {
     }
 
     // A call with several events at a time, else their order would be lost.
-    const lanes = maxEvents === 1 && down === 0 ? LANES : 1
-    await Promise.all(Array.from({ length: lanes }, lane))
+    const further = maxEvents === 1 && isProven ? LANES - 1 : 0
+    await Promise.all([lane(), ...Array.from({ length: further }, furtherLane)])
     return { delivered, refused, failed, isAsked }
   }
 

@@ -256,6 +256,26 @@ test('an event that always fails while others are delivered becomes a dead lette
   expect(numbersAt(receiver)).toContain(2)
 })
 
+test('destinations that hang delay no other, however many they are', async () => {
+  const hanging = await listen()
+  hanging.answer(() => {})
+  const customers_ = Array.from({ length: 30 }, (_, i) => `customer-${i}`)
+  for (const customer of customers_) {
+    customers.add(customer)
+    for (let i = 0; i < 4; i++) add(hanging, { customer })
+    append(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'], { customer })
+  }
+  const id = add()
+  append(['a', 'b', 'a', 'b'])
+  await settled(id)
+  append(['a', 'b', 'c', 'd'])
+  await settled(id)
+  expect(statusOf(id).delivered).toBe(8)
+  // One call of each.
+  await hanging.wait(120)
+  expect(hanging.received).toHaveLength(120)
+})
+
 test('a destination that asks for time gets it', async () => {
   const id = add()
   receiver.answer(status(429, { 'retry-after': '1800' }))
@@ -548,17 +568,19 @@ test('a batch whose end was not stored is sent again, with the same ids and in o
 
 test('what was sent when the gateway stops is stored, and nothing is sent afterwards', async () => {
   const id = add()
+  append(['a'])
+  await settled(id)
   const answers: (() => void)[] = []
   receiver.answer((request, response, socket) => {
     answers.push(() => OK(request, response, socket))
   })
   append(['a', 'a', 'b'])
-  await receiver.wait(2)
+  await receiver.wait(3)
   const stopped = main.runner.stop()
   for (const answer of answers) answer()
   await stopped
-  expect(numbersAt(receiver).sort()).toEqual([1, 3])
-  expect(main.store.progress(id)).toMatchObject({ delivered: 2, seq: 1 })
+  expect(numbersAt(receiver).sort()).toEqual([1, 2, 4])
+  expect(main.store.progress(id)).toMatchObject({ delivered: 3, seq: 2 })
 })
 
 test('a full list of letters stops a destination, until there are fewer', async () => {

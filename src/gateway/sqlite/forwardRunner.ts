@@ -1,15 +1,14 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { safeParse } from 'valibot'
-import { type Forwarder, LANES, startForwarder } from '../forward/forwarder.ts'
+import { type Forwarder, startForwarder } from '../forward/forwarder.ts'
 import type { Kind } from '../forward/kind.ts'
-import { createSemaphore } from '../http/semaphore.ts'
 import type { ForwardLog } from './forwardLog.ts'
 import { createForwardSource } from './forwardSource.ts'
 import { type ForwardStore, LEASE_MS, type StoredDestination } from './forwardStore.ts'
 
-/** Calls at once of all destinations, so that they leave the gateway its sockets. */
-export const MAX_CALLS = 128
+/** Calls at once of all destinations, beside one of each, so that they leave the gateway its sockets. */
+export const MAX_FURTHER_CALLS = 128
 /** Time between two looks at the files, ms: changes of an operator and new events are seen after it. */
 const LOOK_MS = 500
 /** Time between two renewals of the leases, ms. */
@@ -62,11 +61,7 @@ export function startRunner(dependencies: RunnerDependencies): Runner {
   /** Loops that are being stopped. Theirs may not be started again meanwhile. */
   const stopping = new Map<string, Promise<void>>()
   const sleepers = new Set<() => void>()
-  const calls = createSemaphore({
-    permits: MAX_CALLS,
-    permitsOfOne: LANES,
-    message: 'Too many calls wait',
-  })
+  let furtherCalls = 0
   let destinations: readonly StoredDestination[] = []
   let version: number | undefined
   let logVersion = log.version()
@@ -170,7 +165,7 @@ export function startRunner(dependencies: RunnerDependencies): Runner {
       maxEvents: kind.maxEvents,
       now,
       pause,
-      acquire: () => calls.acquire(id),
+      takeLane,
       onError,
     })
     running.set(id, { forwarder, revision })
@@ -212,6 +207,14 @@ export function startRunner(dependencies: RunnerDependencies): Runner {
       signal.addEventListener('abort', wake)
       if (signal.aborted) wake()
     })
+  }
+
+  function takeLane(): (() => void) | undefined {
+    if (furtherCalls >= MAX_FURTHER_CALLS) return undefined
+    furtherCalls++
+    return () => {
+      furtherCalls--
+    }
   }
 
   function wakeAll(): void {

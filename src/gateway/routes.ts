@@ -275,7 +275,7 @@ export function createRoutes(dependencies: RouteDependencies) {
       throw new Error(`The pages are missing: ${publicFolder + path}`)
     const find = createPublicFiles(publicFolder)
     // Relative, as the gateway may be below a path of its host.
-    app.get(path, (context) => context.redirect(`${path.slice(1)}/`))
+    app.get(path, ({ req, redirect }) => redirect(`${path.slice(1)}/${new URL(req.url).search}`))
     app.get(`${path}/*`, (context) => find(context.req.path) ?? context.notFound())
     app.all(`${path}/*`, (context) =>
       /^(GET|HEAD)$/.test(context.req.method)

@@ -440,6 +440,9 @@ test('the pages have a strict policy and safe types', async () => {
   expect(page.headers['content-security-policy']).toContain("default-src 'none'")
   expect(page.headers['x-frame-options']).toBe('DENY')
   expect((await send(fresh.url, '/live')).headers.location).toBe('live/')
+  expect((await send(fresh.url, '/live?customer=a%2Fb')).headers.location).toBe(
+    'live/?customer=a%2Fb',
+  )
   expect((await send(fresh.url, '/')).headers.location).toBe('shop/')
   const script = await send(fresh.url, '/shop/page.js')
   expect(script.headers['content-type']).toMatch(/^text\/javascript/)

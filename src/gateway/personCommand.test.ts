@@ -127,6 +127,15 @@ test('before the first start nothing is kept, and no log is created', () => {
   expect(existsSync(join(dataDir, 'events.db'))).toBe(false)
 })
 
+test('an erasure names the folders with databases of before, which still have the person', () => {
+  prepare('shop')
+  store(says('device-a', 'anna@example.org'))
+  for (const name of ['upgrades', 'before-restore-X', 'forward']) mkdirSync(join(dataDir, name))
+  expect(run('erase', ...ANNA, '--yes').stdout).toMatch(
+    /\nThe databases in (before-restore-X, upgrades|upgrades, before-restore-X) are of before, and still have it\. /,
+  )
+})
+
 test('a customer that was removed still has its events, an unknown one is an error', () => {
   prepare('shop', 'stays')
   store(says('device-a', 'anna@example.org'))

@@ -5,6 +5,7 @@ import { type Done, done, type Fault, failed, misused } from './lib/command.ts'
 import { type Kept, MAX_LISTED, type Proof } from './people/people.ts'
 import { readPerson } from './people/person.ts'
 import type { Settings } from './settings.ts'
+import { findOldData } from './sqlite/backup/finishRestore.ts'
 import { createSqliteCustomers } from './sqlite/customers.ts'
 import { prepareDataFolder } from './sqlite/dataFolder.ts'
 import { openPersonStore, type PersonStore, readProofs, type Steps } from './sqlite/personStore.ts'
@@ -67,7 +68,7 @@ export function runPerson(
     }
     if (verb === 'erase')
       return options.yes
-        ? done(...describeProof(finish(store.erase())))
+        ? done(...describeProof(finish(store.erase())), ...describeOld(findOldData(folder)))
         : misused(...describeKept(finish(store.describe())))
     isOpenLonger = true
     return { ok: true, pieces: thenClose(store) }
@@ -130,6 +131,14 @@ const describeProof = ({ proof, events, devices, counted: inReports, customer }:
   `Removed ${counted(events, 'event')} of ${counted(devices, 'device')}. The reports had ${number(inReports)} of them.`,
   `This is kept as proof ${proof} of the customer ${customer}, without the person: npx shoptrail person proofs --customer ${customer}`,
 ]
+
+/** Old databases have what was erased. They are whole files, which nothing is removed from. */
+const describeOld = (folders: readonly string[]): string[] =>
+  folders.length === 0
+    ? []
+    : [
+        `The databases in ${folders.join(', ')} are of before, and still have it. Remove these folders as soon as you can.`,
+      ]
 
 const listProofs = (proofs: readonly Proof[]): string[] =>
   proofs.length === 0

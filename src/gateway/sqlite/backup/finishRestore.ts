@@ -9,6 +9,10 @@ import { MANIFEST, readManifest } from './manifest.ts'
 const LOCK = 'restore.lock'
 /** A backup that was copied and checked, and takes the place of the databases. Its moment is in its name. */
 const READY = /^restored-(.+)$/
+/** Begin of the name of a folder with what was there before a restore. */
+const ASIDE = 'before-restore-'
+/** Folder of the backups from before upgrades, in the data folder. */
+export const UPGRADES = 'upgrades'
 const RUNNING =
   'A backup is being restored into this folder. Wait until `shoptrail restore` has ended'
 
@@ -26,7 +30,7 @@ export function putInPlace(dataDir: string): string | undefined {
   const ready = readdirSync(dataDir).find((name) => READY.test(name))
   if (!ready) return undefined
   const from = join(dataDir, ready)
-  const aside = `before-restore-${READY.exec(ready)?.[1]}`
+  const aside = `${ASIDE}${READY.exec(ready)?.[1]}`
   // The manifest goes last. Without it everything else is done.
   if (existsSync(join(from, MANIFEST))) {
     const { files } = readManifest(from)
@@ -75,6 +79,10 @@ export function refuseInUse(file: string): void {
     if (!isDamaged(error)) throw error
   }
 }
+
+/** The folders in the data folder with databases of before: of upgrades and of restores. */
+export const findOldData = (dataDir: string): readonly string[] =>
+  readdirSync(dataDir).filter((name) => name === UPGRADES || name.startsWith(ASIDE))
 
 /** Holds the lock of a restore. @throws InUse if another process holds it. */
 export const holdRestore = (dataDir: string): (() => void) => holdLock(join(dataDir, LOCK), RUNNING)

@@ -15,11 +15,10 @@ import {
 } from '../schema.ts'
 import { createBackup } from './createBackup.ts'
 import { makePrivateFolder, stampOf } from './durable.ts'
+import { UPGRADES } from './finishRestore.ts'
 import { holdLock, InUse, openAlone } from './locks.ts'
 import { MANIFEST } from './manifest.ts'
 
-/** Folder of the backups from before upgrades, in the data folder. */
-const BACKUPS = 'upgrades'
 /** How many are kept, the newest ones: of those with the log, and of those without it. */
 const MAX_BACKUPS = 2
 
@@ -96,12 +95,12 @@ async function backUp(
   now: () => number,
   onStep: (text: string) => void,
 ): Promise<void> {
-  const folder = join(dataDir, BACKUPS)
+  const folder = join(dataDir, UPGRADES)
   makePrivateFolder(folder)
   removeBroken(folder)
   const name = `${stampOf(now())}-before-${version}`
   const changed = needs.map((need) => need.name)
-  onStep(`Backing up the databases to ${BACKUPS}/${name} before their upgrade`)
+  onStep(`Backing up the databases to ${UPGRADES}/${name} before their upgrade`)
   await createBackup({
     dataDir,
     folder: join(folder, name),

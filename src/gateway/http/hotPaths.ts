@@ -99,12 +99,9 @@ function write(
   // At the time of an answer to GET, node has not yet seen the end of the request.
   if (incoming.method === 'POST' && !incoming.complete)
     outgoing.once('finish', () => closeUnread(incoming))
-  const lines: string[] = []
-  for (const name in headers) lines.push(name, headers[name] as string)
-  if (body !== null && !('content-length' in headers))
-    lines.push('content-length', `${Buffer.byteLength(body)}`)
-  outgoing.writeHead(status, lines)
-  outgoing.end(body)
+  const isComplete = body === null || 'content-length' in headers
+  const all = isComplete ? headers : { ...headers, 'content-length': Buffer.byteLength(body) }
+  outgoing.writeHead(status, all).end(body)
 }
 
 /** Closes a connection unless the rest of its body arrives soon, which node discards. */

@@ -426,6 +426,36 @@ test('a new destination can begin with the oldest event or at a time', async () 
   ])
 })
 
+test('a destination whose settings are not valid any more stops, until they are changed', async () => {
+  const [id, other] = [add(), add(await listen())]
+  const database = new Database(join(folder, 'forward.db'))
+  database.prepare("UPDATE destinations SET settings = '{}', revision = 9 WHERE id = ?").run(id)
+  pass(1_000)
+  await until(() =>
+    expect(statusOf(id)).toMatchObject({
+      state: { name: 'stopped', reason: expect.stringContaining('settings are not valid') },
+      destination: { receives: '', settings: {} },
+    }),
+  )
+  append(['a'])
+  await settled(other)
+  // Its lease is not renewed, since nothing is done for it.
+  const lease = database.prepare('SELECT "until" FROM leases WHERE destination = ?').pluck()
+  const end = lease.get(id)
+  pass(3_000)
+  pass(3_000)
+  expect(lease.get(id)).toBe(end)
+  database.close()
+  const settings = {
+    ...{ baseUrl: receiver.url, customerId: 'ACME', trackingKey: 'TRACK123' },
+    restKey: 'a secret of the service',
+  }
+  expect(main.destinations.change('shop', id, { settings })).toMatchObject({ ok: true })
+  main.runner.look()
+  await settled(id)
+  expect(numbersAt(receiver)).toEqual([1])
+})
+
 test('the destinations of a removed customer stop', async () => {
   const id = add()
   append(['a'])

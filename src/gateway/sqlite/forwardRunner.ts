@@ -13,6 +13,8 @@ export const MAX_FURTHER_CALLS = 128
 const LOOK_MS = 500
 /** Time between two renewals of the leases, ms. */
 const RENEW_MS = LEASE_MS / 3
+/** Time until a destination that could not be opened is tried again, ms. */
+const RETRY_MS = 5_000
 /** How long calls may take to end when a destination is changed or the gateway stops, ms. */
 const GRACE_MS = 2_000
 /** The longest time that a loop sleeps, ms. */
@@ -49,6 +51,7 @@ export type Runner = {
   stop(): Promise<void>
 }
 
+type Broken = { readonly revision: number; readonly until: number }
 type Running = { readonly forwarder: Forwarder; readonly revision: number }
 
 /**
@@ -60,6 +63,8 @@ export function startRunner(dependencies: RunnerDependencies): Runner {
   const running = new Map<string, Running>()
   /** Loops that are being stopped. Theirs may not be started again meanwhile. */
   const stopping = new Map<string, Promise<void>>()
+  /** Destinations that can not be opened, with the revision for which that is so. */
+  const broken = new Map<string, Broken>()
   const sleepers = new Set<() => void>()
   let furtherCalls = 0
   let destinations: readonly StoredDestination[] = []
@@ -121,8 +126,10 @@ export function startRunner(dependencies: RunnerDependencies): Runner {
       else end(destination.id, 0)
   }
 
-  function mayRun({ id, isPaused, customer }: StoredDestination): boolean {
-    return !isPaused && !stopping.has(id) && isCustomer(customer)
+  function mayRun({ id, isPaused, customer, revision }: StoredDestination): boolean {
+    const fault = broken.get(id)
+    const isBroken = fault?.revision === revision && now() < fault.until
+    return !isPaused && !isBroken && !stopping.has(id) && isCustomer(customer)
   }
 
   function begin(destination: StoredDestination): void {
@@ -134,6 +141,7 @@ export function startRunner(dependencies: RunnerDependencies): Runner {
       const reason = kind
         ? 'Its settings are not valid in this version. Set them again'
         : `This version has no kind ${destination.kind}`
+      broken.set(id, { revision: destination.revision, until: Number.POSITIVE_INFINITY })
       setStopped(id, reason)
       return
     }
@@ -141,6 +149,7 @@ export function startRunner(dependencies: RunnerDependencies): Runner {
       open(destination, kind, read.output)
     } catch (error) {
       // It must not keep the others from running.
+      broken.set(id, { revision: destination.revision, until: now() + RETRY_MS })
       onError(error)
     }
   }

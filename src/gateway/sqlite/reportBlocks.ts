@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3'
+import { pushTo } from '../lib/pushTo.ts'
 import { BLOCK_DEVICES } from './reportTables.ts'
 
 /** An event of a visitor, as it counts. */
@@ -114,12 +115,7 @@ export function createBlocks(database: Database, maxTouches = MAX_BLOCK_TOUCHES)
   return {
     add(touches) {
       const byBlock = new Map<number, Touch[]>()
-      for (const touch of touches) {
-        const block = blockOf(touch.device)
-        const others = byBlock.get(block)
-        if (others) others.push(touch)
-        else byBlock.set(block, [touch])
-      }
+      for (const touch of touches) pushTo(byBlock, blockOf(touch.device), touch)
       for (const [block, some] of byBlock) insert.run(block, encode(some))
     },
     read(block) {

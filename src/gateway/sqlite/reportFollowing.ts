@@ -1,3 +1,4 @@
+import { pushTo } from '../lib/pushTo.ts'
 import type { ReportLog, Row } from './reportLog.ts'
 import type { Customer, Numbers } from './reportNumbers.ts'
 import type { Seen, SeenEvent } from './reportSeen.ts'
@@ -67,9 +68,7 @@ export function createFollowing(
       const customer = customers.get(id)
       // A customer whose report was requested may have been read further.
       if (!customer || customer.isBehind || seq <= customer.seq) continue
-      const others = byCustomer.get(customer)
-      if (others) others.push({ row, hash })
-      else byCustomer.set(customer, [{ row, hash }])
+      pushTo(byCustomer, customer, { row, hash })
     }
     for (const [customer, some] of byCustomer) {
       const { nextDevice } = customer

@@ -13,12 +13,14 @@ export const OTHER = '(other)'
  */
 export const DAILY_NAMES = 1_000
 
-/** The most devices and names in memory, of each kind. A device takes about 150 bytes. */
+/** The most devices, names and utm values in memory, of each kind. A device takes about 150 bytes. */
 const MAX_REMEMBERED = 5_000
 /** The longest event name that is stored, UTF-16 units. */
 const MAX_NAME_LENGTH = 200
 /** Longer device ids are remembered as their hash, UTF-16 units. */
 const MAX_DID_LENGTH = 200
+/** Longer utm values are not remembered, UTF-16 units as JSON. */
+const MAX_UTM_LENGTH = 500
 const DAY_MS = 86_400_000
 
 /** A customer whose events are counted. */
@@ -96,6 +98,7 @@ export function createNumbers(database: Database, dailyNames: number): Numbers {
   const seeds = new Map<string, number>()
   const devices = new Map<string, number>()
   const names = new Map<string, number>()
+  const utms = new Map<string, number>()
   let secret: Buffer | undefined
 
   function secretBytes(): Buffer {
@@ -172,8 +175,12 @@ export function createNumbers(database: Database, dailyNames: number): Numbers {
     name: (customer, event, receivedAt) =>
       nameOf(customer, event.length <= MAX_NAME_LENGTH ? event : OTHER, receivedAt),
     utm(customer, utm) {
-      const hash = hashOfUtm(customer.id, utm)
-      return findUtm.get(hash) ?? Number(addUtm.run(hash).lastInsertRowid)
+      const open = () => {
+        const hash = hashOfUtm(customer.id, utm)
+        return findUtm.get(hash) ?? Number(addUtm.run(hash).lastInsertRowid)
+      }
+      const key = JSON.stringify([customer.customer, utm])
+      return key.length <= MAX_UTM_LENGTH ? (remember(utms, key, open) as number) : open()
     },
     findUtm: (customerId, utm) => findUtm.get(hashOfUtm(customerId, utm)),
     seen: (customerId, did) =>
@@ -186,7 +193,7 @@ export function createNumbers(database: Database, dailyNames: number): Numbers {
     forget() {
       customers = undefined
       secret = undefined
-      for (const remembered of [seeds, devices, names]) remembered.clear()
+      for (const remembered of [seeds, devices, names, utms]) remembered.clear()
     },
   }
 }

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import { type Utm, utmOf } from '../campaigns/utm.ts'
+import { pushTo } from '../lib/pushTo.ts'
 import type { Blocks, Touch } from './reportBlocks.ts'
 import type { Detail, ReportLog, Row } from './reportLog.ts'
 import type { Customer, Numbers } from './reportNumbers.ts'
@@ -112,10 +113,9 @@ export function createTouches(
     return {
       write: (touch: Written) => void written.push(touch),
       change,
-      /** The campaign of the last visit before an event. */
-      campaignBefore: (device: number, { at, id }: Detail): number | undefined =>
-        visitBefore.get(device, at, id, at - LASTS_MS)?.utm ??
-        (at - LASTS_MS < since ? carriedBefore.get(device, since, at - LASTS_MS, at) : undefined),
+      /** The campaign of the last visit before a time, if that visit is deleted. */
+      carriedBefore: (device: number, at: number): number | undefined =>
+        at - LASTS_MS < since ? carriedBefore.get(device, since, at - LASTS_MS, at) : undefined,
       end(): void {
         // In this order new names get their numbers, so that the names that are kept depend on the log alone.
         written.sort((a, b) => a.seq - b.seq || a.detail.seq - b.detail.seq)
@@ -171,16 +171,13 @@ export function createTouches(
         addVisit.run(device, at, id, utm)
         changes.write({ detail: visit, device, utm, seq, receivedAt })
         changes.change(utm, device)
-        changes.change(changes.campaignBefore(device, visit), device)
+        changes.change(before?.utm ?? changes.carriedBefore(device, at), device)
         done.add(seq)
         // What the visit before it has made count is written already.
         const from = Math.max(at, since, before ? before.at + LASTS_MS + 1 : at)
         const to = Math.min(at + LASTS_MS, next?.at ?? Number.POSITIVE_INFINITY)
         if (from > to) return
-        const others = wanted.get(hash)
-        const part = { device, did, visit, from, to, next }
-        if (others) others.push(part)
-        else wanted.set(hash, [part])
+        pushTo(wanted, hash, { device, did, visit, from, to, next })
       }
 
       /** Adds the events that were read before the visits that they belong to. */
@@ -191,7 +188,7 @@ export function createTouches(
         for (const { row, hash } of rows)
           if (wanted.get(hash)?.some(({ visit }) => row[0] < visit.seq)) seqs.push(row[0])
         const byDid = new Map<string, Wanted[]>()
-        for (const part of all) byDid.set(part.did, [...(byDid.get(part.did) ?? []), part])
+        for (const part of all) pushTo(byDid, part.did, part)
         for (const detail of log.details(seqs, false)) {
           if (done.has(detail.seq) || !isOf(detail, customer)) continue
           const part = byDid.get(detail.did)?.find((part) => isIn(part, detail))
@@ -207,9 +204,10 @@ export function createTouches(
       function addEvent(detail: OfDevice): void {
         const device = numbers.findDevice(customer, detail.did)
         if (device === undefined) return
-        const utm = changes.campaignBefore(device, detail)
+        const { seq, at, id, receivedAt } = detail
+        const utm =
+          visitBefore.get(device, at, id, at - LASTS_MS)?.utm ?? changes.carriedBefore(device, at)
         if (utm === undefined) return
-        const { seq, receivedAt } = detail
         changes.write({ detail, device, utm: null, seq, receivedAt })
         changes.change(utm, device)
       }

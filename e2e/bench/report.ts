@@ -199,6 +199,7 @@ async function measure(): Promise<void> {
   const rate = Math.round(events / seconds)
   const cpu = ((user + system) / events).toFixed(1)
   console.log(line('log read for the first time', seconds.toFixed(1), rate, cpu))
+  await measureFirst(events)
   let reports = openReports()
   const asked = performance.now()
   const first = await patiently(reports)
@@ -288,9 +289,26 @@ async function measure(): Promise<void> {
   console.log(line('size of the reports', megabytes(statSync(files.reportsFile).size)))
 }
 
-function openReports(): Reports {
+/** The first report over a log that nobody has read, by the thread: as after an upgrade, or with the first campaign. */
+async function measureFirst(events: number): Promise<void> {
+  const reportsFile = join(values.folder, 'reports-first.db')
+  const reports = openReports(reportsFile)
+  const begun = performance.now()
+  const spent = process.cpuUsage()
+  await patiently(reports)
+  const seconds = (performance.now() - begun) / 1000
+  const { user, system } = process.cpuUsage(spent)
+  const cpu = ((user + system) / events).toFixed(1)
+  await reports.close()
+  for (const end of ['', '-wal', '-shm']) rmSync(reportsFile + end, { force: true })
+  console.log(
+    line('a report that waits for this', seconds.toFixed(1), Math.round(events / seconds), cpu),
+  )
+}
+
+function openReports(reportsFile = files.reportsFile): Reports {
   const workerFile = new URL('../../dist/report-worker.js', import.meta.url)
-  return createSqliteReports({ ...files, workerFile, writeClosed: async () => false })
+  return createSqliteReports({ ...files, reportsFile, workerFile, writeClosed: async () => false })
 }
 
 /** Reads a report, and waits as long as the log is still being read. */

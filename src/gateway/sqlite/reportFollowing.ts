@@ -6,15 +6,18 @@ import type { CustomerRow, Touches } from './reportTouches.ts'
 
 /** What was read. */
 type Followed = {
-  readonly rows: readonly Row[]
+  readonly events: number
   readonly isDone: boolean
   /** The position of all customers. */
   readonly seq: number
+  /** The position of the last event. Undefined if there was none. */
+  readonly last: number | undefined
   /** Whether anything was written. */
   readonly hasChanged: boolean
 }
-/** Events that were read, and whether they were the last ones. */
-type Read = Pick<Followed, 'rows' | 'isDone'>
+
+/** Events that are in memory at once. More would survive the collections of garbage, which then take longer. */
+const BATCH = 1_000
 
 /** Reads the log. Call `follow` in a transaction that writes. */
 export type Following = {
@@ -55,7 +58,7 @@ export function createFollowing(
     isBehind ? seq : Math.max(seq, all)
 
   /** Reads the next events of all customers. */
-  function readAll(begun: number, max: number): Read {
+  function readAll(begun: number, max: number): readonly Row[] {
     const rows = log.events(begun, max)
     const events: SeenEvent[] = []
     const byCustomer = new Map<Customer, CustomerRow[]>()
@@ -79,11 +82,11 @@ export function createFollowing(
     const end = rows.at(-1)?.[0] ?? begun
     for (const { customer, seq } of customers.values())
       if (seq > begun) seen.dropAhead(customer, end)
-    return { rows, isDone: rows.length < max }
+    return rows
   }
 
   /** Reads the next events of one customer. */
-  function readOne(begun: number, customer: Customer, max: number): Read {
+  function readOne(begun: number, customer: Customer, max: number): readonly Row[] {
     const rows = log.events(positionOf(customer, begun), max, customer.id)
     const some: CustomerRow[] = []
     const ahead: SeenEvent[] = []
@@ -100,7 +103,7 @@ export function createFollowing(
     customer.seq = rows.at(-1)?.[0] ?? customer.seq
     customer.isBehind &&= !isDone && customer.seq < begun
     numbers.saveCustomer(customer)
-    return { rows, isDone }
+    return rows
   }
 
   return {
@@ -114,12 +117,24 @@ export function createFollowing(
       // Whoever is behind has its turn when all others are read.
       if (only === undefined && seq >= log.end()) customer = findBehind()
       const wasBehind = customer?.isBehind
-      const { rows, isDone } = customer ? readOne(seq, customer, max) : readAll(seq, max)
+      let all = seq
+      let last: number | undefined
+      let events = 0
+      let isDone = false
+      while (events < max && !isDone) {
+        const asked = Math.min(max - events, BATCH)
+        const rows = customer ? readOne(all, customer, asked) : readAll(all, asked)
+        events += rows.length
+        last = rows.at(-1)?.[0] ?? last
+        if (!customer) all = last ?? all
+        isDone = rows.length < asked
+      }
       return {
-        rows,
+        events,
         isDone: isDone && (only !== undefined || !findBehind()),
-        seq: customer ? seq : (rows.at(-1)?.[0] ?? seq),
-        hasChanged: hasChanged || rows.length > 0 || customer?.isBehind !== wasBehind,
+        seq: all,
+        last,
+        hasChanged: hasChanged || events > 0 || customer?.isBehind !== wasBehind,
       }
     },
     isDone(seq, only) {

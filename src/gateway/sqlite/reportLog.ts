@@ -30,7 +30,7 @@ export type Detail = {
 /** The event log, as reports read it. */
 export type ReportLog = ReturnType<typeof openLog>
 
-/** Rows that are read at once. */
+/** Details that are read at once. */
 const MAX_ROWS = 1_000
 /** The same with payloads. Each may have 128 kB. */
 const MAX_PAYLOADS = 100
@@ -153,17 +153,10 @@ export function openLog(file: string) {
       reading(() => (customer === undefined ? last.get() : lastOf.get(customer))) ?? 0,
     idAt: (seq: number) => reading(() => idAt.get(seq)),
     /** At most `max` events after a position, of all customers or of one. */
-    events(after: number, max: number, customer?: string): readonly Row[] {
-      const rows: Row[] = []
-      for (let from = after; ; from = (rows.at(-1) as Row)[0]) {
-        const asked = Math.min(max - rows.length, MAX_ROWS)
-        const more = reading(() =>
-          customer === undefined ? all.all(from, asked) : ofCustomer.all(customer, from, asked),
-        )
-        rows.push(...more)
-        if (more.length < asked || rows.length >= max) return rows
-      }
-    },
+    events: (after: number, max: number, customer?: string): readonly Row[] =>
+      reading(() =>
+        customer === undefined ? all.all(after, max) : ofCustomer.all(customer, after, max),
+      ),
     /** What is kept at these positions, in order of position. An event may have been removed. */
     *details(seqs: readonly number[], withPayload: boolean): Generator<Detail, void> {
       const [statement, max] = withPayload ? [payloads, MAX_PAYLOADS] : [details, MAX_ROWS]

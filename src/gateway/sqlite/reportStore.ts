@@ -268,8 +268,13 @@ function createConnection(
 
   const follow = database.transaction((max: number, only: string | undefined): Progress => {
     const begun = begin()
-    const { rows, isDone, seq, hasChanged } = following.follow(begun.seq, max, only)
-    const read = rows.at(-1)?.[0] ?? 0
+    const {
+      events,
+      isDone,
+      seq,
+      last: read = 0,
+      hasChanged,
+    } = following.follow(begun.seq, max, only)
     left = begun
     if (hasChanged) {
       const isFurther = read > begun.last
@@ -282,7 +287,7 @@ function createConnection(
       }
       movePosition.run(left)
     }
-    return { events: rows.length, isDone }
+    return { events, isDone }
   })
 
   const refresh = database.transaction((customer: string, tracking: Utm) => {

@@ -38,8 +38,8 @@ const SLICE_EVENTS = 5_000
 const CHECK_MS = 1_000
 /** Time without work after some work, as a multiple of its duration: a quarter of a core is used at most. */
 const PAUSE_FACTOR = 3
-/** The same while a report waits: half a core. */
-const WAITED_PAUSE_FACTOR = 1
+/** The same while a report waits: two thirds of a core. */
+const WAITED_PAUSE_FACTOR = 0.5
 /** Time until the next try after a failure, ms. */
 const RETRY_MS = 5_000
 
@@ -65,7 +65,8 @@ function follow(): void {
   const begun = performance.now()
   let pause: number
   try {
-    const { isDone } = opened().follow(SLICE_EVENTS)
+    // A report that waits is more urgent than events that nobody waits for.
+    const isDone = reading.size > 0 || opened().follow(SLICE_EVENTS).isDone
     const isForgetting = opened().forgetClosed() || opened().forgetSwept()
     if (isForgetting) mustClear = true
     else if (mustClear) mustClear = !opened().clearWal()

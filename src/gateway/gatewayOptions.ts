@@ -42,7 +42,7 @@ export type GatewayOptions = {
    * files.
    */
   readonly maxConnections?: number | undefined
-  /** Memory of all bodies and large answers above 16 KiB together, bytes. Above it 503. Default 32 MiB. */
+  /** Memory of all requests (head and body) and answers above 16 KiB together, bytes. Above it 503. Default 32 MiB. */
   readonly bodyBudgetBytes?: number | undefined
   /** Limits of the queue in front of the log. */
   readonly queue?: QueueLimits

@@ -31,12 +31,17 @@ import { ONE, PAIR } from './customers/keyThrottle.ts'
 import { MAX_RETENTION_DAYS } from './customers/retention.ts'
 import { MAX_HOPS } from './http/address.ts'
 import { MAX_LEVELS, MAX_VALUES } from './http/body.ts'
-import { DEFAULT_BODY_BUDGET_BYTES, SMALL_BODY_BYTES } from './http/bodyBudget.ts'
+import { DEFAULT_BODY_BUDGET_BYTES, SMALL_BYTES } from './http/bodyBudget.ts'
 import { MAX_PARKED } from './http/connections.ts'
 import { SHOWN_CUSTOMERS } from './http/customerCounts.ts'
 import { DEFAULT_MAX_CONNECTIONS } from './http/descriptors.ts'
 import { HEAD_TIMEOUT_MS, KEEP_ALIVE_MS, REQUEST_TIMEOUT_MS } from './http/httpServer.ts'
-import { DEFAULT_LIMITS, DEFAULT_MAX_HEADER_BYTES, DEFAULT_SEND_TIMEOUT_MS } from './http/limits.ts'
+import {
+  DEFAULT_LIMITS,
+  DEFAULT_MAX_HEADER_BYTES,
+  DEFAULT_SEND_TIMEOUT_MS,
+  MAX_HEADERS,
+} from './http/limits.ts'
 import { MAX_METRICS_CONNECTIONS } from './http/metricsServer.ts'
 import { MAX_HOST_LENGTH } from './http/origins.ts'
 import type { Rate } from './http/rateLimit.ts'
@@ -91,12 +96,13 @@ const EXPECTED: readonly (readonly [limit: string, value: string])[] = [
   ['connections', `${number(DEFAULT_MAX_CONNECTIONS)}, fewer if the process may open fewer files`],
   ['requests that wait for an earlier one', number(MAX_PARKED)],
   ['the head of a request', bytes(DEFAULT_MAX_HEADER_BYTES)],
+  ['headers of a request', number(MAX_HEADERS)],
   ['time to receive the head', seconds(HEAD_TIMEOUT_MS)],
   ['time to receive the whole request', seconds(REQUEST_TIMEOUT_MS)],
   ['time in which the other end reads nothing', seconds(DEFAULT_SEND_TIMEOUT_MS)],
   ['time in which a connection may be idle', seconds(KEEP_ALIVE_MS)],
   ['connections of `METRICS_PORT`', number(MAX_METRICS_CONNECTIONS)],
-  [`bodies above ${bytes(SMALL_BODY_BYTES)}`, bytes(DEFAULT_BODY_BUDGET_BYTES)],
+  [`requests with more than ${bytes(SMALL_BYTES)}`, bytes(DEFAULT_BODY_BUDGET_BYTES)],
   ['the header Host', characters(MAX_HOST_LENGTH)],
   ['a list in a header', characters(MAX_LIST_LENGTH)],
   ['hops of X-Forwarded-For', number(MAX_HOPS)],

@@ -138,7 +138,7 @@ export const SETTINGS = {
   BODY_BUDGET_BYTES: {
     type: whole(8 * 2 ** 20, 2 ** 40),
     default: `${DEFAULT_BODY_BUDGET_BYTES}`,
-    doc: 'Memory of all bodies and large answers together, 8 MiB to 1 TiB. Above it 503',
+    doc: 'Memory of all requests above 16 KiB and large answers together, 8 MiB to 1 TiB. Above it 503',
   },
   SEND_TIMEOUT_MS: {
     type: whole(1_000, 3_600_000),

@@ -11,6 +11,6 @@ export function readBodyOf(request: Request): ReadBody {
   const headers = Object.fromEntries(request.headers)
   const incoming = Object.assign(body, { headers }) as unknown as IncomingMessage
   const response = new EventEmitter() as ServerResponse
-  const reserve = createReserve(createBodyBudget(), response, () => '203.0.113.9')
+  const reserve = createReserve(createBodyBudget(), response, () => '203.0.113.9', 0)
   return createReadBody(incoming, reserve)
 }

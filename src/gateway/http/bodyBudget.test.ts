@@ -52,7 +52,7 @@ test('nothing is reserved for an answer whose sender has gone', async () => {
   const [, response] = (await once(server, 'request')) as [unknown, ServerResponse]
   socket.destroy()
   await once(response, 'close')
-  const reserve = createReserve(budget, response, () => 'a')
+  const reserve = createReserve(budget, response, () => 'a', 0)
   expect(reserve(90_000)).toBe(true)
   expect(budget.lease('b').grow(100_000)).toBe(true)
   server.close()

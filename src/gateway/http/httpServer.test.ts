@@ -78,6 +78,48 @@ test('60,000 bytes of cookies are answered, and more than the limit with a 431 t
   expect((await ask(small.url, 9_000)).status).toBe(431)
 })
 
+test('100 headers are answered, and one more with a 431', async () => {
+  const ask = (more: number) => {
+    const headers = Object.fromEntries(Array.from({ length: more }, (_, i) => [`x-${i}`, '']))
+    return send(gateway.url, '/t/j/DEMOSHOP', { headers })
+  }
+  // The client adds Host and Connection.
+  expect((await ask(98)).status).toBe(200)
+  for (const more of [99, 150, 2_000]) {
+    const { status, headers, text } = await ask(more)
+    expect([status, headers['access-control-allow-origin']]).toEqual([431, '*'])
+    expect(JSON.parse(text).message).toBe('Expected at most 100 headers')
+  }
+})
+
+test.each([
+  ['POST /t/r?k=DEMOSHOP', 'Content-Length: 10\r\n'],
+  ['POST /t/r?k=DEMOSHOP', 'Transfer-Encoding: chunked\r\n'],
+  ['POST /t/%72?k=DEMOSHOP', 'Content-Length: 10\r\n'],
+])('large heads share the memory of large bodies: %s, %s', async (request, header) => {
+  const { url, port } = await prepared.start({ demo: true, bodyBudgetBytes: 100_000 })
+  const cookie = 'x'.repeat(60_000)
+  const { socket } = write(
+    `${request} HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nCookie: ${cookie}\r\n${header}\r\n`,
+    port,
+  )
+  const ask = (peer: string) => send(url, '/livez', { peer, headers: { cookie } })
+  await expect.poll(async () => (await ask('127.0.0.2')).status).toBe(503)
+  const { headers, text } = await ask('127.0.0.3')
+  expect(headers['retry-after']).toBe('2')
+  expect(JSON.parse(text).message).toBe('Too many large requests are being received')
+  const event = await send(url, '/t/r?k=DEMOSHOP', {
+    method: 'POST',
+    peer: '127.0.0.4',
+    headers: { origin: 'http://localhost', cookie },
+    body: '{}',
+  })
+  expect(event.status).toBe(503)
+  expect((await send(url, '/livez')).status).toBe(200)
+  socket.destroy()
+  await expect.poll(async () => (await ask('127.0.0.2')).status).toBe(200)
+})
+
 test('a connection that never reads its answer is closed', async () => {
   const { socket, closed } = write('hello\r\n\r\n')
   socket.pause()

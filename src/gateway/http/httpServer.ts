@@ -1,15 +1,15 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import { type Addresses, networkOf } from './address.ts'
-import { OPEN_HEADERS, refuse } from './answers.ts'
+import { headersFor, OPEN_HEADERS, refuse } from './answers.ts'
 import { type BodyBudget, createReserve } from './bodyBudget.ts'
 import { type CloseReason, createConnections } from './connections.ts'
 import { createHotPaths, type HotPaths } from './hotPaths.ts'
 import { Incoming } from './incoming.ts'
-import { DEFAULT_MAX_HEADER_BYTES, DEFAULT_SEND_TIMEOUT_MS } from './limits.ts'
+import { DEFAULT_MAX_HEADER_BYTES, DEFAULT_SEND_TIMEOUT_MS, MAX_HEADERS } from './limits.ts'
 import { createReadBody } from './readBody.ts'
 import type { RequestEnv } from './requestEnv.ts'
-import type { RequestHead } from './requestHead.ts'
+import { bytesOfHead, type RequestHead } from './requestHead.ts'
 
 export type HttpServerOptions = {
   readonly fetch: (request: Request, env: RequestEnv) => Response | Promise<Response>
@@ -45,12 +45,19 @@ export function createHttpServer(options: HttpServerOptions): Server {
   function answer(request: Request, { incoming, outgoing }: HttpBindings) {
     // A Host such as `xn--` passes the library's check, but is not a URL.
     if (!URL.canParse(request.url)) return refuseAddress()
-    return fetch(request, toEnv(request, incoming as IncomingMessage, outgoing as ServerResponse))
+    const env = toEnv(request, incoming as IncomingMessage, outgoing as ServerResponse)
+    // A client may take a long time to read the answer.
+    return env.reserve(0) ? fetch(request, env) : refuseHead(request)
   }
 
   function toEnv(head: RequestHead, incoming: IncomingMessage, outgoing: ServerResponse) {
     const peer = incoming.socket.remoteAddress ?? ''
-    const reserve = createReserve(bodies, outgoing, () => networkOf(addresses.visitor(head, peer)))
+    const reserve = createReserve(
+      bodies,
+      outgoing,
+      () => networkOf(addresses.visitor(head, peer)),
+      bytesOfHead(incoming),
+    )
     return { peer, reserve, readBody: createReadBody(incoming, reserve) }
   }
 
@@ -70,6 +77,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
     // node would answer without a body. malformed.ts checks it.
     requireHostHeader: false,
   })
+  server.maxHeadersCount = MAX_HEADERS
   createConnections(
     server,
     (incoming, outgoing) => {
@@ -97,6 +105,12 @@ export function createHttpServer(options: HttpServerOptions): Server {
 
 const refuseAddress = (): Response =>
   refuse({ status: 400, message: 'The address is invalid' }, OPEN_HEADERS)
+
+const refuseHead = ({ url }: Request): Response =>
+  refuse(
+    { status: 503, message: 'Too many large requests are being received', retryAfterSeconds: 2 },
+    headersFor(new URL(url).pathname),
+  )
 
 /** @param patienceMs Time for clients to read their answers. Then their connections are closed. */
 export async function closeServer(server: Server, patienceMs: number): Promise<void> {

@@ -26,6 +26,9 @@ export const DEFAULT_SEND_TIMEOUT_MS = 30_000
  */
 export const DEFAULT_MAX_HEADER_BYTES = 65_536
 
+/** Headers of a request. Browsers send 20, and proxies add some. Each of them takes more memory than its bytes. */
+export const MAX_HEADERS = 100
+
 /** The largest limit. In practice it means no limit. */
 export const MAX_LIMIT = 1e14
 

@@ -1,5 +1,6 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import { OPEN_HEADERS } from './answers.ts'
+import { MAX_HEADERS } from './limits.ts'
 import { MAX_HOST_LENGTH } from './origins.ts'
 
 /** Why a connection is answered without a handler and ended: it has sent no valid request. */
@@ -34,6 +35,9 @@ export function faultOf({ code }: NodeJS.ErrnoException): Fault {
  * differently (RFC 9112, 3.2 and 6.1; RFC 9110, 4.2.4).
  */
 export function findFault({ headers, httpVersion, rawHeaders, url }: IncomingMessage) {
+  // node leaves out the headers above the limit, so they must not be answered.
+  if (rawHeaders.length > 2 * MAX_HEADERS)
+    return refusal(431, `Expected at most ${MAX_HEADERS} headers`)
   const hosts = countHosts(rawHeaders)
   if (hosts > 1) return refusal(400, 'Expected one Host header, received several')
   if (!headers.host && httpVersion !== '1.0') return refusal(400, 'Expected a Host header')

@@ -9,7 +9,7 @@ import { createReadBody } from './readBody.ts'
 function begin(headers: Record<string, string>, budget: BodyBudget, maxBytes = 2 ** 20) {
   const incoming = Object.assign(new PassThrough(), { headers })
   const response = new EventEmitter() as ServerResponse
-  const reserve = createReserve(budget, response, () => 'a')
+  const reserve = createReserve(budget, response, () => 'a', 0)
   const read = createReadBody(incoming as never, reserve)(maxBytes)
   return { incoming, read, close: () => response.emit('close') }
 }
@@ -133,7 +133,7 @@ test('a connection that has ended before reserves nothing', async () => {
   const response = new EventEmitter() as ServerResponse
   const read = createReadBody(
     incoming as never,
-    createReserve(budget, response, () => 'a'),
+    createReserve(budget, response, () => 'a', 0),
   )
   await expect(read(2 ** 20)).rejects.toThrow('The request was aborted')
   expect(isFree(budget)).toBe(true)

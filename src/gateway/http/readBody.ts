@@ -6,7 +6,7 @@ import type { Reserve } from './bodyBudget.ts'
  * Reads the body of a request, once. It takes as much memory as it has bytes, however small its chunks are.
  *
  * @param maxBytes The largest body that is read.
- * @returns undefined if the body is larger. Rejects with Unavailable if all larger bodies together take too much
+ * @returns undefined if the body is larger. Rejects with Unavailable if all larger heads and bodies together take too much
  * memory; a body of known length is then not read at all. Rejects with another Error if the connection ends, also if it
  * is ended here because the chunks are too small.
  */
@@ -28,7 +28,7 @@ export const createReadBody =
     const length = declared === undefined ? undefined : Number(declared)
     if (length !== undefined && length > maxBytes) return undefined
     if (incoming.destroyed) throw aborted()
-    if (length !== undefined && !reserve(length)) throw tooMuch()
+    if (!reserve(length ?? 0)) throw tooMuch()
     return receive(incoming, length, maxBytes, reserve)
   }
 

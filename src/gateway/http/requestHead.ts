@@ -73,3 +73,10 @@ function readAll({ headers, rawHeaders }: IncomingMessage, wanted: string): stri
   }
   return all
 }
+
+/** The length of a head, bytes, without separators. */
+export function bytesOfHead({ url = '', rawHeaders }: IncomingMessage): number {
+  let bytes = url.length
+  for (const text of rawHeaders) bytes += text.length
+  return bytes
+}

@@ -3,6 +3,7 @@ import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
+import { makeCampaignRow } from '../../test/campaignRow.ts'
 import { makeFolder } from '../../test/gateway.ts'
 import type { Utm } from '../campaigns/utm.ts'
 import type { LogEvent } from '../collect/eventLog.ts'
@@ -61,6 +62,7 @@ function open(dailyNames: number) {
     reportsFile: join(folder, `reports-${files}.db`),
   }
   const log = openStore(paths.eventsFile)
+  for (const customer of ['demo', 'another']) log.createCampaign(makeCampaignRow(customer, SPRING))
   let reports = openReportStore(paths, { dailyNames })
   const follow = (slice = 1_000) => {
     while (!reports.follow(slice).isDone);

@@ -3,7 +3,6 @@
  * the coverage. This file keeps the state; `draw` renders it, for arriving events at most once per animation frame.
  */
 import { createRef, render } from 'preact'
-import type { ProblemList } from '../../src/contract/problems.ts'
 import { type LiveEvent, startFeed } from '../operator/feed.ts'
 import { Frame } from '../operator/frame.tsx'
 import { nameOf } from '../operator/numbers.ts'
@@ -14,11 +13,11 @@ import {
   type PageState,
 } from '../operator/operator.ts'
 import { Sign } from '../operator/signs.tsx'
-import { clock } from '../operator/time.ts'
+import { createAnnouncements } from './announcements.tsx'
+import { Bar } from './bar.tsx'
 import { CoverageList } from './coverage.tsx'
 import { FirstSteps, TagDialog, writeTag } from './firstSteps.tsx'
 import { Inspector } from './inspector.tsx'
-import { shortDid } from './kinds.ts'
 import { createLast } from './last.ts'
 import {
   createModel,
@@ -29,8 +28,7 @@ import {
   passes,
   type Shown,
 } from './model.ts'
-import { startProblems } from './problemFeed.ts'
-import { createProblems, titleOf } from './problemList.ts'
+import { createProblemState } from './problemState.ts'
 import { ProblemsList } from './problems.tsx'
 import { focusRecord, Stream } from './stream.tsx'
 import { BARS, Summary } from './summary.tsx'
@@ -42,8 +40,6 @@ const NO_ROOM: Partial<Record<PageState, string>> = {
     'Too many live views of this shop are open. Close one in another tab or on another computer. This page continues as soon as there is room.',
   full: 'Too many live views are open on this gateway. This page continues as soon as there is room.',
 }
-/** New events are announced to screen readers together, at most this often. */
-const ANNOUNCE_EVERY_MS = 15_000
 /** After this time without an event the first steps are shown. */
 const EMPTY_AFTER_MS = 700
 /** Rows that arrive within this time do not flash: they are stored events. */
@@ -67,22 +63,16 @@ const isPhone = matchMedia('(max-width: 860px)').matches
 const model = createModel()
 /** The gateway's clock minus this browser's, ms. */
 let skewMs = 0
-const problems = createProblems(() => Date.now() + skewMs)
+const problemState = createProblemState(() => Date.now() + skewMs, showProblems)
+const { problems } = problemState
 const operator = createOperator({
   title: 'live view',
   draw,
   onWatch: watch,
   onLeave: stopFeeds,
 })
+const announcements = createAnnouncements(() => !isPaused && operator.view.isViewShown, draw)
 let stopFeed = () => {}
-let problemFeed: ReturnType<typeof startProblems> | undefined
-/** Why the problems are not up to date, as a sentence; '' if they are. */
-let trouble = ''
-let loadedAt = 0
-/** Counts the answers about problems. */
-let problemVersion = 0
-/** Titles of problems that came up since the operator has looked at the list. */
-let news: readonly string[] = []
 let view = viewOf(location.hash)
 /** The text in the search field. `filter` has it trimmed and in lower case. */
 let typed = ''
@@ -105,19 +95,16 @@ let isPaused = false
 let isPlanned = false
 let historyUntil = 0
 let minute = model.lastMinute(BARS)
-let unannounced = 0
-let announcement = { text: '', id: 0 }
 
 setInterval(() => {
   if (isPaused) return
   minute = model.lastMinute(BARS)
   draw()
 }, 1000)
-setInterval(announce, ANNOUNCE_EVERY_MS)
 addEventListener('hashchange', () => {
   view = viewOf(location.hash)
-  if (view === 'problems') news = []
-  if (view !== 'events') problemFeed?.reload()
+  if (view === 'problems') problemState.see()
+  if (view !== 'events') problemState.reload()
   draw()
 })
 draw()
@@ -146,37 +133,18 @@ function watch(customer: Customer, serverNow: number) {
     operator.showEnd(customer, reason)
   }
   stopFeed = startFeed(customerId, { onEvent: receive, onState: showFeedState, onEnd })
-  problems.reset()
-  problemVersion++
-  trouble = ''
-  news = []
-  problemFeed = startProblems(customerId, {
-    onList: showProblems,
-    onTrouble: showTrouble,
-    onEnd,
-  })
+  problemState.start(customerId, onEnd)
 }
 
 function stopFeeds() {
   stopFeed()
-  problemFeed?.stop()
+  problemState.stop()
 }
 
-function showProblems(list: ProblemList) {
-  const added = problems.take(list).map((problem) => `${titleOf(problem)} on ${problem.page}`)
-  loadedAt = Date.now()
-  trouble = ''
-  problemVersion++
-  if (added.length > 0) {
-    say(`${added.length} new ${nameOf(added.length, 'problem')}: ${added.join(', ')}`)
-    if (view !== 'problems') news = [...added, ...news]
-  }
-  draw()
-}
-
-function showTrouble(sentence: string) {
-  trouble = `${sentence} Not renewed since ${clock(loadedAt)}.`
-  if (!problems.list()) trouble = `${sentence} The problems can not be shown now.`
+function showProblems(added: readonly string[]) {
+  if (added.length > 0)
+    announcements.say(`${added.length} new ${nameOf(added.length, 'problem')}: ${added.join(', ')}`)
+  if (view === 'problems') problemState.see()
   draw()
 }
 
@@ -202,7 +170,7 @@ function showFeedState(state: PageState) {
 
 function receive(event: LiveEvent, length: number) {
   lost += waiting.add(event, length)
-  unannounced++
+  announcements.count()
   plan()
 }
 
@@ -239,19 +207,6 @@ function takeWaiting(): Shown[] {
   return added
 }
 
-function announce() {
-  if (unannounced > 0 && !isPaused && operator.view.isViewShown) {
-    say(`${unannounced} new ${nameOf(unannounced, 'event')}`)
-    draw()
-  }
-  unannounced = 0
-}
-
-/** Has screen readers announce a text, with the next draw. */
-function say(text: string) {
-  announcement = { text, id: announcement.id + 1 }
-}
-
 /* The operator's actions */
 
 function setFilter(next: Filter) {
@@ -260,6 +215,11 @@ function setFilter(next: Filter) {
   version++
   fresh = new WeakSet()
   draw()
+}
+
+function search(text: string) {
+  typed = text
+  setFilter({ ...filter, words: typed.trim().toLowerCase() })
 }
 
 function resetFilters() {
@@ -314,6 +274,7 @@ function draw() {
 
 function Page() {
   const { isViewShown } = operator.view
+  const { trouble, version: problemVersion, news } = problemState.view
   const total = model.total()
   const isEmpty = records.length === 0
   const isEvents = view === 'events'
@@ -355,7 +316,16 @@ function Page() {
             onDevice={toggleDevice}
           />
           <section class="feed" aria-label="Events" hidden={!isEvents}>
-            <Bar />
+            <Bar
+              typed={typed}
+              did={filter.did}
+              isPaused={isPaused}
+              waiting={waiting.size() + lost}
+              onType={search}
+              onAllDevices={() => toggleDevice(filter.did)}
+              onPause={togglePause}
+              onClear={clear}
+            />
             <p class="notice" role="status" hidden={!noRoom} data-test="no-room">
               {noRoom}
             </p>
@@ -419,59 +389,7 @@ function Page() {
         </main>
       </Frame>
       <TagDialog dialog={dialog} tag={writeTag(trackingKey)} />
-      <p class="sr" role="status">
-        {/* A new element each time, so that screen readers announce the same text again. */}
-        <span key={announcement.id}>{announcement.text}</span>
-      </p>
+      <announcements.Region />
     </>
-  )
-}
-
-/** The controls above the events. */
-function Bar() {
-  const news = waiting.size() + lost
-  const short = shortDid(filter.did)
-  return (
-    <div class="bar">
-      <label class="look">
-        <span class="sr">Show only events that contain</span>
-        <input
-          type="search"
-          placeholder="Product, path, e-mail, id…"
-          autocomplete="off"
-          spellcheck={false}
-          value={typed}
-          onInput={({ currentTarget }) => {
-            typed = currentTarget.value
-            setFilter({ ...filter, words: typed.trim().toLowerCase() })
-          }}
-          data-test="look"
-        />
-      </label>
-      <button
-        type="button"
-        class="chip"
-        aria-label={`Show all devices again, not only ${short}`}
-        onClick={() => toggleDevice(filter.did)}
-        hidden={!filter.did}
-        data-test="device-filter"
-      >
-        device {short} ✕
-      </button>
-      <button
-        type="button"
-        class="pause"
-        aria-pressed={isPaused}
-        onClick={togglePause}
-        data-test="pause"
-      >
-        <Sign name={isPaused ? 'play' : 'pause'} />
-        <span>{isPaused ? `Resume${news ? ` (${news} new)` : ''}` : 'Pause'}</span>
-      </button>
-      <button type="button" onClick={clear} data-test="clear">
-        <Sign name="clear" />
-        <span>Clear</span>
-      </button>
-    </div>
   )
 }

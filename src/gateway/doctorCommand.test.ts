@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { runProcess } from '../test/command.ts'
@@ -35,6 +35,20 @@ test('doctor ends with 1 if an error is found, also as JSON', () => {
     fix: ['Choose another folder: DATA_DIR=./data'],
   })
   expect(findings[0]).toMatchObject({ check: 'settings', level: 'warning' })
+})
+
+test('what can not be checked is an error, and the other checks still run', () => {
+  symlinkSync('loop', join(folder, 'loop'))
+  const { status, stdout, stderr } = doctor({ DATA_DIR: join(folder, 'loop') }, '--json')
+  expect([status, stderr]).toEqual([1, ''])
+  const findings = JSON.parse(stdout)
+  expect(findings).toContainEqual({
+    check: 'folder',
+    level: 'error',
+    message: expect.stringMatching(/^This could not be checked: ELOOP: .*loop'$/),
+    fix: ['Run doctor as the user of the gateway'],
+  })
+  expect(findings.at(-1).check).toBe('public url')
 })
 
 test('wrong settings are the findings, each one', () => {

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { type Stats, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Level } from '../contract/setup.ts'
 import { examine } from './doctor/doctor.ts'
@@ -54,11 +54,20 @@ function checkSettings(read: ReturnType<typeof readSettings>): DoctorFinding[] {
  */
 function becomeOwner(dataDir: string): void {
   if (process.getuid?.() !== 0) return
-  const owner = statSync(dataDir, { throwIfNoEntry: false })
+  const owner = statOf(dataDir)
   if (!owner || owner.uid === 0) return
   process.setgroups?.([owner.gid])
   process.setgid?.(owner.gid)
   process.setuid?.(owner.uid)
+}
+
+/** Undefined if it can not be read. The check of the folder says why. */
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path)
+  } catch {
+    return undefined
+  }
 }
 
 const WORDS: Readonly<Record<Level, string>> = {

@@ -33,7 +33,7 @@ export async function askDoctor(
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
     })
-    const body = readJson((await response.text()).slice(0, MAX_CHARACTERS))
+    const body = readJson(await readStart(response))
     const date = Date.parse(response.headers.get('date') ?? '')
     if (response.status === 200 && isSeen(body))
       return { kind: 'gateway', seen: body, date: Number.isNaN(date) ? undefined : date }
@@ -50,6 +50,17 @@ export async function askDoctor(
     const { code = '', message } = cause ?? (error as NodeJS.ErrnoException)
     return { kind: 'failed', code, message }
   }
+}
+
+/** The start of a body, which may have no end. */
+async function readStart({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const chunk of body ?? []) {
+    text += decoder.decode(chunk, { stream: true })
+    if (text.length >= MAX_CHARACTERS) break
+  }
+  return text.slice(0, MAX_CHARACTERS)
 }
 
 function readJson(text: string): Record<string, unknown> | undefined {

@@ -7,8 +7,17 @@ import {
 import { findDriverFault } from '../sqlite/driver.ts'
 import { error, type Found, ok, warning } from './finding.ts'
 
-/** Memory of a gateway under attack without its bodies, and of the smallest machine that has room for it, bytes. */
-const NEEDED_BYTES = 280 * 2 ** 20
+/** Memory of a gateway, bytes. */
+const OWN_BYTES = 100 * 2 ** 20
+/** Memory that a connection with a head takes, as a multiple of the head. */
+const HEAD_FACTOR = 1.4
+
+/** The settings that bound the memory. */
+type Bounds = {
+  readonly maxConnections: number | undefined
+  readonly maxHeaderBytes: number
+  readonly bodyBudgetBytes: number
+}
 
 /** Node, better-sqlite3, the files that a process may open, and memory. */
 export function checkVersions(version = process.versions.node): Found[] {
@@ -47,14 +56,22 @@ export function checkDescriptors(
 }
 
 /** @param available Memory of the machine, or of the container if that is less, bytes. */
-export function checkMemory(bodyBudgetBytes: number, available = memoryBytes()): Found[] {
-  const needed = NEEDED_BYTES + bodyBudgetBytes
+export function checkMemory(
+  { maxConnections = DEFAULT_MAX_CONNECTIONS, maxHeaderBytes, bodyBudgetBytes }: Bounds,
+  available = memoryBytes(),
+): Found[] {
+  const needed = OWN_BYTES + HEAD_FACTOR * maxConnections * maxHeaderBytes + bodyBudgetBytes
   const [have, need] = [available, needed].map((bytes) => Math.round(bytes / 2 ** 20))
   const message = `${have} MiB of memory. The gateway takes about 100 MiB, and up to ${need} MiB under attack`
   if (available < needed / 2)
     return [error(message, 'Give the machine or the container more memory')]
   return available < needed
-    ? [warning(message, 'Give it more memory, or lower MAX_CONNECTIONS and BODY_BUDGET_BYTES')]
+    ? [
+        warning(
+          message,
+          'Give it more memory, or lower MAX_CONNECTIONS, MAX_HEADER_BYTES and BODY_BUDGET_BYTES',
+        ),
+      ]
     : [ok(message)]
 }
 

@@ -180,9 +180,12 @@ test('versions, files, memory and a Date are compared with what a gateway needs'
   expect(texts(checkDescriptors(5_000, 1_024))[0]).toMatch(/^error MAX_CONNECTIONS is 5000/)
   expect(texts(checkDescriptors(undefined, 65_536))[0]).toMatch(/^ok 2048 connections/)
   const MIB = 2 ** 20
-  expect(texts(checkMemory(32 * MIB, 128 * MIB))[0]).toMatch(/^error 128 MiB/)
-  expect(texts(checkMemory(32 * MIB, 256 * MIB))[0]).toMatch(/^warning 256 MiB/)
-  expect(texts(checkMemory(32 * MIB, 512 * MIB))[0]).toMatch(/^ok 512 MiB/)
+  const bounds = { maxConnections: undefined, maxHeaderBytes: MIB / 16, bodyBudgetBytes: 32 * MIB }
+  expect(texts(checkMemory(bounds, 128 * MIB))[0]).toMatch(/^error 128 MiB/)
+  expect(texts(checkMemory(bounds, 256 * MIB))[0]).toMatch(/^warning 256 MiB/)
+  expect(texts(checkMemory(bounds, 512 * MIB))[0]).toMatch(/^ok 512 MiB/)
+  const more = { ...bounds, maxConnections: 20_000 }
+  expect(texts(checkMemory(more, 512 * MIB))[0]).toMatch(/^error 512 MiB .* up to 1882 MiB/)
   expect(checkDate(undefined, 5)).toEqual([])
   expect(texts(checkDate(0, 90_000))[0]).toMatch(/^warning .* 90 s ahead of the Date/)
 })

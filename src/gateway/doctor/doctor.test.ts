@@ -88,6 +88,7 @@ async function findingsOf(checks: readonly string[], changed: Partial<Checked> =
     publicUrl: undefined,
     trustedProxies: ['127.0.0.9'],
     maxConnections: undefined,
+    maxHeaderBytes: 2 ** 16,
     bodyBudgetBytes: 2 ** 25,
     diskReserveBytes: 0,
     ...changed,
@@ -114,6 +115,7 @@ test('an installation that runs has no errors, and every check has a finding', a
       metricsPort: 1,
       trustedProxies: ['127.0.0.9'],
       maxConnections: 500,
+      maxHeaderBytes: 2 ** 16,
       bodyBudgetBytes: 2 ** 25,
       diskReserveBytes: 0,
       ...settings,
@@ -232,6 +234,22 @@ test('no name, no connection, no TLS and an invalid certificate are told apart',
   ] as const)
     expect(await publicFindings(publicUrl)).toEqual([expect.stringMatching(expected)])
 }, 120_000)
+
+test('only the start of an answer without end is read', async () => {
+  const port = await serve(
+    createServer((_, response) => {
+      const piece = Buffer.alloc(65_536)
+      const go = () => {
+        while (response.write(piece));
+      }
+      response.on('drain', go)
+      go()
+    }),
+  )
+  expect(await publicFindings(`http://127.0.0.1:${port}`)).toEqual([
+    expect.stringMatching(/^error PUBLIC_URL .* something else answers 200/),
+  ])
+})
 
 test('an address that does not answer in time is told apart', async () => {
   const port = await serve(createServer(() => {}))

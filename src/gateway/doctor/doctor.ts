@@ -8,8 +8,9 @@ import { checkClock, checkDescriptors, checkMemory, checkVersions } from './chec
 import { checkFree, checkPort, localAddress } from './checkPorts.ts'
 import { checkDate, checkProxy, checkPublicUrl } from './checkPublicUrl.ts'
 import { checkSpace } from './checkSpace.ts'
-import { type DoctorFinding, type Found, note } from './finding.ts'
+import { type DoctorFinding, error, type Found, note } from './finding.ts'
 import { leaveNonce } from './nonce.ts'
+import type { ProbedDatabase } from './probe.ts'
 
 /** The settings that are checked. */
 export type Checked = {
@@ -21,6 +22,7 @@ export type Checked = {
   readonly publicUrl: string | undefined
   readonly trustedProxies: readonly string[]
   readonly maxConnections: number | undefined
+  readonly maxHeaderBytes: number
   readonly bodyBudgetBytes: number
   readonly diskReserveBytes: number
 }
@@ -35,27 +37,30 @@ export async function examine(
   probeFile: URL,
   now: () => number = Date.now,
 ): Promise<DoctorFinding[]> {
-  const { dataDir, bodyBudgetBytes, maxConnections } = settings
+  const { dataDir, maxConnections } = settings
   const { findings, add } = createList()
-  const versions = checkVersions()
-  const folder = checkFolder(dataDir)
-  add('versions', versions)
-  add('memory', checkMemory(bodyBudgetBytes))
-  add('files', checkDescriptors(maxConnections))
-  add('folder', folder)
-  const mayUse = (found: readonly Found[]) => !found.some(({ level }) => level === 'error')
-  const isThere = statSync(dataDir, { throwIfNoEntry: false })?.isDirectory() === true
-  if (isThere && mayUse(folder)) {
-    add('disk', checkDisk(dataDir))
-    if (mayUse(versions)) {
-      add('file system', await checkFileSystem(dataDir, probeFile))
-      const { found, events } = await checkDatabases(dataDir, probeFile)
-      add('databases', found)
-      add('space', checkSpace(dataDir, events?.days ?? [], now(), settings.diskReserveBytes))
-      add('clock', checkClock(events?.newest, now()))
+  const hasDriver = await add('versions', () => checkVersions())
+  await add('memory', () => checkMemory(settings))
+  await add('files', () => checkDescriptors(maxConnections))
+  const mayUse = await add('folder', () => checkFolder(dataDir))
+  const isThere = mayUse && statSync(dataDir, { throwIfNoEntry: false })?.isDirectory() === true
+  if (isThere) {
+    await add('disk', () => checkDisk(dataDir))
+    if (hasDriver) {
+      await add('file system', () => checkFileSystem(dataDir, probeFile))
+      let events: ProbedDatabase | undefined
+      await add('databases', async () => {
+        const checked = await checkDatabases(dataDir, probeFile)
+        events = checked.events
+        return checked.found
+      })
+      await add('space', () =>
+        checkSpace(dataDir, events?.days ?? [], now(), settings.diskReserveBytes),
+      )
+      await add('clock', () => checkClock(events?.newest, now()))
     }
   }
-  findings.push(...(await examineNetwork(settings, isThere && mayUse(folder), now)))
+  findings.push(...(await examineNetwork(settings, isThere, now)))
   return findings
 }
 
@@ -75,25 +80,28 @@ export async function examineNetwork(
   const nonce = left?.nonce ?? ''
   try {
     let isRunning = false
-    if (port === 0) add('port', [note('PORT is 0: each start takes another free port')])
+    if (port === 0) await add('port', () => [note('PORT is 0: each start takes another free port')])
     else {
       const local: Asked = await askDoctor(localAddress(host, port), nonce)
       isRunning = local.kind === 'gateway'
-      add('port', await checkPort(host, port, local))
+      await add('port', () => checkPort(host, port, local))
     }
     if (metricsPort && !isRunning)
-      add('metrics port', [await checkFree('METRICS_PORT', '127.0.0.1', metricsPort)])
+      await add('metrics port', async () => [
+        await checkFree('METRICS_PORT', '127.0.0.1', metricsPort),
+      ])
     if (publicUrl === undefined) {
-      add('public url', [
+      await add('public url', () => [
         note('PUBLIC_URL is not set: scripts that are inlined or evaluated do not start'),
       ])
       return findings
     }
     const asked = await askDoctor(publicUrl, nonce)
-    add('public url', checkPublicUrl(publicUrl, asked, isRunning))
+    await add('public url', () => checkPublicUrl(publicUrl, asked, isRunning))
     if (asked.kind !== 'gateway') return findings
-    add('proxy', checkProxy(publicUrl, asked.seen, trustedProxies))
-    add('clock', checkDate(asked.date, now()))
+    const { seen, date } = asked
+    await add('proxy', () => checkProxy(publicUrl, seen, trustedProxies))
+    await add('clock', () => checkDate(date, now()))
     return findings
   } finally {
     left?.remove()
@@ -113,7 +121,24 @@ function createList() {
   const findings: DoctorFinding[] = []
   return {
     findings,
-    add: (check: string, found: readonly Found[]): void =>
-      void findings.push(...found.map((one) => ({ check, ...one }))),
+    /** Adds what a check finds. One that fails is an error, so that the others still run. False after an error. */
+    async add(check: string, run: () => readonly Found[] | Promise<readonly Found[]>) {
+      const found = await attempt(run)
+      findings.push(...found.map((one) => ({ check, ...one })))
+      return !found.some(({ level }) => level === 'error')
+    },
+  }
+}
+
+async function attempt(run: () => readonly Found[] | Promise<readonly Found[]>) {
+  try {
+    return await run()
+  } catch (failure) {
+    return [
+      error(
+        `This could not be checked: ${(failure as Error).message}`,
+        'Run doctor as the user of the gateway',
+      ),
+    ]
   }
 }

@@ -49,6 +49,10 @@ test.each([
     { DEMO: '1', DRAIN_MS: '2000' },
     { demo: true, drainMs: 2_000 },
   ],
+  [
+    { DEMO: '1', STOP_TIMEOUT_MS: '3000' },
+    { demo: true, drainMs: 0, stopTimeoutMs: 3_000 },
+  ],
   [{ DRAIN_MS: '0' }, { drainMs: 0 }],
   [
     { DRAIN_MS: '30000', STOP_TIMEOUT_MS: '60000' },

@@ -217,12 +217,15 @@ export const SETTINGS = {
   },
 } as const satisfies SettingsTable
 
+/** Nobody waits for a balancer with the demo. */
+const drainOf = ({ DRAIN_MS, DEMO }: ValuesOf<typeof SETTINGS>): number =>
+  DRAIN_MS ?? (DEMO ? 0 : DEFAULT_DRAIN_MS)
+
 const RULES: readonly Rule<typeof SETTINGS>[] = [
   {
-    names: ['STOP_TIMEOUT_MS', 'DRAIN_MS'],
+    names: ['STOP_TIMEOUT_MS', 'DRAIN_MS', 'DEMO'],
     message: `Expected more than DRAIN_MS, which is ${DEFAULT_DRAIN_MS} by default`,
-    holds: ({ STOP_TIMEOUT_MS, DRAIN_MS }) =>
-      STOP_TIMEOUT_MS === undefined || STOP_TIMEOUT_MS > (DRAIN_MS ?? DEFAULT_DRAIN_MS),
+    holds: (values) => values.STOP_TIMEOUT_MS > drainOf(values),
   },
   {
     names: ['METRICS_PORT', 'PORT'],
@@ -252,7 +255,7 @@ const arrange = (values: ValuesOf<typeof SETTINGS>) => ({
   maxHeaderBytes: values.MAX_HEADER_BYTES,
   bodyBudgetBytes: values.BODY_BUDGET_BYTES,
   sendTimeoutMs: values.SEND_TIMEOUT_MS,
-  drainMs: values.DRAIN_MS ?? (values.DEMO ? 0 : DEFAULT_DRAIN_MS),
+  drainMs: drainOf(values),
   stopTimeoutMs: values.STOP_TIMEOUT_MS,
   live: {
     maxViews: values.MAX_LIVE_VIEWS,

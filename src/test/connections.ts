@@ -47,7 +47,7 @@ export async function startServer(
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  return { port, closed, requests, count: () => open.size }
+  return { server, port, closed, requests, count: () => open.size }
 }
 
 /** A connection of a peer that never closes it by itself. */

@@ -10,6 +10,7 @@ import {
   statusesOf,
   until,
 } from '../../test/connections.ts'
+import { closeServer } from './httpServer.ts'
 
 const ENDS: [string, string, number][] = [
   ['nothing', '', 408],
@@ -258,4 +259,24 @@ test('a slow reader, and one that waits for a slow answer, are not closed', asyn
   await until(() => peer.received().length > LARGE.length)
   clearInterval(slowly)
   expect(closed).toEqual([])
+})
+
+test('a stop closes idle connections at once, and does not cut an answer that is being read', async () => {
+  const { server, port, requests } = await startServer(
+    {},
+    ({ url }, response) => void response.end(url === '/large' ? LARGE : url),
+  )
+  const idle = open(port)
+  idle.socket.write(get('/small'))
+  await until(() => idle.received().endsWith('/small'))
+  const reader = open(port)
+  reader.socket.pause()
+  reader.socket.write(get('/large'))
+  await until(() => requests.length === 2)
+  const closed = closeServer(server, 60_000)
+  await until(idle.isOver)
+  reader.socket.resume()
+  await closed
+  await until(reader.isOver)
+  expect(reader.received().length).toBeGreaterThan(LARGE.length)
 })

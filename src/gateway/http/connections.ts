@@ -75,6 +75,7 @@ type Connection = {
  * - While a request is handled, the next ones of its connection wait, and its socket is not read.
  * - Invalid HTTP is answered in JSON, and the connection ends a moment later, whatever the other end does.
  * - A connection that does not read its answers is closed.
+ * - `server.closeIdleConnections` closes the connections without an exchange.
  *
  * @param server Without listeners for requests. Its `IncomingMessage` is `Incoming`.
  * @param onClosed Called for each connection that was closed for one of these reasons.
@@ -155,6 +156,11 @@ export function createConnections(
       const patienceMs = socket.writableEnded ? LINGER_MS : sendTimeoutMs * times
       if (now - unreadSince > patienceMs) close(connection, 'unread')
     }
+  }
+
+  // That of node, which `close` calls too, would cut an answer that the other end is still reading.
+  server.closeIdleConnections = () => {
+    for (const { socket, isEnding } of idle) if (!isEnding) socket.destroy()
   }
 
   server.on('listening', () => {

@@ -239,7 +239,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const server = createHttpServer({
       ...bounds,
       fetch: (request, env) =>
-        opened()?.routes.fetch(request, env) ?? answerWaiting(request, reason()),
+        opened()?.routes.fetch(request, env) ?? answerWaiting(request, reason(), metrics),
       findHotPaths: () => opened()?.routes.hotPaths,
       maxConnections,
     })

@@ -57,6 +57,16 @@ test('the metrics have the events of each customer, the files, the disk and the 
   ])
 })
 
+test('several answers at the same time all have every file', async () => {
+  const gateway = await prepared.start({ metricsPort: 0 })
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => send(gateway.metricsUrl as string, '/metrics')),
+  )
+  const counts = answers.map(({ text }) => Object.keys(valuesOf(text, 'data_file_bytes')).length)
+  expect(counts[0]).toBeGreaterThan(2)
+  expect(new Set(counts).size).toBe(1)
+})
+
 test('a folder that can not be read does not hide the other metrics', async () => {
   const dataDir = join(prepared.folder, 'gone')
   rmSync(dataDir, { recursive: true, force: true })
@@ -64,4 +74,18 @@ test('a folder that can not be read does not hide the other metrics', async () =
   expect(valuesOf(text, 'data_disk_free_bytes')).toEqual({ '': Number.NaN })
   expect(valuesOf(text, 'data_file_bytes')).toEqual({})
   expect(valuesOf(text, 'events_waiting')).toEqual({ '': 7 })
+})
+
+test('what a gateway refuses that waits for its data is counted', async () => {
+  const waiting = await prepareGateway()
+  await (await waiting.start()).close()
+  rmSync(join(waiting.folder, 'data/customers.db'))
+  const gateway = await waiting.start({ metricsPort: 0 })
+  expect(gateway.isOpen()).toBe(false)
+  await send(gateway.url, '/t/r?k=KEY', { method: 'POST', body: '{}' })
+  await send(gateway.url, '/api/v1/custom_events', { method: 'POST', body: '{}' })
+  await send(gateway.url, '/readyz')
+  const { text } = await send(gateway.metricsUrl as string, '/metrics')
+  expect(valuesOf(text, 'events_refused_total')).toEqual({ 'status="503"': 2 })
+  await waiting.end()
 })

@@ -16,11 +16,14 @@ export function addDataGauges(registers: Registry[], dataDir: string): void {
     labelNames: ['file'],
     registers,
     async collect() {
-      this.reset()
       const names = (await known(readdir(dataDir))) ?? []
-      for (const file of names.filter((name) => DATABASE.test(name))) {
-        const found = await known(stat(join(dataDir, file)))
-        if (found) this.set({ file }, found.size)
+      const files = names.filter((name) => DATABASE.test(name))
+      const found = await Promise.all(files.map((file) => known(stat(join(dataDir, file)))))
+      // In one step, since two answers may be made at the same time.
+      this.reset()
+      for (const [i, file] of files.entries()) {
+        const size = found[i]?.size
+        if (size !== undefined) this.set({ file }, size)
       }
     },
   })

@@ -104,6 +104,13 @@ test('a request has a line without its query and key, if they are asked for', as
   expect(line()?.bytes).toBeGreaterThan(200)
   expect(line()?.ms).toBeGreaterThanOrEqual(0)
   expect(gateway.output()).not.toContain(SECRET)
+  for (const path of ['/st/t/j', '/T/j']) {
+    await send(gateway.url, `${path}/${key}`)
+    await vi.waitFor(() =>
+      expect(linesOf('Request').at(-1)).toMatchObject({ path: `${path.toLowerCase()}/*` }),
+    )
+  }
+  expect(gateway.output()).not.toContain(key)
   const quiet = await startProcess(folder, { PORT: '0' })
   await send(quiet.url, '/livez')
   await quiet.end('SIGTERM')

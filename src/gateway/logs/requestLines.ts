@@ -39,5 +39,6 @@ export function reportRequests(server: Server, report: (line: RequestLine) => vo
 /** Of an address that may be absolute. */
 function pathOf(url: string): string {
   const path = url.replace(/^[a-z]+:\/\/[^/?#]*/i, '').split(/[?#]/, 1)[0] ?? ''
-  return path.replace(/^\/t\/j\/[^/]+/, '/t/j/*').slice(0, MAX_PATH_CHARACTERS)
+  // A path of a proxy may come before it.
+  return path.replace(/\/t\/j\/[^/]+/gi, '/t/j/*').slice(0, MAX_PATH_CHARACTERS)
 }

@@ -168,6 +168,27 @@ describe.each<WebProxyName>(['nginx', 'caddy'])('%s', (name) => {
     })
   })
 
+  test('events arrive while both gateways refuse another request with 503', async () => {
+    const two = await Promise.all(
+      [1, 2].map(() => prepared.start({ trustedProxies: ['127.0.0.1'], live: { maxViews: 0 } })),
+    )
+    const urls = two.map(({ url }) => url)
+    const { path, close } = await startWebProxy(name, join(prepared.folder, `${name}-two`), urls)
+    const login = await ask(`${path}/live/login`, {
+      method: 'POST',
+      headers: JSON_TYPE,
+      body: JSON.stringify({ ...shop, path: '/' }),
+    })
+    const cookie = login.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
+    const seen = []
+    for (let i = 0; i < 4; i++) {
+      const view = await ask(`${path}/live/events`, { headers: { cookie } })
+      seen.push([view.status, (await post(path, {})).status, (await post(path, {})).status])
+    }
+    await close()
+    expect(seen).toEqual(Array(4).fill([503, 200, 200]))
+  })
+
   test('two gateways are restarted in turn without a failed request', async () => {
     const folder = layOutGateway()
     const { failed, acknowledged, stored } = await restartInTurn(folder, {

@@ -96,12 +96,19 @@ test('a gateway needs no system call that the unit refuses', async () => {
   expect([...calls].flatMap(([call, line]) => (permitted.has(call) ? [] : [line]))).toEqual([])
 })
 
-test('a start is over when the gateway answers', async () => {
+test('a start is over when the gateway answers, and has failed if it has ended', async () => {
   const gateway = await startProcess(folder)
   const [, command = '', script = ''] =
     /^(\S+) -e "(.*)"$/.exec(valuesOf('ExecStartPost')[0] ?? '') ?? []
   expect(command).toBe('/usr/bin/node')
-  const wait = spawn(process.execPath, ['-e', script.replace('%i', new URL(gateway.url).port)])
-  expect((await once(wait, 'exit'))[0]).toBe(0)
+  const wait = async () => {
+    const env = { MAINPID: String(gateway.process.pid) }
+    const port = new URL(gateway.url).port
+    const child = spawn(process.execPath, ['-e', script.replace('%i', port)], { env })
+    return (await once(child, 'exit'))[0]
+  }
+  expect(await wait()).toBe(0)
   await gateway.end('SIGINT')
+  // systemd waits for this command, also if the gateway has ended.
+  expect(await wait()).toBe(1)
 })

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -39,6 +39,20 @@ const untilUnready = async (url: string) => {
     const { status, text } = await send(url, '/readyz')
     if (status === 503) return JSON.parse(text).message
   }
+}
+
+const untilRefused = async (url: string) => {
+  while (await send(url, '/livez').catch(() => undefined));
+}
+
+/** Sends the head of an event. The gateway waits for its body of 9 bytes. */
+async function openBody(url: string): Promise<Socket> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  socket.write(
+    'POST /t/r?k=DEMOSHOP HTTP/1.1\r\nHost: a\r\nOrigin: http://localhost\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n',
+  )
+  expect(`${await once(socket, 'data')}`).toMatch(/^HTTP\/1.1 100/)
+  return socket
 }
 
 async function openView(url: string): Promise<{ text: () => string; ended: Promise<unknown> }> {
@@ -91,14 +105,24 @@ test('a sender that stops in the middle of its body does not hold up the end', a
     DATA_DIR: nextData(),
     STOP_TIMEOUT_MS: '3100',
   })
-  const slow = connect(Number(new URL(gateway.url).port), '127.0.0.1')
-  slow.write(
-    'POST /t/r?k=DEMOSHOP HTTP/1.1\r\nHost: a\r\nOrigin: http://localhost\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n',
-  )
-  // The gateway reads the body.
-  expect(`${await once(slow, 'data')}`).toMatch(/^HTTP\/1.1 100/)
+  const slow = await openBody(gateway.url)
   slow.on('error', () => {})
   expect(await gateway.end('SIGTERM')).toBe(0)
+})
+
+test('a stop in a short time still answers an open request', async () => {
+  const gateway = await startProcess(folder, { DATA_DIR: nextData(), STOP_TIMEOUT_MS: '3000' })
+  const open = await openBody(gateway.url)
+  const exited = gateway.end('SIGTERM')
+  await untilRefused(gateway.url)
+  let answer = ''
+  open.on('data', (chunk) => {
+    answer += chunk
+  })
+  open.write('{"a": 1}\n')
+  await once(open, 'close')
+  expect(answer).toMatch(/^HTTP\/1.1 422/)
+  expect(await exited).toBe(0)
 })
 
 test('a stop that waits too long for the disk is killed, and says what was open', async () => {

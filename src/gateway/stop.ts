@@ -36,7 +36,7 @@ export type Stoppable = {
   readonly queued: () => number
 }
 
-/** Time that a stop keeps for the commits and the files, ms. */
+/** Time that a stop keeps for the commits and the files, ms. At most half of what is left after the drain. */
 const CLOSE_DATA_MS = 3_000
 
 /** @returns `stop`, whose later calls return the promise of the first one, and `describe`. */
@@ -59,10 +59,13 @@ export function createStop(parts: Stoppable) {
       const left =
         timeoutMs === undefined
           ? Number.POSITIVE_INFINITY
-          : timeoutMs - (performance.now() - startedAt) - CLOSE_DATA_MS
+          : Math.max(0, timeoutMs - (performance.now() - startedAt))
       await closeServer(
         server,
-        Math.max(0, Math.min(parts.patienceMs() ?? REQUEST_TIMEOUT_MS, left)),
+        Math.min(
+          parts.patienceMs() ?? REQUEST_TIMEOUT_MS,
+          Math.max(left - CLOSE_DATA_MS, left / 2),
+        ),
       )
     }
     stage = 'accepted events'

@@ -183,23 +183,31 @@ test('sessions that have ended make room, and leave nothing', () => {
   expect(rowsOf(file)).toEqual([100, 100])
 })
 
-test('a sign-in does not wait for the disk, and every other commit does', () => {
+test('a sign-in waits neither for the disk nor long for other writers, and every other commit does', () => {
   const database = openDatabase(join(folder, `sessions-${++files}.db`), {
     tables: SESSION_TABLES,
     probe: 'SELECT token_hash FROM sessions',
   })
-  const durability = () => database.pragma('synchronous', { simple: true })
+  const waits = () =>
+    ['synchronous', 'busy_timeout'].map((name) => database.pragma(name, { simple: true }))
+  const usual = [2, 5_000]
   const seen: unknown[] = []
   const clock = () => {
-    seen.push(durability())
+    seen.push(waits())
     return 1
   }
   const sessions = createSessionRows(database, (work) => work(), clock)
   const token = sessions.signIn('', 'a', KEY)
-  expect([seen.includes(1), durability()]).toEqual([true, 2])
+  expect(seen).toContainEqual([1, 200])
+  expect(waits()).toEqual(usual)
+  const other = new Database(database.name)
+  other.exec('BEGIN IMMEDIATE')
+  expect(() => sessions.signIn('', 'a', KEY)).toThrow('locked')
+  other.close()
+  expect(waits()).toEqual(usual)
   database.exec('DROP TABLE session_customers')
   expect(() => sessions.signIn('', 'a', KEY)).toThrow('session_customers')
   expect(() => sessions.signOut(token)).toThrow('session_customers')
-  expect(durability()).toBe(2)
+  expect(waits()).toEqual(usual)
   database.close()
 })

@@ -33,6 +33,11 @@ export const SESSION_TABLES = `
 const TOKEN = /^[\w-]{43}$/
 /** If the clock was ahead at a sign-in and is right again, the session ends at most this much later, ms. */
 const CLOCK_SLACK_MS = 3_600_000
+/**
+ * How long a sign-in waits for another process that writes, ms. Every event waits meanwhile, and the operator can try
+ * again.
+ */
+const BUSY_MS = 200
 
 type Grant = { readonly id: number; readonly customer_id: string; readonly key_hash: Buffer }
 
@@ -121,16 +126,19 @@ export function createSessionRows(
   })
 
   /**
-   * Writes without waiting for the disk. A killed process loses nothing of it. A power cut may lose the newest sign-ins,
-   * and the operators sign in again. Otherwise each sign-in would block the gateway's thread for the time of an fsync.
+   * Writes without waiting for the disk, and hardly for other processes: it blocks the gateway's thread. A killed process
+   * loses nothing of it. A power cut may lose the newest sign-ins, and the operators sign in again.
    */
   function write(work: () => void): void {
     using(() => {
+      const timeout = database.pragma('busy_timeout', { simple: true })
+      database.pragma(`busy_timeout = ${BUSY_MS}`)
       database.pragma('synchronous = NORMAL')
       try {
         work()
       } finally {
         database.pragma('synchronous = FULL')
+        database.pragma(`busy_timeout = ${timeout}`)
       }
     })
   }

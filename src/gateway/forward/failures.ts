@@ -7,6 +7,10 @@ import type { Item } from './source.ts'
  * takes hours to get there. Then it becomes a dead letter, or later events of its device would wait for ever.
  */
 const MAX_FAILURES = 30
+/** The same for one that holds all others up meanwhile: it takes a quarter of an hour to get there. */
+const MAX_BLOCKING_FAILURES = 10
+/** So often it must have failed after others were delivered, before it is known that it is not the destination. */
+const MIN_ALONE = 2
 
 type Failed = Extract<Delivery, { readonly status: 'failed' }>
 
@@ -15,10 +19,13 @@ export type Failure = {
   readonly device: string
   readonly firstAt: number
   readonly attempts: number
+  readonly lastAt: number
   readonly nextAt: number
   readonly reason: string
   /** Failures after others were delivered. */
   readonly alone: number
+  /** Failures while no other event could be tried. */
+  readonly blocking: number
   /** How many events were delivered at the last attempt. */
   readonly delivered: number
 }
@@ -34,11 +41,16 @@ export type Failures = {
   ready(items: readonly Item[], now: number): readonly Item[]
   /** Whether an event of the device has failed in this round. */
   blocks(device: string): boolean
-  /** @returns Why it must not be tried again. Undefined if it may be. */
-  add(item: Item, delivery: Failed, now: number): string | undefined
+  /**
+   * @param isBlocking Whether no event that has not failed can be tried before this one is settled.
+   * @returns Why it must not be tried again. Undefined if it may be.
+   */
+  add(item: Item, delivery: Failed, now: number, isBlocking: boolean): string | undefined
   /** @returns Its failures. Undefined if it had none. */
   settle(item: Item, status: 'delivered' | 'refused'): Failure | undefined
   has(item: Item): boolean
+  /** Whether it has failed and may not be tried yet. */
+  isWaiting(item: Item, now: number): boolean
   /** Whether events of several devices fail, so it is not because of an event. */
   isDown(): boolean
   /** The event that is tried again first. Undefined if none has failed. */
@@ -56,6 +68,14 @@ export function createFailures(random: () => number): Failures {
   let delivered = 0
   let last = { reason: '', retryAfterMs: 0 }
 
+  const isDown = () => new Set([...failures.values()].map(({ device }) => device)).size > 1
+
+  function isWaiting(item: Item, now: number): boolean {
+    const failure = failures.get(keyOf(item))
+    // After a clock was set back, the time of the next attempt may be far away.
+    return failure !== undefined && failure.lastAt <= now && now < failure.nextAt
+  }
+
   return {
     ready(items, now) {
       const keys = new Set(items.map(keyOf))
@@ -65,31 +85,39 @@ export function createFailures(random: () => number): Failures {
       last = { reason: '', retryAfterMs: 0 }
       const waiting = new Set<string>()
       return items.filter((item) => {
-        if ((failures.get(keyOf(item))?.nextAt ?? 0) > now) waiting.add(item.device)
+        if (isWaiting(item, now)) waiting.add(item.device)
         return !waiting.has(item.device)
       })
     },
     blocks: (device) => blocked.has(device),
-    add(item, { reason, retryAfterMs = 0 }, now) {
+    add(item, { reason, retryAfterMs = 0 }, now, isBlocking) {
       const key = keyOf(item)
       const before = failures.get(key)
       const attempts = (before?.attempts ?? 0) + 1
       const isAlone = before !== undefined && delivered > before.delivered
       const alone = (before?.alone ?? 0) + (isAlone ? 1 : 0)
+      // If others fail too, and none was delivered since, it is rather the destination.
+      const isHolding = before !== undefined && !isAlone && isBlocking && (alone > 0 || !isDown())
+      const blocking = (before?.blocking ?? 0) + (isHolding ? 1 : 0)
       failures.set(key, {
         device: item.device,
         firstAt: before?.firstAt ?? now,
         attempts,
+        lastAt: now,
         nextAt: now + backoff(attempts, random(), retryAfterMs),
         reason,
         alone,
+        blocking,
         delivered,
       })
       blocked.add(item.device)
       last = { reason, retryAfterMs: Math.max(last.retryAfterMs, retryAfterMs) }
-      return alone >= MAX_FAILURES
-        ? `It has failed ${alone} times while others were delivered: ${reason}`
-        : undefined
+      const count = alone + blocking
+      const max = isBlocking && alone >= MIN_ALONE ? MAX_BLOCKING_FAILURES : MAX_FAILURES
+      if (count < max) return undefined
+      return blocking === 0
+        ? `It has failed ${count} times while others were delivered: ${reason}`
+        : `It has failed ${count} times while others were delivered or waited for it: ${reason}`
     },
     settle(item, status) {
       const key = keyOf(item)
@@ -99,7 +127,8 @@ export function createFailures(random: () => number): Failures {
       return failure
     },
     has: (item) => failures.has(keyOf(item)),
-    isDown: () => new Set([...failures.values()].map(({ device }) => device)).size > 1,
+    isWaiting,
+    isDown,
     next: () =>
       [...failures.values()].reduce<Failure | undefined>(
         (first, failure) => (first && first.nextAt <= failure.nextAt ? first : failure),

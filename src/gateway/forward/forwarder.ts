@@ -113,9 +113,13 @@ export function startForwarder(options: ForwarderOptions): Forwarder {
   /** @returns False if another gateway forwards now. */
   async function round(): Promise<boolean> {
     const begun = performance.now()
-    const { items, hasMore } = source.read(isProven ? MAX_ITEMS : PROBE_ITEMS)
+    const time = now()
+    const { items, hasMore, isAtLimit } = source.read(isProven ? MAX_ITEMS : PROBE_ITEMS, {
+      has: failures.has,
+      isWaiting: (item) => failures.isWaiting(item, time),
+    })
     const readMs = performance.now() - begun
-    const ready = failures.ready(items, now())
+    const ready = failures.ready(items, time)
     if (ready.length === 0) {
       if (!source.settle({ delivered: [], refused: [], failed: 0 })) return false
       if (items.length === 0 && source.isFull()) await standStill()
@@ -123,7 +127,8 @@ export function startForwarder(options: ForwarderOptions): Forwarder {
       else await idle()
       return true
     }
-    const { isAsked, ...outcome } = await send(ready)
+    const isBlocked = isAtLimit && ready.every(failures.has)
+    const { isAsked, ...outcome } = await send(ready, isBlocked)
     // Also when it is over, so that nothing is sent again that was delivered.
     if (!(await settle(outcome))) return false
     const isHit = outcome.delivered.length + outcome.refused.length > 0
@@ -131,8 +136,8 @@ export function startForwarder(options: ForwarderOptions): Forwarder {
       down = 0
       show(RUNNING)
     }
-    if (isAsked || (!isHit && failures.isDown())) await waitForIt()
-    else await rest(readMs)
+    if (isAsked || (!isHit && failures.isDown())) return await waitForIt()
+    await rest(readMs)
     return true
   }
 
@@ -166,8 +171,12 @@ export function startForwarder(options: ForwarderOptions): Forwarder {
     await sleepUntil(now() + RETRY_MS)
   }
 
-  /** Everything fails: waits before the next try, while events that are removed from the log are counted. */
-  async function waitForIt(): Promise<void> {
+  /**
+   * Everything fails: waits before the next try, while events that are removed from the log are counted.
+   *
+   * @returns False if another gateway forwards now.
+   */
+  async function waitForIt(): Promise<boolean> {
     if (down === 0) downSince = now()
     down++
     isProven = false
@@ -178,10 +187,11 @@ export function startForwarder(options: ForwarderOptions): Forwarder {
     const begun = now()
     while (!isOver() && now() < until && now() >= begun) {
       await pause(until, signal)
-      if (isOver() || now() >= until) return
+      if (isOver() || now() >= until) return true
       source.read(1)
-      if (!source.settle({ delivered: [], refused: [], failed: 0 })) return
+      if (!source.settle({ delivered: [], refused: [], failed: 0 })) return false
     }
+    return true
   }
 
   /** After reading for a time, rests for twice as long, since the gateway needs the processor too. */
@@ -198,7 +208,10 @@ export function startForwarder(options: ForwarderOptions): Forwarder {
   }
 
   /** Sends items until all are sent, or too many calls in a row have failed. */
-  async function send(items: readonly Item[]): Promise<Outcome & { readonly isAsked: boolean }> {
+  async function send(
+    items: readonly Item[],
+    isBlocked: boolean,
+  ): Promise<Outcome & { readonly isAsked: boolean }> {
     const delivered: Item[] = []
     const refused: RefusedItem[] = []
     let failed = 0
@@ -260,7 +273,7 @@ export function startForwarder(options: ForwarderOptions): Forwarder {
         if (delivery.status === 'failed') {
           failed++
           if (delivery.retryAfterMs) isAsked = true
-          const isHopeless = failures.add(item, delivery, now())
+          const isHopeless = failures.add(item, delivery, now(), isBlocked)
           if (isHopeless) refuse(item, isHopeless)
           return
         }

@@ -18,6 +18,16 @@ export type Batch = {
   readonly items: readonly Item[]
   /** Whether there is more to read after it, so that the next read needs no news. */
   readonly hasMore: boolean
+  /** Whether it ends because so many rows of the log are after an event that has failed, not because of its items. */
+  readonly isAtLimit: boolean
+}
+
+/** What is known of events that were sent before. */
+export type Tried = {
+  /** It has failed. Later events of its device are not read, so that they leave room for those of others. */
+  has(item: Item): boolean
+  /** It has failed, and may not be tried yet. It takes no room. */
+  isWaiting(item: Item): boolean
 }
 
 /** An item that the destination has finally refused. */
@@ -45,8 +55,9 @@ export type Source = {
    * is not sent.
    *
    * @param max The most items, from 1.
+   * @param tried Default: none has failed.
    */
-  read(max: number): Batch
+  read(max: number, tried?: Tried): Batch
   /**
    * Writes what has become of the last batch, in one transaction: letters, counts, and the position up to the first
    * event that has failed.

@@ -256,6 +256,58 @@ test('an event that always fails while others are delivered becomes a dead lette
   expect(numbersAt(receiver)).toContain(2)
 })
 
+test('a device that fails, however many events it has, does not delay others', async () => {
+  const id = add()
+  receiver.answer(except([1], status(500)))
+  append(Array.from({ length: 300 }, () => 'a'))
+  await until(() => expect(statusOf(id).failed).toBe(1))
+  append(['b'])
+  await until(() => expect(statusOf(id).delivered).toBe(1))
+  receiver.answer(OK)
+  pass(MINUTE_MS)
+  await settled(id)
+  expect(numbersAt(receiver)).toEqual([1, 301, ...Array.from({ length: 300 }, (_, i) => i + 1)])
+})
+
+test('an event that always fails does not hold a busy customer up for ever', async () => {
+  const id = add()
+  receiver.answer(except([1], status(500)))
+  append(['a'])
+  for (const failed of [1, 2, 3]) {
+    pass(MINUTE_MS)
+    await until(() => expect(statusOf(id).failed).toBe(failed))
+    append(Array.from({ length: failed < 3 ? 1 : 1_100 }, (_, i) => `b${i}`))
+    if (failed < 3) await until(() => expect(statusOf(id).delivered).toBe(failed))
+  }
+  // So far the position is looked beyond.
+  await until(() => expect(statusOf(id).delivered).toBe(999))
+  while (statusOf(id).letters === 0) {
+    const { failed, letters } = statusOf(id)
+    expect(failed).toBeLessThan(11)
+    pass(10 * MINUTE_MS)
+    await until(() => {
+      const now = statusOf(id)
+      expect(now.failed + now.letters).toBeGreaterThan(failed + letters)
+    })
+  }
+  await settled(id)
+  expect(statusOf(id)).toMatchObject({ delivered: 1_102, letters: 1 })
+})
+
+test.each([
+  ['one device', ['a']],
+  ['several devices', ['a', 'b', 'c']],
+])('a clock that goes back does not make %s wait longer', async (_, devices) => {
+  const id = add()
+  receiver.answer(status(503))
+  append(devices)
+  await until(() => expect(statusOf(id).state).toMatchObject({ name: 'waiting' }))
+  receiver.answer(OK)
+  pass(-3 * 60 * MINUTE_MS)
+  await settled(id)
+  expect(statusOf(id).delivered).toBe(devices.length)
+})
+
 test('destinations that hang delay no other, however many they are', async () => {
   const hanging = await listen()
   hanging.answer(() => {})

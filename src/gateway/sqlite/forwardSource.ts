@@ -2,7 +2,7 @@ import { weigh } from '../collect/eventLog.ts'
 import type { Destination } from '../forward/destination.ts'
 import { MAX_LETTERS } from '../forward/forwarding.ts'
 import { type Prepared, prepareEvent } from '../forward/prepareEvent.ts'
-import type { Batch, Item, Outcome, RefusedItem, Source } from '../forward/source.ts'
+import type { Batch, Item, Outcome, RefusedItem, Source, Tried } from '../forward/source.ts'
 import type { ForwardLog, ForwardRecord } from './forwardLog.ts'
 import type { ForwardStore, Position } from './forwardStore.ts'
 import type { Letter, Refused } from './letterRows.ts'
@@ -31,9 +31,13 @@ type Row = {
   readonly position: Position
   /** Whether the retention has removed it. */
   readonly isLost: boolean
-  /** Undefined if it need not be sent, or is settled. */
+  /** Whether it must be settled before the position may pass it. */
+  readonly isOpen: boolean
+  /** Undefined if it is not open, or waits for another one of its device. */
   readonly item?: LogItem
 }
+
+const NONE_TRIED: Tried = { has: () => false, isWaiting: () => false }
 
 /**
  * The events of a destination in the SQLite log. If the log was replaced by a backup, the position is moved to the same
@@ -73,21 +77,28 @@ export function createForwardSource(dependencies: SourceDependencies): Source {
     goneLetters = gone
   }
 
-  /** @returns Whether there may be more rows. */
-  function readRows(max: number): boolean {
+  function readRows(max: number, tried: Tried): Pick<Batch, 'hasMore' | 'isAtLimit'> {
     const found: Row[] = []
     const sweptTo = log.swept(customer)
+    const failed = new Set(letters.filter(tried.has).map(({ device }) => device))
     let items = 0
     let bytes = 0
+    let isCut = false
     let count = 0
     for (const record of log.read(customer, position.seq, MAX_ROWS)) {
+      isCut = items >= max || bytes >= MAX_BYTES
+      if (isCut) break
       count++
-      if (items >= max || bytes >= MAX_BYTES) return finish(true)
       const isRemoved = record.operation === ''
-      const isItem = !isRemoved && isWanted(record) && !settled.has(record.seq)
-      if (isItem) {
-        items++
-        bytes += weigh(record)
+      const isOpen = !isRemoved && isWanted(record) && !settled.has(record.seq)
+      const item = isOpen ? { ...toItem(record), record } : undefined
+      const isBehind = item !== undefined && failed.has(item.device)
+      if (item && !isBehind) {
+        if (tried.has(item)) failed.add(item.device)
+        if (!tried.isWaiting(item)) {
+          items++
+          bytes += weigh(record)
+        }
       }
       found.push({
         position: {
@@ -96,15 +107,13 @@ export function createForwardSource(dependencies: SourceDependencies): Source {
           receivedAt: isRemoved ? position.receivedAt : record.receivedAt,
         },
         isLost: isRemoved && record.seq <= sweptTo,
-        ...(isItem && { item: { ...toItem(record), record } }),
+        isOpen,
+        ...(item && !isBehind && { item }),
       })
     }
-    return finish(count === MAX_ROWS)
-
-    function finish(hasMore: boolean): boolean {
-      rows = found
-      return hasMore
-    }
+    rows = found
+    const isAtLimit = count === MAX_ROWS
+    return { hasMore: isCut || isAtLimit, isAtLimit }
   }
 
   function toItem(record: ForwardRecord, letter?: Letter): Item {
@@ -131,7 +140,7 @@ export function createForwardSource(dependencies: SourceDependencies): Source {
   }
 
   return {
-    read(max): Batch {
+    read(max, tried = NONE_TRIED): Batch {
       // A position behind the end is that of a log that was replaced while this was running.
       if (log.end().seq < position.seq) {
         position = log.locate(customer, position)
@@ -139,8 +148,10 @@ export function createForwardSource(dependencies: SourceDependencies): Source {
       }
       readLetters(max)
       rows = []
-      const hasMore = !isFull() && readRows(Math.max(1, max - letters.length))
-      return { items: [...letters, ...rows.flatMap(({ item }) => item ?? [])], hasMore }
+      const ended = isFull()
+        ? { hasMore: false, isAtLimit: false }
+        : readRows(Math.max(1, max - letters.length), tried)
+      return { items: [...letters, ...rows.flatMap(({ item }) => item ?? [])], ...ended }
     },
     settle({ delivered, refused, failed }: Outcome): boolean {
       const done = new Set(
@@ -148,7 +159,7 @@ export function createForwardSource(dependencies: SourceDependencies): Source {
           .filter(({ isLetter }) => !isLetter)
           .map(({ seq }) => seq),
       )
-      const open = rows.findIndex(({ item }) => item && !done.has(item.seq))
+      const open = rows.findIndex((row) => row.isOpen && !done.has(row.position.seq))
       const passed = open < 0 ? rows : rows.slice(0, open)
       const next = passed.at(-1)?.position
       const settledLetters = [...delivered.map(({ seq }) => seq), ...goneLetters]

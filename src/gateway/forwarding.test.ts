@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import Database from 'better-sqlite3'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { prepareGateway, recordsOf, send } from '../test/gateway.ts'
 import type { Gateway } from './index.ts'
@@ -27,6 +28,16 @@ beforeEach(async () => {
   source.customers.add({ customerId: 'shop', trackingKey: 'SHOPKEY1', origins: [ORIGIN] })
 })
 afterEach(() => prepared.end())
+
+function filesOf(folder: string) {
+  const pathOf = (name: string) => join(folder, 'data', name)
+  return {
+    forwardFile: pathOf('forward.db'),
+    eventsFile: pathOf('events.db'),
+    customersFile: pathOf('customers.db'),
+    folder: pathOf('forward'),
+  }
+}
 
 async function post(event: string, payload: object, query = ''): Promise<string> {
   const id = randomUUID()
@@ -122,13 +133,9 @@ test('a thread that ends is started again, and continues', async () => {
        process.exit(7)
      })`,
   )
-  const dataDir = join(prepared.folder, 'data')
   const ends: Error[] = []
   const forwarding = createSqliteForwarding({
-    forwardFile: join(dataDir, 'forward.db'),
-    eventsFile: join(dataDir, 'events.db'),
-    customersFile: join(dataDir, 'customers.db'),
-    folder: join(dataDir, 'forward'),
+    ...filesOf(prepared.folder),
     workerFile,
     onEnd: (error) => ends.push(error),
     backoff: { baseMs: 10 },
@@ -145,4 +152,28 @@ test('a thread that ends is started again, and continues', async () => {
   await vi.waitFor(async () => expect(await forwarding.list()).toHaveLength(1))
   await forwarding.close()
   await expect(forwarding.list()).rejects.toThrow('closed')
+})
+
+test('a file that could not be read at the start is read again, also if nobody changes it', async () => {
+  const { restKey } = target.customers.add({ customerId: 'ACME', trackingKey: 'ACMEKEY1' })
+  const settings = { baseUrl: target.url, customerId: 'ACME', trackingKey: 'ACMEKEY1', restKey }
+  await source.forwarding.add({ customer: 'shop', kind: 'service', settings, isPaused: true })
+  await post('view_page', {})
+  await source.close()
+  const other = new Database(join(prepared.folder, 'data/forward.db'))
+  // In this mode readers wait for a writer, as they do in others while a file is repaired.
+  other.pragma('journal_mode = DELETE')
+  other.exec('UPDATE destinations SET paused = 0')
+  other.exec('BEGIN EXCLUSIVE')
+  const faults: string[] = []
+  const forwarding = createSqliteForwarding({
+    ...filesOf(prepared.folder),
+    workerFile: pathToFileURL(join(prepared.folder, 'dist/forward-worker.js')),
+    onError: ({ message }) => faults.push(message),
+  })
+  expect(faults).toEqual(['database is locked'])
+  other.exec('ROLLBACK')
+  other.close()
+  await vi.waitFor(async () => expect(await recordsOf(target)).toHaveLength(1), { timeout: 20_000 })
+  await forwarding.close()
 })

@@ -148,13 +148,16 @@ function createLook(file: string): () => boolean {
   return () => {
     const now = mark()
     if (now === seen || !existsSync(file)) return false
-    seen = now
-    const database = connect(file, { readonly: true })
+    // The next look is soon, so the gateway does not wait for a lock.
+    const database = connect(file, { readonly: true, timeout: 0 })
     try {
       const hasTable = database
         .prepare("SELECT 1 FROM sqlite_schema WHERE name = 'destinations'")
         .get()
-      return !!hasTable && !!database.prepare('SELECT 1 FROM destinations LIMIT 1').get()
+      const has = !!hasTable && !!database.prepare('SELECT 1 FROM destinations LIMIT 1').get()
+      // Not after an error, or a gateway that could not read it at its start would not forward.
+      seen = now
+      return has
     } finally {
       database.close()
     }

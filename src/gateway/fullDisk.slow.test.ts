@@ -5,20 +5,22 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { runProcess } from '../test/command.ts'
-import { type GatewayProcess, layOutGateway, makeFolder, startProcess } from '../test/gateway.ts'
+import { type GatewayProcess, makeFolder, prepareGateway, startProcess } from '../test/gateway.ts'
 
 /** A gateway whose disk is nearly full, full, and has room again. */
+let prepared: Awaited<ReturnType<typeof prepareGateway>>
 let folder: string
 const mounted: string[] = []
 const running: GatewayProcess[] = []
 
-beforeAll(() => {
-  folder = layOutGateway()
+beforeAll(async () => {
+  prepared = await prepareGateway()
+  folder = prepared.folder
 })
-afterAll(() => {
+afterAll(async () => {
   for (const { process } of running) process.kill('SIGKILL')
   for (const path of mounted) spawnSync('umount', ['-l', path])
-  rmSync(folder, { recursive: true })
+  await prepared.end()
 })
 
 const MIB = 2 ** 20
@@ -107,7 +109,7 @@ const post = async ({ url }: GatewayProcess, id: string): Promise<Response> =>
       http_user_agent: 'UA/1',
     }),
   })
-const readiness = async ({ url }: GatewayProcess) => {
+const readiness = async ({ url }: { readonly url: string }) => {
   const response = await fetch(`${url}/readyz`)
   return { status: response.status, text: await response.text() }
 }
@@ -211,4 +213,28 @@ if (MAY_MOUNT)
     await expect.poll(async () => (await readiness(gateway)).status, SOON).toBe(200)
     expect(gateway.output()).toContain('The disk has room again')
     expect(await gateway.end('SIGTERM')).toBe(0)
+  })
+
+if (MAY_MOUNT)
+  test('a gateway that starts on a full disk answers 503, and continues when there is room', async () => {
+    const disk = mountDisk('start')
+    const dataDir = join(disk, 'data')
+    const first = await prepared.start({ dataDir })
+    first.customers.add({ customerId: 'shop', trackingKey: 'SHOPKEY1', origins: [] })
+    await first.close()
+    const release = fill(disk, 0)
+    const gateway = await prepared.start({ dataDir })
+    expect(await readiness(gateway)).toMatchObject({
+      status: 503,
+      text: expect.stringContaining('The disk of the gateway is full'),
+    })
+    expect((await fetch(`${gateway.url}/livez`)).status).toBe(200)
+    const list = runProcess(folder, ['customer', 'list'], { DATA_DIR: dataDir })
+    expect([list.status, list.stderr]).toEqual([
+      1,
+      expect.stringContaining('can not grow: the disk is full. Make room'),
+    ])
+    release()
+    await expect.poll(async () => (await readiness(gateway)).status, SOON).toBe(200)
+    expect(gateway.customers.find('shop')).toBeDefined()
   })

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
+import { isDiskFull } from '../sqlite/database.ts'
 import { findPairFault } from '../sqlite/databasePair.ts'
 import { error, type Found, note, ok } from './finding.ts'
 import type { ProbedDatabase } from './probe.ts'
@@ -64,6 +65,11 @@ function judge(file: string, result: ProbedDatabase | ProbeFailure): Found | und
     return note(
       `${file} is too large to be checked in ${TIMEOUT_MS / 1_000} s`,
       `At a quiet time: sqlite3 -readonly ${file} 'PRAGMA quick_check'`,
+    )
+  if (isDiskFull(result))
+    return error(
+      `${file} can not be read while the disk is full`,
+      'Make room, and run doctor again',
     )
   return /^SQLITE_(NOTADB|CORRUPT)/.test(result.code ?? '')
     ? error(`${file} is not a database, or is damaged: ${result.failed}`, RESTORE)

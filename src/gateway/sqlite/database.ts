@@ -119,6 +119,18 @@ export function setDurable(database: Database, file: string): void {
 export const isDamaged = (error: unknown): boolean =>
   /^SQLITE_(NOTADB|CORRUPT)/.test((error as { code?: string }).code ?? '')
 
+/** SQLite reports an -shm for which there is no room as an I/O error. ENOSPC and EDQUOT are those of Node. */
+const NO_ROOM = /^(SQLITE_FULL|SQLITE_IOERR_SHMSIZE|ENOSPC|EDQUOT)$/
+
+type Caused = { readonly code?: string; readonly cause?: Caused }
+
+/** Whether an error, or one that has caused it, means that the disk is full, or that a quota of it is used up. */
+export function isDiskFull(error: unknown): boolean {
+  for (let one = error as Caused | undefined; one; one = one.cause)
+    if (NO_ROOM.test(one.code ?? '')) return true
+  return false
+}
+
 /** Describes an error of a database for the operator: the file and the remedy. */
 export function explain(file: string, error: unknown): string {
   const { code = '', message } = error as { code?: string; message: string }
@@ -128,6 +140,7 @@ export function explain(file: string, error: unknown): string {
     return `${file} can not be opened for writing (${message}). Check the owner and the permissions of the file and its folder`
   if (/^SQLITE_(BUSY|LOCKED)/.test(code))
     return `${file} is locked by another process (${message}). Stop the other process that has it open`
-  if (code === 'SQLITE_FULL') return `${file} can not grow: the disk is full`
+  if (isDiskFull(error))
+    return `${file} or a file beside it can not grow: the disk is full. Make room, or enlarge the disk`
   return message.includes(file) ? message : `${file}: ${message}`
 }

@@ -1,8 +1,12 @@
 import { InUse } from './backup/locks.ts'
+import { isDiskFull } from './database.ts'
 import { DataMismatch } from './databasePair.ts'
 
 /** Time between two tries, ms. */
 const RETRY_MS = 1_000
+
+const DISK_FULL = 'The disk of the gateway is full. It continues when there is room'
+const UNEXPECTED = 'The data can not be opened. The log of the gateway has the reason'
 
 /** Something that is open, or is waiting to be opened. */
 export type Opening<Opened> = {
@@ -15,13 +19,14 @@ export type Opening<Opened> = {
 }
 
 /**
- * Opens everything that depends on the databases. After a DataMismatch or InUse it tries again every second, so the
- * gateway needs no restart once the databases are put back or accepted, or the other process has ended.
+ * Opens everything that depends on the databases. After a DataMismatch or InUse, and on a full disk, it tries again
+ * every second, so the gateway needs no restart once the databases are put back or accepted, the other process has
+ * ended, or there is room.
  *
  * @param onChange Called when a later try has succeeded.
- * @param onError Called when a later try fails with a new error other than these two. Its message may contain
+ * @param onError Called when a later try fails with a new error other than these. Its message may contain
  * paths, so `reason` does not repeat it.
- * @throws The error of the first `open`, unless it is one of these two.
+ * @throws The error of the first `open`, unless it is one of these.
  */
 export async function openOrWait<Opened>(
   open: () => Promise<Opened>,
@@ -38,16 +43,14 @@ export async function openOrWait<Opened>(
   try {
     opened = await open()
   } catch (error) {
-    if (!mayWait(error)) throw error
+    if (reasonToWait(error) === undefined) throw error
     wait(error as Error)
   }
 
   function wait(error: Error): void {
-    const isExpected = mayWait(error)
-    reason = isExpected
-      ? error.message
-      : 'The data can not be opened. The log of the gateway has the reason'
-    if (!isExpected && error.message !== reported) onError(error)
+    const expected = reasonToWait(error)
+    reason = expected ?? UNEXPECTED
+    if (expected === undefined && error.message !== reported) onError(error)
     reported = error.message
     timer = setTimeout(() => {
       trying = tryAgain()
@@ -76,4 +79,8 @@ export async function openOrWait<Opened>(
   }
 }
 
-const mayWait = (error: unknown): boolean => error instanceof DataMismatch || error instanceof InUse
+/** Undefined for an error that needs an operator, and a new start. */
+function reasonToWait(error: unknown): string | undefined {
+  if (error instanceof DataMismatch || error instanceof InUse) return error.message
+  return isDiskFull(error) ? DISK_FULL : undefined
+}

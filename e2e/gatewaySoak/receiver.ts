@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Random } from '../random.ts'
@@ -44,18 +44,22 @@ export async function startReceiver(
   const last = new Map<string, number>()
   const faults: string[] = []
   const sockets = new Set<Socket>()
+  // While it is down, its port is free, and another test on this machine may have used it.
+  const path = `/${randomUUID()}`
   let isFailing = true
   let server: Server | undefined
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
+    if (request.url !== path) return void request.socket.destroy()
     const body = Buffer.concat(chunks)
     const dice = isFailing ? random.next() / FAILING : 1
     if (dice < 0.3) return void response.writeHead(503, { 'retry-after': '1' }).end('{}')
     if (dice < 0.5) return void response.writeHead(500).end('<h1>Oops</h1>')
     if (dice < 0.7) return void request.socket.destroy()
-    if (!isSigned(request, body)) fault('A signature is wrong')
+    if (!isSigned(request, body))
+      fault(`A signature is wrong: ${JSON.stringify(request.headers)} ${body.subarray(0, 300)}`)
     take(JSON.parse(body.toString()))
     // The events have arrived, and the sender does not learn it.
     if (dice < 1) return void request.socket.destroy()
@@ -109,7 +113,7 @@ export async function startReceiver(
   const port = await listen(0)
   if (isDown) await down()
   return {
-    url: `http://127.0.0.1:${port}/events`,
+    url: `http://127.0.0.1:${port}${path}`,
     times,
     faults,
     down,

@@ -102,10 +102,17 @@ export function overwriteDeleted(database: Database): void {
   database.pragma('auto_vacuum = INCREMENTAL')
 }
 
+/**
+ * What is kept of a -wal that has become large, since another connection read for long, such as that of a backup. Twice
+ * the size from which the log writes its -wal to the database, since a file that is cut each time costs more.
+ */
+const MAX_KEPT_WAL = 2 ** 25
+
 /** Makes every commit durable when it returns, and overwrites what is deleted. */
 export function setDurable(database: Database, file: string): void {
   overwriteDeleted(database)
   database.pragma('journal_mode = WAL')
+  database.pragma(`journal_size_limit = ${MAX_KEPT_WAL}`)
   database.pragma('synchronous = FULL')
   database.pragma('fullfsync = ON')
   database.pragma('checkpoint_fullfsync = ON')

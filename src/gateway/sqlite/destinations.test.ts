@@ -305,6 +305,13 @@ test('a letter is not shown when its event was removed from the log', () => {
   expect(destinations.letters('shop', id)?.count).toBe(1)
 })
 
+test('a letter is not shown when the log was replaced and has another event at its position', () => {
+  append([1, 20])
+  const { id } = add()
+  refuse(id, [1, 2])
+  expect(destinations.letters('shop', id)?.letters.map(({ seq }) => seq)).toEqual([1])
+})
+
 test('a removed destination leaves nothing', () => {
   append([1])
   const { id } = add()

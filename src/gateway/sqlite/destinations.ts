@@ -139,7 +139,7 @@ export function createDestinations(dependencies: DestinationsDependencies): Dest
       const last = page.length < Math.min(max, MAX_PAGE) ? undefined : page.at(-1)?.seq
       return {
         letters: page.flatMap((letter) => {
-          const record = log?.find(customer, letter.seq)
+          const record = log?.find(customer, letter.seq, letter.eventId)
           if (!record) return []
           // The patch may have made the payload invalid. Then the stored one is shown.
           const mended = prepareEvent(record, destination, letter.patch)

@@ -2,7 +2,7 @@ import type { LogRecord } from '../collect/eventLog.ts'
 import { openDatabase } from './database.ts'
 import type { Position } from './forwardStore.ts'
 import { EVENTS_SCHEMA } from './store.ts'
-import { uuidOf } from './uuid.ts'
+import { bytesOf, uuidOf } from './uuid.ts'
 
 /** A record of the log. One that was removed has no operation and no payload. */
 export type ForwardRecord = LogRecord & { readonly isCookieless: boolean }
@@ -22,8 +22,8 @@ export type ForwardLog = {
   locate(customer: string, position: Position): Position
   /** Records of a customer after a position, in order, removed ones too. */
   read(customer: string, after: number, max: number): IterableIterator<ForwardRecord>
-  /** Undefined if it was removed. */
-  find(customer: string, seq: number): ForwardRecord | undefined
+  /** Undefined if it was removed, or if the log was replaced and has another event there. */
+  find(customer: string, seq: number, id: string): ForwardRecord | undefined
   /** Whether the event was removed. */
   isRemoved(seq: number): boolean
   /** How many records a customer has after one position, up to another one. */
@@ -62,8 +62,8 @@ export function openForwardLog(file: string): ForwardLog {
   const read = database.prepare<[string, number, number], Row>(
     `SELECT ${columns} ${ofCustomer} AND seq > ? ORDER BY seq LIMIT ?`,
   )
-  const one = database.prepare<[number, string], Row>(
-    `SELECT ${columns} FROM events WHERE seq = ? AND customer = ? AND operation <> ''`,
+  const one = database.prepare<[number, string, Buffer], Row>(
+    `SELECT ${columns} FROM events WHERE seq = ? AND customer = ? AND id = ? AND operation <> ''`,
   )
   const isKept = database
     .prepare<[number], number>("SELECT 1 FROM events WHERE seq = ? AND operation <> ''")
@@ -120,8 +120,8 @@ export function openForwardLog(file: string): ForwardLog {
     *read(customer, after, max) {
       for (const row of read.iterate(customer, after, max)) yield toRecord(row)
     },
-    find(customer, seq) {
-      const row = one.get(seq, customer)
+    find(customer, seq, id) {
+      const row = one.get(seq, customer, bytesOf(id))
       return row && toRecord(row)
     },
     isRemoved: (seq) => isKept.get(seq) === undefined,

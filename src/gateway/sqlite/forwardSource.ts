@@ -69,7 +69,7 @@ export function createForwardSource(dependencies: SourceDependencies): Source {
   function readLetters(max: number): void {
     const gone: number[] = []
     letters = store.letters.replayed(id, Math.min(max, MAX_LETTERS_AT_ONCE)).flatMap((letter) => {
-      const record = log.find(customer, letter.seq)
+      const record = log.find(customer, letter.seq, letter.eventId)
       if (record) return [{ ...toItem(record, letter), letter }]
       gone.push(letter.seq)
       return []

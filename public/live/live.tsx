@@ -32,7 +32,7 @@ import { createProblemState } from './problemState.ts'
 import { ProblemsList } from './problems.tsx'
 import { focusRecord, Stream } from './stream.tsx'
 import { BARS, Summary } from './summary.tsx'
-import { Views, viewOf } from './views.tsx'
+import { SKIPS, Views, viewOf } from './views.tsx'
 
 /** Notices for the states in which the gateway has no room for another stream. */
 const NO_ROOM: Partial<Record<PageState, string>> = {
@@ -46,12 +46,6 @@ const EMPTY_AFTER_MS = 700
 const HISTORY_MS = 1000
 /** From this number of rows at once, none of them flashes. */
 const MAX_FLASHING = 30
-
-const SKIPS = {
-  events: { id: 'stream', text: 'To the events' },
-  problems: { id: 'problems-view', text: 'To the problems' },
-  coverage: { id: 'coverage-view', text: 'To the coverage' },
-}
 
 const NO_FILTER: Filter = { kinds: new Set(), did: '', words: '' }
 
@@ -113,27 +107,38 @@ operator.start()
 /* The customer */
 
 function watch(customer: Customer, serverNow: number) {
-  const { customerId } = customer
   stopFeeds()
   skewMs = serverNow - Date.now()
   model.setServerClock(serverNow)
-  model.reset()
-  waiting.clear()
-  lost = 0
   isPaused = false
   chosen = undefined
   trackingKey = customer.trackingKey
   isDemo = customer.demo
-  resetFilters()
-  historyUntil = Date.now() + HISTORY_MS
+  typed = ''
+  filter = NO_FILTER
+  beginAnew()
   isSettled = false
   setTimeout(update, EMPTY_AFTER_MS)
   const onEnd = (reason: EndReason) => {
     dialog.current?.close()
     operator.showEnd(customer, reason)
   }
-  stopFeed = startFeed(customerId, { onEvent: receive, onState: showFeedState, onEnd })
-  problemState.start(customerId, onEnd)
+  stopFeed = startFeed(customer.customerId, {
+    onEvent: receive,
+    onState: showFeedState,
+    onGap: beginAnew,
+    onEnd,
+  })
+  problemState.start(customer.customerId, onEnd)
+}
+
+/** Forgets all events. */
+function beginAnew() {
+  model.reset()
+  waiting.clear()
+  lost = 0
+  historyUntil = Date.now() + HISTORY_MS
+  setFilter(filter)
 }
 
 function stopFeeds() {

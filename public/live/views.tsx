@@ -3,6 +3,13 @@ import { nameOf } from '../operator/numbers.ts'
 
 export type View = 'events' | 'problems' | 'coverage'
 
+/** Target and text of the link that skips the header. */
+export const SKIPS = {
+  events: { id: 'stream', text: 'To the events' },
+  problems: { id: 'problems-view', text: 'To the problems' },
+  coverage: { id: 'coverage-view', text: 'To the coverage' },
+} satisfies Record<View, unknown>
+
 /** The view that a fragment names, such as `#problems`. The link that skips the header has `#problems-view`. */
 export function viewOf(hash: string): View {
   const [, name] = /^#(problems|coverage)\b/.exec(hash) ?? []

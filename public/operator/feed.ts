@@ -30,6 +30,8 @@ export type FeedListeners = {
   /** @param length Length of the event's JSON, UTF-16 units. */
   readonly onEvent: (event: LiveEvent, length: number) => void
   readonly onState: (state: PageState) => void
+  /** Called when the stream does not continue after the last event: the page has missed too many, or the log is another. */
+  readonly onGap?: () => void
   /** Called once, when the operator may no longer see the customer and the stream is closed. */
   readonly onEnd: (reason: EndReason) => void
 }
@@ -39,13 +41,14 @@ export type FeedListeners = {
  * refusal, this function asks for the reason and for the customers that the operator may see, and then retries.
  *
  * A hidden page closes its stream, since a browser opens only six connections to a host over HTTP/1.1: six streams
- * would block every other page of the gateway. When the page is shown again, the stream continues after its last event.
+ * would block every other page of the gateway. When the page is shown again, the stream continues after its last event, or begins anew
+ * if too many were missed.
  *
  * @returns A function that closes the stream.
  */
 export function startFeed(
   customerId: string,
-  { onEvent, onState, onEnd }: FeedListeners,
+  { onEvent, onState, onGap = () => {}, onEnd }: FeedListeners,
 ): () => void {
   let source: EventSource | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -76,6 +79,7 @@ export function startFeed(
       onState('connected')
     }
     opened.addEventListener('start', ({ lastEventId }: MessageEvent<string>) => {
+      if (after !== undefined && after !== lastEventId) onGap()
       after = lastEventId
     })
     opened.addEventListener('event', ({ data, lastEventId }: MessageEvent<string>) => {

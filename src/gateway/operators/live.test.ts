@@ -43,21 +43,24 @@ const idsOf = ({ text }: Answer) =>
 /** A viewer on another machine who reaches the same port. */
 const REMOTE = { host: 't.shop.example' }
 
-const append = (customer: string, event: string) =>
-  gateway.log.append([
-    {
-      customer,
-      id: randomUUID(),
-      at: 1,
-      receivedAt: 2,
-      operation: 'viewHomepage',
-      event,
-      did: 'd-1',
-      bot: false,
-      version: null,
-      payload: `{"event":"${event}"}`,
-    } satisfies LogEvent,
-  ])
+const append = (customer: string, event: string, count = 1) =>
+  gateway.log.append(
+    Array.from(
+      { length: count },
+      (): LogEvent => ({
+        customer,
+        id: randomUUID(),
+        at: 1,
+        receivedAt: 2,
+        operation: 'viewHomepage',
+        event,
+        did: 'd-1',
+        bot: false,
+        version: null,
+        payload: `{"event":"${event}"}`,
+      }),
+    ),
+  )
 
 type Message = { seq: number; event: string; payload: { event: string } }
 
@@ -337,6 +340,24 @@ test('a view that began without events gets every later one, however many', asyn
   await view.until(() => view.messages.at(-1)?.event === 'later 200')
   expect(view.messages).toHaveLength(201)
   view.stop()
+})
+
+test('a view that has missed more than 20,000 events begins like a new one', async () => {
+  const { customer, restKey } = gateway.customers.add()
+  const { customerId } = customer
+  const cookie = await signIn({ customerId, restKey })
+  for (let i = 0; i < 10; i++) await append(customerId, 'later', 2_010)
+  const [first] = await gateway.log.read({ customer: customerId, max: 1 })
+  const seq = first?.seq ?? 0
+  const count = async (after: number) => {
+    const view = watch(`/live/events?customer=${customerId}&after=${after}`, { cookie })
+    await view.until(() => view.messages.at(-1)?.event === 'last')
+    view.stop()
+    return view.messages.length
+  }
+  await append(customerId, 'last')
+  expect(await count(seq)).toBe(200)
+  expect(await count(seq + 19_800)).toBe(300)
 })
 
 test.each(['999999999', '-1', '1.5', 'x', ''])(

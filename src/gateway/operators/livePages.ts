@@ -16,7 +16,7 @@ export type LivePage = {
 export type LivePages = {
   /**
    * The position after which a view begins: that of the last event that the browser has, otherwise the one before the
-   * newest 200.
+   * newest 200. A browser that has missed more than 20,000 events begins like a new view.
    *
    * @param lastEventId Undefined for none.
    */
@@ -28,6 +28,11 @@ export type LivePages = {
 
 /** Events that a new view begins with. */
 const FIRST_EVENTS = 200
+/**
+ * Events that a view catches up on at most. More are of no use, as a page keeps 5,000, and a tab that was hidden for a
+ * night would read all of that night.
+ */
+const MAX_MISSED = 20_000
 /** A page ends with the event that reaches either limit. */
 const PAGE_EVENTS = 200
 const PAGE_BYTES = 65_536
@@ -92,13 +97,17 @@ export function createLivePages(log: EventLog): LivePages {
     }
   }
 
+  const findTail = async (customer: string, max: number) =>
+    thenPause(await reads.acquire(customer), () => log.findTail(customer, max))
+
   return {
     async findStart(customer, lastEventId) {
-      const { after, newest } = await thenPause(await reads.acquire(customer), () =>
-        log.findTail(customer, FIRST_EVENTS),
-      )
+      const { after, newest } = await findTail(customer, FIRST_EVENTS)
       // A position after the end of the log comes from another log: the data was replaced.
-      return lastEventId !== undefined && lastEventId <= newest ? lastEventId : after
+      if (lastEventId === undefined || lastEventId > newest) return after
+      if (lastEventId >= after) return lastEventId
+      const oldest = await findTail(customer, MAX_MISSED)
+      return lastEventId >= oldest.after ? lastEventId : after
     },
     async read(customer, after) {
       const found = findKept(customer, after)

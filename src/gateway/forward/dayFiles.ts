@@ -49,6 +49,8 @@ const PRIVATE_FOLDER = 0o700
 const OWNER_FILE = '.destination'
 const GROWING = /^(\d{4}-\d\d-\d\d)\.ndjson\.part$/
 const FINISHED = /^(\d{4}-\d\d-\d\d)(?:-\d+)?\.ndjson\.gz$/
+/** A finished file, or the empty one that says that there was one of this name. */
+const KEPT = /^\.?(\d{4}-\d\d-\d\d)(?:-\d+)?\.(?:ndjson\.gz|used)$/
 
 const DAY_MS = 86_400_000
 /** A day's file is finished when its day has been over for so long, and nothing was added for so long, ms. */
@@ -178,7 +180,10 @@ export async function openDayFiles(options: DayFilesOptions): Promise<DayFiles> 
     for (const [day, { changedAt }] of growing) {
       const quietSince = Math.max(Date.parse(day) + DAY_MS, changedAt)
       if (now() - quietSince < QUIET_MS) continue
-      await rename(pathOf(`${day}.ndjson.part`), pathOf(await finalName(day)))
+      const name = await finalName(day)
+      // Somebody may take the file away, and expects no other one of its name.
+      await use(pathOf(`.${name}.used`), 'a', (file) => file.sync())
+      await rename(pathOf(`${day}.ndjson.part`), pathOf(`${name}.ndjson.gz`))
       await syncFolder(folder)
       growing.delete(day)
     }
@@ -186,19 +191,23 @@ export async function openDayFiles(options: DayFilesOptions): Promise<DayFiles> 
     if (today === tidied) return
     const oldest = dayOf(now() - keepDays * DAY_MS)
     for (const name of await readdir(folder)) {
-      const day = FINISHED.exec(name)?.[1]
+      const day = KEPT.exec(name)?.[1]
       if (day !== undefined && day < oldest) await unlink(pathOf(name))
     }
     tidied = today
   }
 
-  /** A finished file is never replaced: somebody may have taken it already. */
+  /**
+   * A finished file is never replaced, nor its name used again: somebody may have taken it already.
+   *
+   * @returns `2026-11-29`, or `2026-11-29-2`.
+   */
   async function finalName(day: string): Promise<string> {
     const taken = new Set(await readdir(folder))
-    const candidates = (n: number) => `${day}${n > 1 ? `-${n}` : ''}.ndjson.gz`
-    let n = 1
-    while (taken.has(candidates(n))) n++
-    return candidates(n)
+    const isTaken = (name: string) => taken.has(`${name}.ndjson.gz`) || taken.has(`.${name}.used`)
+    let name = day
+    for (let n = 2; isTaken(name); n++) name = `${day}-${n}`
+    return name
   }
 
   return { has: (id) => ids.has(id), append, tidy }

@@ -117,7 +117,9 @@ describe('a day that is over', () => {
     expect(names()).toContain(PART)
     const before = readFileSync(join(folder, PART))
     await tidyAt(sender, Date.UTC(2026, 10, 30, 0, 10))
-    expect(names()).toEqual(['.destination', FINISHED, '2026-11-30.ndjson.part'].sort())
+    expect(names()).toEqual(
+      ['.destination', '.2026-11-29.used', FINISHED, '2026-11-30.ndjson.part'].sort(),
+    )
     expect(readFileSync(join(folder, FINISHED))).toEqual(before)
     expect(statSync(join(folder, FINISHED)).mode & 0o777).toBe(0o600)
   })
@@ -156,6 +158,17 @@ describe('a day that is over', () => {
     expect([FINISHED, ...late].map(seqs)).toEqual([[1], [2], [3]])
   })
 
+  test('gets no name again that another file had that was taken away', async () => {
+    const sender = open()
+    await send(sender, events(1, 1))
+    await tidyAt(sender, NOON + DAY)
+    unlinkSync(join(folder, FINISHED))
+    await send(sender, events(2, 2))
+    await tidyAt(sender, NOON + 2 * DAY)
+    expect(names()).not.toContain(FINISHED)
+    expect(seqs('2026-11-29-2.ndjson.gz')).toEqual([2])
+  })
+
   test('is deleted when it was kept long enough, and nothing else is', async () => {
     const sender = open({ keepDays: 2 })
     await send(sender, events(1, 1))
@@ -166,6 +179,7 @@ describe('a day that is over', () => {
     expect(names()).toContain(FINISHED)
     await tidyAt(sender, NOON + 3 * DAY)
     expect(names()).not.toContain(FINISHED)
+    expect(names()).not.toContain('.2026-11-29.used')
     expect(names()).toEqual(
       expect.arrayContaining(['2026-01-01.csv', '2026-01-01.ndjson.part', '2026-11-30.ndjson.gz']),
     )

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -306,6 +306,18 @@ test.each([
   pass(-3 * 60 * MINUTE_MS)
   await settled(id)
   expect(statusOf(id).delivered).toBe(devices.length)
+})
+
+test('a folder that can not be made is tried again, also after the clock was set back', async () => {
+  const obstacle = join(folder, 'forward')
+  writeFileSync(obstacle, '')
+  const id = add(receiver, { kind: 'file', settings: {} })
+  append(['a'])
+  await until(() => expect(String(errors)).toContain('ENOTDIR'))
+  errors = []
+  rmSync(obstacle)
+  pass(-3 * 60 * MINUTE_MS)
+  await settled(id)
 })
 
 test('destinations that hang delay no other, however many they are', async () => {

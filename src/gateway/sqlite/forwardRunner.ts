@@ -51,7 +51,7 @@ export type Runner = {
   stop(): Promise<void>
 }
 
-type Broken = { readonly revision: number; readonly until: number }
+type Broken = { readonly revision: number; readonly since: number; readonly forMs: number }
 type Running = { readonly forwarder: Forwarder; readonly revision: number }
 
 /**
@@ -128,20 +128,22 @@ export function startRunner(dependencies: RunnerDependencies): Runner {
 
   function mayRun({ id, isPaused, customer, revision }: StoredDestination): boolean {
     const fault = broken.get(id)
-    const isBroken = fault?.revision === revision && now() < fault.until
+    // Also after a clock was set back.
+    const isBroken = fault?.revision === revision && Math.abs(now() - fault.since) < fault.forMs
     return !isPaused && !isBroken && !stopping.has(id) && isCustomer(customer)
   }
 
   function begin(destination: StoredDestination): void {
     const { id } = destination
     if (running.has(id)) return
+    const at = { revision: destination.revision, since: now() }
     const kind = kinds.get(destination.kind)
     const read = kind && safeParse(kind.settings, destination.settings)
     if (!kind || !read?.success) {
       const reason = kind
         ? 'Its settings are not valid in this version. Set them again'
         : `This version has no kind ${destination.kind}`
-      broken.set(id, { revision: destination.revision, until: Number.POSITIVE_INFINITY })
+      broken.set(id, { ...at, forMs: Number.POSITIVE_INFINITY })
       setStopped(id, reason)
       return
     }
@@ -149,7 +151,7 @@ export function startRunner(dependencies: RunnerDependencies): Runner {
       open(destination, kind, read.output)
     } catch (error) {
       // It must not keep the others from running.
-      broken.set(id, { revision: destination.revision, until: now() + RETRY_MS })
+      broken.set(id, { ...at, forMs: RETRY_MS })
       onError(error)
     }
   }

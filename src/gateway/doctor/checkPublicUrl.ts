@@ -1,3 +1,4 @@
+import proxyAddr from 'proxy-addr'
 import type { Seen } from './answerDoctor.ts'
 import type { Asked } from './askDoctor.ts'
 import { error, type Found, note, ok, warning } from './finding.ts'
@@ -97,6 +98,17 @@ function explainFailure(
 /** The headers of the proxy in front, and the clock that it sends. */
 export function checkProxy(publicUrl: string, seen: Seen, trusted: readonly string[]): Found[] {
   const { peer, unknownProxy, forwardedFor, visitor, asked } = seen
+  if (
+    unknownProxy !== null &&
+    trusted.length > 0 &&
+    proxyAddr.compile([...trusted])(unknownProxy, 0)
+  )
+    return [
+      error(
+        `The gateway does not believe the proxy at ${unknownProxy}, though TRUSTED_PROXIES (${trusted.join(', ')}) names it: it was started with other settings. All visitors get the proxy's address, and share the limits of one`,
+        'Restart the gateway with these settings',
+      ),
+    ]
   if (unknownProxy !== null)
     return [
       error(
@@ -109,7 +121,7 @@ export function checkProxy(publicUrl: string, seen: Seen, trusted: readonly stri
     return [
       error(
         `The proxy at ${peer} sends no X-Forwarded-For. All visitors get its address, and share the limits of one`,
-        'nginx: proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;',
+        'nginx: proxy_set_header X-Forwarded-For $remote_addr;',
       ),
     ]
   if (!hasProxy) return [ok('There is no proxy in front')]

@@ -7,6 +7,8 @@ const DAY_MS = 86_400_000
 const MIB = 2 ** 20
 /** Below this the disk is nearly full. */
 const FEW_DAYS = 7
+/** Above this the rate is too small to count days. */
+const MANY_DAYS = 3650
 /** A payload with its columns and indexes takes this many times its own length: 1.9 for payloads of 320 bytes. */
 const STORED_FACTOR = 2
 
@@ -32,7 +34,7 @@ export function checkSpace(
     free >= 2 ** 30 ? `${(free / 2 ** 30).toFixed(1)} GiB` : `${Math.floor(free / MIB)} MiB`
   const lasts =
     perDay > 0
-      ? `, which lasts about ${left < 1 ? 'less than a day' : `${Math.floor(Math.min(left, 36_500))} days`} at the present rate of ${(perDay / MIB).toFixed(1)} MiB a day`
+      ? `, which lasts ${describeDays(left)} at the present rate of ${(perDay / MIB).toFixed(1)} MiB a day`
       : ''
   const message = `${shown} are free in ${folder}${lasts}`
   const fix = [
@@ -64,4 +66,9 @@ function bytesPerDay(days: ProbedDatabase['days'], now: number): number {
 function readSpace(folder: string): DiskSpace {
   const { bavail, blocks, bsize } = statfsSync(folder)
   return { left: bavail * bsize, size: blocks * bsize }
+}
+
+function describeDays(days: number): string {
+  if (days < 1) return 'less than a day'
+  return days > MANY_DAYS ? 'more than 10 years' : `about ${Math.floor(days)} days`
 }

@@ -102,6 +102,7 @@ test('the free space is compared with what a day stores', () => {
   expect(space(100 * GIB, 0, 0)).toBe(`ok 100.0 GiB are free in ${folder}`)
   // Half of the day is over.
   expect(space(100 * GIB, GIB / 2, 0)).toMatch(/^ok .* about 49 days at the present rate/)
+  expect(space(100 * GIB, 4096, 4096)).toMatch(/lasts more than 10 years at/)
   expect(space(10.5 * GIB, 0, GIB)).toMatch(/^warning .* about 5 days/)
   expect(space(GIB, 0, 0)).toMatch(/^warning 1\.0 GiB/)
   expect(space(GIB / 4, 0, 0)).toMatch(/^error The disk is full/)

@@ -165,6 +165,14 @@ test.each([
   ])
 })
 
+test('a proxy that only the settings since the start name needs a restart', async () => {
+  const port = await serve(createServer(proxy({ from: '127.0.0.8', headers: FORWARDED })))
+  const trustedProxies = ['127.0.0.0/8']
+  expect((await publicFindings(`http://127.0.0.1:${port}`, { trustedProxies })).at(-1)).toMatch(
+    /^error The gateway does not believe the proxy at 127\.0\.0\.8, though .*\nRestart the gateway/,
+  )
+})
+
 test('a proxy that does not name the scheme and the host is a warning', async () => {
   const headers = { ...FORWARDED, host: 'inner:1' }
   const port = await serve(createServer(proxy({ headers })))

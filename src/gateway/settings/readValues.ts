@@ -157,11 +157,11 @@ function warnOfFile(
   return [
     ...(file.othersRead && secrets.length > 0
       ? [
-          `Every user of this machine can read ${path}, which contains ${secrets.join(', ')}. Change its mode: chmod 600`,
+          `Every user of this machine can read ${path}, which contains ${secrets.join(', ')}. Change its mode: chmod o= ${path}`,
         ]
       : []),
     ...(file.othersWrite
-      ? [`Every user of this machine can change ${path}. Change its mode: chmod 600`]
+      ? [`Every user of this machine can change ${path}. Change its mode: chmod o= ${path}`]
       : []),
   ]
 }

@@ -161,7 +161,7 @@ function Figures({ destination }: { readonly destination: Destination }) {
 
 /** Settings contain secrets, so destinations are made on the command line. */
 function None({ customer }: { readonly customer: string }) {
-  const command = `FORWARD_SECRET=whsec_… npx shoptrail forward add ${customer} --kind webhook --set url=https://shop.example/events`
+  const command = `FORWARD_SECRET="$(cat secret.txt)" npx shoptrail forward add ${customer} --kind webhook --set url=https://shop.example/events`
   return (
     <section class="card none" data-test="no-destinations">
       <h3>No destination yet</h3>

@@ -101,7 +101,9 @@ function Previews({ preview }: { readonly preview: readonly Preview[] }) {
       <p class="hint">
         {preview.length === 0
           ? 'There is no letter to show.'
-          : 'The first of them would change so:'}
+          : preview.every(({ fault }) => fault)
+            ? 'They could not be sent so:'
+            : 'The first of them would change so:'}
       </p>
       <ul class="previews">
         {preview.map(({ seq, operation, before, after, fault }) => (

@@ -176,7 +176,25 @@ test('letters are listed, mended, replayed and discarded', () => {
   expect(run('forward', 'mend', id).code).toBe(64)
   expect(run('forward', 'mend', id, '--patch', '[1]').code).toBe(64)
   const patch = ['--patch', '{"search_term":"cup"}', '--reason', 'No product']
-  expect(run('forward', 'mend', id, ...patch).text).toMatch(/^Mended 2 dead letters\./)
+  expect(run('forward', 'mend', id, ...patch).text).toBe(
+    `Mended 2 dead letters. Next: npx shoptrail forward replay ${id} --reason 'No product'`,
+  )
+  const wrong = run('forward', 'mend', id, '--patch', '{"search_term":null}', '--letter', '3')
+  expect(wrong.text).toMatch(
+    / --letter 3\nLetter 3 could not be sent so\. The mended payload is invalid: search_term: /,
+  )
+  expect(run('forward', 'letters', id).text).toMatch(/ attempt {2}mended, invalid {2}Too late$/)
+  expect(run('forward', 'mend', id, '--patch', 'none', '--letter', '3').code).toBe(0)
+  for (const verb of ['replay', 'mend', 'discard'])
+    expect(
+      run(
+        'forward',
+        verb,
+        id,
+        ...['--letter', '9', ...(verb === 'mend' ? ['--patch', '{"a":1}'] : [])],
+        ...(verb === 'discard' ? ['--yes'] : []),
+      ).text,
+    ).toBe('There are no such dead letters.')
   expect(run('forward', 'replay', id, '--letter', '1').text).toMatch(/^1 dead letter will be/)
   const page = JSON.parse(run('forward', 'letters', id, '--json').text)
   expect(page.letters).toMatchObject([

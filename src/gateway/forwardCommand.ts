@@ -4,10 +4,17 @@ import { findMismatch } from './dataCommand.ts'
 import type { Destination, KindName } from './forward/destination.ts'
 import type { Changed, DestinationGiven, LettersChanged } from './forward/forwarding.ts'
 import { KINDS } from './forward/kinds.ts'
-import { count, describeDestinations, describeLetters } from './forwardCommand/describe.ts'
+import {
+  count,
+  describeDestinations,
+  describeFault,
+  describeLetters,
+  NO_LETTERS,
+} from './forwardCommand/describe.ts'
 import {
   type Env,
   type ForwardOptions,
+  filterText,
   readChange,
   readFilter,
   readFrom,
@@ -228,27 +235,33 @@ function changeOne(
     if (!patch.ok) return patch
     return lettersDone(destinations.mend(customer, id, patch.value, filter.value), (n) =>
       patch.value
-        ? `Mended ${n}. Send them again: npx shoptrail forward replay ${id}`
-        : `Removed the patch of ${n}`,
+        ? [
+            `Mended ${n}. Next: npx shoptrail forward replay ${id}${filterText(filter.value)}`,
+            ...describeFault(destinations.letters(customer, id, { ...filter.value, max: 1 })),
+          ]
+        : [`Removed the patch of ${n}`],
     )
   }
   if (verb === 'replay')
-    return lettersDone(
-      destinations.replay(customer, id, filter.value),
-      (n) => `${n} will be sent again. Those that are refused stay in the list`,
-    )
+    return lettersDone(destinations.replay(customer, id, filter.value), (n) => [
+      `${n} will be sent again. Those that are refused stay in the list`,
+    ])
   if (!options.yes) {
     const letters = destinations.letters(customer, id, { ...filter.value, max: 1 })?.count ?? 0
     return misused(
       `This deletes ${count(letters, 'dead letter')} of ${id}, whose events it will never get. To confirm, add --yes.`,
     )
   }
-  return lettersDone(destinations.discard(customer, id, filter.value), (n) => `Discarded ${n}`)
+  return lettersDone(destinations.discard(customer, id, filter.value), (n) => [`Discarded ${n}`])
 }
 
-function lettersDone(result: LettersChanged | undefined, say: (letters: string) => string): Done {
+function lettersDone(
+  result: LettersChanged | undefined,
+  say: (letters: string) => readonly string[],
+): Done {
   if (!result) return failed('The destination was removed')
-  return result.ok ? done(say(count(result.count, 'dead letter'))) : misused(result.fault)
+  if (!result.ok) return misused(result.fault)
+  return done(...(result.count === 0 ? [NO_LETTERS] : say(count(result.count, 'dead letter'))))
 }
 
 function changed(result: Changed | undefined, destinations: Destinations, kind: string): Done {

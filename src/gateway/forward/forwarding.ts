@@ -93,9 +93,11 @@ export type DeadLetter = {
   readonly attempts: number
   /** JSON merge patch (RFC 7396) of its payload. Null if it was not mended. */
   readonly patch: Readonly<Record<string, unknown>> | null
+  /** Why its patch makes the payload invalid, so that a replay can not send it. Null if it does not. */
+  readonly fault: string | null
   /** Whether it is to be sent again. */
   readonly isReplayed: boolean
-  /** The payload as it was sent last or will be sent: without what the destination leaves out, with the patch. */
+  /** The payload as it was sent last or will be sent: without what the destination leaves out, with the patch if that is valid. */
   readonly payload: Readonly<Record<string, unknown>>
 }
 

@@ -44,12 +44,14 @@ function describeState({ name, since, reason, nextAt }: DestinationState): strin
   return `${parts.filter(Boolean).join(' ')}${reason === null ? '' : `: ${reason}`}`
 }
 
+export const NO_LETTERS = 'There are no such dead letters.'
+
 /** Lines about dead letters, for `forward letters`. */
 export function describeLetters(
   { letters, groups, count: all, next }: LetterPage,
   id: string,
 ): string[] {
-  if (all === 0) return ['There are no such dead letters.']
+  if (all === 0) return [NO_LETTERS]
   return [
     `${count(all, 'dead letter')}. The most frequent reasons of this destination:`,
     ...groups.map((group) => `  ${number(group.count)}  ${group.operation}  ${group.reason}`),
@@ -61,9 +63,15 @@ export function describeLetters(
   ]
 }
 
+/** A line if the patch makes the first letter's payload invalid. */
+export function describeFault(page: LetterPage | undefined): string[] {
+  const [letter] = page?.letters ?? []
+  return letter?.fault ? [`Letter ${letter.seq} could not be sent so. ${letter.fault}`] : []
+}
+
 function describeLetter(letter: DeadLetter): string {
-  const { seq, eventId, operation, attempts, lastAt, reason, patch, isReplayed } = letter
-  const marks = `${patch ? '  mended' : ''}${isReplayed ? '  to be sent again' : ''}`
+  const { seq, eventId, operation, attempts, lastAt, reason, patch, fault, isReplayed } = letter
+  const marks = `${patch ? '  mended' : ''}${fault ? ', invalid' : ''}${isReplayed ? '  to be sent again' : ''}`
   return `${seq}  ${eventId}  ${operation}  ${time(lastAt)}  ${count(attempts, 'attempt')}${marks}  ${reason}`
 }
 

@@ -90,6 +90,14 @@ export function readFilter({ operation, reason, letter }: ForwardOptions): Read<
   return { ok: true, value: { operation: operation?.[0], reason, seq: seq.value } }
 }
 
+/** The options that readFilter reads, for a command to copy. */
+export const filterText = ({ operation, reason, seq }: LetterFilter): string =>
+  [
+    operation === undefined ? '' : ` --operation ${operation}`,
+    reason === undefined ? '' : ` --reason '${reason.replaceAll("'", `'\\''`)}'`,
+    seq === undefined ? '' : ` --letter ${seq}`,
+  ].join('')
+
 /** A position in the log. */
 export function readPosition(option: string, text: string | undefined): Read<number | undefined> {
   if (text === undefined) return { ok: true, value: undefined }

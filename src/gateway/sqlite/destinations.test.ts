@@ -252,6 +252,7 @@ test('letters are read in pages, mended, marked for a replay and discarded', () 
     attempts: 1,
     patch: null,
     isReplayed: false,
+    fault: null,
     payload,
   })
   const second = destinations.letters('shop', id, { max: 2, after: 2 })

@@ -144,7 +144,9 @@ export function createDestinations(dependencies: DestinationsDependencies): Dest
           // The patch may have made the payload invalid. Then the stored one is shown.
           const mended = prepareEvent(record, destination, letter.patch)
           const prepared = mended.ok ? mended : prepareEvent(record, destination)
-          return prepared.ok ? [{ ...letter, payload: prepared.event.payload }] : []
+          if (!prepared.ok) return []
+          const fault = mended.ok ? null : mended.reason
+          return [{ ...letter, fault, payload: prepared.event.payload }]
         }),
         ...(last !== undefined && { next: last }),
         count: letters.countOf(id, filter),

@@ -29,7 +29,7 @@ export const LETTER_TABLES = `
 `
 
 /** A letter without the payload. */
-export type Letter = Omit<DeadLetter, 'payload'>
+export type Letter = Omit<DeadLetter, 'payload' | 'fault'>
 
 /** A refusal to keep. */
 export type Refused = Pick<

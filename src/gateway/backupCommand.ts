@@ -72,7 +72,7 @@ export function prepareRestore(
     const there = databasesIn(folder)
     if (there.length > 0 && !yes)
       throw new Error(
-        `${folder} has ${there.join(', ')}. The backup takes their place, and they are moved to a folder beside. To confirm: npx shoptrail restore ${backup} --yes`,
+        `${folder} has ${there.join(', ')}. The backup takes their place, and they are moved to a folder beside. To confirm, add --yes`,
       )
     const { manifest, aside } = await restoreBackup(backup, folder, Date.now)
     return [

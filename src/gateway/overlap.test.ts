@@ -94,7 +94,9 @@ test('the commands rotate with an overlap, list it, end it, and refuse what is w
   const add = run('customer', 'add', '--id', 'shop', '--origin', ORIGIN)
   expect(add.status).toBe(0)
   const rotated = run('customer', 'rotate', 'shop', '--key', 'rest', '--overlap', '24h')
-  expect(rotated.stdout).toMatch(/^restKey {2}[A-Z2-7]{52}\n\nThe old one works until 20.+Z\.\n/)
+  expect(rotated.stdout).toMatch(
+    /^restKey {2}[A-Z2-7]{52}\n\nThe old one works until 20.+Z\. .+ --end\n/,
+  )
   expect(run('customer', 'list').stdout).toMatch(/old restKey {2}works until 20.+Z\n/)
   expect(run('customer', 'list').stdout).not.toContain('old key ')
   const again = run('customer', 'rotate', 'shop', '--key', 'rest', '--overlap', '1d')

@@ -26,7 +26,7 @@ export function rotate(
   try {
     const made = customers.rotate(id, key, overlapMs) as string
     const old = overlapOf(customers.find(id) as Customer, key)
-    return done(`${NAMES[key]}  ${made}`, '', ...explainOld(key, old?.until))
+    return done(`${NAMES[key]}  ${made}`, '', ...explainOld(id, key, old?.until))
   } catch (error) {
     if (!(error instanceof OverlapLasts)) throw error
     return failed(
@@ -37,11 +37,13 @@ export function rotate(
 
 const NAMES: Readonly<Record<KeyKind, string>> = { rest: 'restKey', tracking: 'trackingKey' }
 
-function explainOld(key: KeyKind, until: number | undefined): string[] {
+function explainOld(id: string, key: KeyKind, until: number | undefined): string[] {
   const ends = until === undefined ? undefined : toTime(until)
   if (key === 'rest')
     return [
-      ends ? `The old one works until ${ends}.` : 'The old one does not work any more.',
+      ends
+        ? `The old one works until ${ends}. To end it before: npx shoptrail customer rotate ${id} --key rest --end`
+        : 'The old one does not work any more.',
       'This one can not be shown again.',
     ]
   return [

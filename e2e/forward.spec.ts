@@ -104,6 +104,7 @@ test('a destination is shown with its lag, paused and resumed', async ({
   await page.getByTestId('pause').click()
   await expect(page.getByTestId('notice')).toContainText('Own program is paused')
   await expect(page.getByTestId('state-of')).toContainText('Paused')
+  await expect(page.getByTestId('pause')).toBeFocused()
   await store(demo, customerId, ['search'])
   await expect(page.getByTestId('lag')).toContainText('1 event')
   await page.getByRole('button', { name: 'Resume Own program' }).click()
@@ -130,8 +131,10 @@ test('dead letters are mended and sent again, with the keyboard only', async ({
   await expect(letters.nth(1).getByTestId('payload')).toContainText('"search_term": "mug"')
   await expect(letters.nth(1).getByTestId('payload')).not.toContainText('203.0.113.7')
 
+  await page.getByTestId('filter-operation').focus()
   await page.getByTestId('filter-operation').selectOption('search')
   await expect(letters).toHaveCount(1)
+  await expect(page.getByTestId('filter-operation')).toBeFocused()
   await expect(page.getByTestId('what')).toHaveText('For all 1 letter of the filter:')
   await page.getByTestId('mend').press('Enter')
   const patch = page.getByTestId('patch')
@@ -146,9 +149,12 @@ test('dead letters are mended and sent again, with the keyboard only', async ({
   await expect(page.getByTestId('save-replay')).toBeDisabled()
   await page.getByTestId('preview').press('Enter')
   await expect(page.getByTestId('previews')).toContainText('source')
+  await expect(page.getByTestId('preview')).toBeFocused()
   await expect(page.getByTestId('previews')).toContainText('nothing → "mended"')
   await page.getByTestId('save-replay').press('Enter')
   await expect(page.getByTestId('notice')).toHaveText('1 letter mended, and sent again.')
+  const title = page.getByRole('heading', { name: 'Dead letters of Own program' })
+  await expect(title).toBeFocused()
   await expect(page.getByTestId('show-letters')).toHaveText('2 dead letters')
   await expect(page.getByTestId('delivered')).toHaveText('1')
 
@@ -159,6 +165,7 @@ test('dead letters are mended and sent again, with the keyboard only', async ({
   await page.getByTestId('discard').press('Enter')
   await page.getByTestId('discard-now').press('Enter')
   await expect(page.getByTestId('notice')).toHaveText('1 letter discarded.')
+  await expect(page.getByTestId('discard')).toBeFocused()
   await expect(letters).toHaveCount(1)
 
   // Everything else is taken now.
@@ -166,6 +173,7 @@ test('dead letters are mended and sent again, with the keyboard only', async ({
   await page.getByTestId('replay').press('Enter')
   await expect(page.getByTestId('notice')).toHaveText('1 letter will be sent again.')
   await expect(page.getByTestId('show-letters')).toHaveText('No dead letters')
+  await expect(title).toBeFocused()
   await expect(page.getByTestId('delivered')).toHaveText('2')
   // The address leads to the same letters.
   await page.reload()

@@ -67,7 +67,7 @@ function Row({
       <div class="buttons">
         <button
           type="button"
-          disabled={isBusy}
+          aria-disabled={isBusy}
           onClick={() => onPause(destination, !isPaused)}
           aria-label={`${isPaused ? 'Resume' : 'Pause'} ${title}`}
           data-test="pause"

@@ -32,6 +32,8 @@ export type LettersView = {
   readonly destination: string
   /** Undefined while it is loaded. */
   readonly page: LetterPage | undefined
+  /** Of the page before, while one is loaded. */
+  readonly groups: LetterPage['groups']
   readonly filter: Filter
   /** Positions. Empty: all of the filter are meant. */
   readonly selected: ReadonlySet<number>
@@ -58,6 +60,7 @@ export function createLetters({
 }) {
   let destination = ''
   let page: LetterPage | undefined
+  let groups: LetterPage['groups'] = []
   let filter: Filter = {}
   let after: number | undefined
   let selected: ReadonlySet<number> = new Set()
@@ -84,6 +87,7 @@ export function createLetters({
   function open(id: string) {
     if (id === destination) return
     reset()
+    groups = []
     filter = {}
     known = -1
     destination = id
@@ -101,6 +105,7 @@ export function createLetters({
     const loaded = await read((customer) => loadLetters(customer, id, asked, from))
     if (!loaded || id !== destination || asked !== filter || from !== after) return
     page = loaded
+    groups = page.groups
     const seqs = new Set(page.letters.map(({ seq }) => seq))
     selected = new Set([...selected].filter((seq) => seqs.has(seq)))
     draw()
@@ -145,6 +150,7 @@ export function createLetters({
       return {
         destination,
         page,
+        groups,
         filter,
         selected,
         isFirst: after === undefined,

@@ -1,29 +1,24 @@
 import { paint } from '../operator/json.tsx'
-import { counted, number } from '../operator/numbers.ts'
+import { counted, nameOf, number } from '../operator/numbers.ts'
 import { Sign, type SignName } from '../operator/signs.tsx'
 import { clock, exactTime } from '../operator/time.ts'
 import type { Filter, Letter, LetterPage } from './data.ts'
 
 export type LettersProps = {
   readonly page: LetterPage
-  readonly filter: Filter
   readonly selected: ReadonlySet<number>
   readonly isFirst: boolean
-  readonly isBusy: boolean
-  readonly onFilter: (filter: Filter) => void
   readonly onSelect: (seqs: ReadonlySet<number>) => void
   readonly onFirst: () => void
   readonly onNext: (after: number) => void
 }
 
-/** The dead letters of a destination as a table, with their payloads, a filter and a selection. */
-export function Letters(props: LettersProps) {
-  const { page, selected, onSelect, isFirst, isBusy, onFirst, onNext } = props
+/** The dead letters of a destination as a table, with their payloads and a selection. */
+export function Letters({ page, selected, onSelect, isFirst, onFirst, onNext }: LettersProps) {
   const { letters, count, next } = page
   const isAll = letters.length > 0 && letters.every(({ seq }) => selected.has(seq))
   return (
     <>
-      <Filters {...props} />
       {letters.length === 0 ? (
         <p class="hint" data-test="no-letters">
           {count === 0
@@ -65,12 +60,12 @@ export function Letters(props: LettersProps) {
             `${number(letters.length)} of ${counted(count, 'letter')} are shown`}
         </span>
         {!isFirst && (
-          <button type="button" disabled={isBusy} onClick={onFirst}>
+          <button type="button" onClick={onFirst}>
             First page
           </button>
         )}
         {next !== undefined && (
-          <button type="button" disabled={isBusy} onClick={() => onNext(next)} data-test="next">
+          <button type="button" onClick={() => onNext(next)} data-test="next">
             Next page
           </button>
         )}
@@ -79,7 +74,16 @@ export function Letters(props: LettersProps) {
   )
 }
 
-function Filters({ page: { groups }, filter, onFilter }: LettersProps) {
+/** The choice of an operation and a reason. */
+export function Filters({
+  groups,
+  filter,
+  onFilter,
+}: {
+  readonly groups: LetterPage['groups']
+  readonly filter: Filter
+  readonly onFilter: (filter: Filter) => void
+}) {
   const operations = [...new Set(groups.map(({ operation }) => operation))]
   const reasons = [...new Set(groups.map(({ reason }) => reason))]
   return (
@@ -183,7 +187,9 @@ function Row({
         </details>
       </td>
       <td class="reason">{reason}</td>
-      <td>{number(attempts)}</td>
+      <td>
+        {number(attempts)} <span class="unit">{nameOf(attempts, 'attempt')}</span>
+      </td>
       <td>
         <time title={`First ${exactTime(firstAt)}, last ${exactTime(lastAt)}`}>
           {clock(lastAt)}

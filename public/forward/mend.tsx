@@ -38,7 +38,6 @@ export function Mend({
     withPatch(onPreview)
   }
 
-  const isSavable = preview !== undefined && !isBusy
   return (
     <form class="mend" onSubmit={submit} data-test="mend-form">
       <label for="patch">A patch for {what}</label>
@@ -67,13 +66,14 @@ export function Mend({
       </p>
       {preview && <Previews preview={preview} />}
       <div class="buttons">
-        <button type="submit" disabled={isBusy} data-test="preview">
+        <button type="submit" aria-disabled={isBusy} data-test="preview">
           Preview
         </button>
         <button
           type="button"
           class="primary"
-          disabled={!isSavable}
+          disabled={preview === undefined}
+          aria-disabled={isBusy}
           onClick={() => withPatch((patch) => onSave(patch, true))}
           data-test="save-replay"
         >
@@ -81,7 +81,8 @@ export function Mend({
         </button>
         <button
           type="button"
-          disabled={!isSavable}
+          disabled={preview === undefined}
+          aria-disabled={isBusy}
           onClick={() => withPatch((patch) => onSave(patch, false))}
           data-test="save"
         >

@@ -174,6 +174,20 @@ test('a live view above the limit shows a notice, and starts when there is room'
   for (const [other] of others) other.abort()
 })
 
+test('a gateway that has lost its data is not called full', async ({ page, gateway }) => {
+  const one = add(gateway, 'One')
+  await signIn(page, gateway, one)
+  const refused = { status: 503, json: { message: 'The data can not be opened' } }
+  await page.route('**/live/events*', (route) => route.fulfill(refused))
+  let asked = 0
+  await page.route('**/live/customers', (route) =>
+    asked++ === 0 ? route.continue() : route.fulfill(refused),
+  )
+  await page.reload()
+  await expect(page.getByTestId('state')).toHaveText('reconnecting…')
+  await expect(page.getByTestId('no-room')).toBeHidden()
+})
+
 test('a large event is shown shortened, with a note', async ({ page, gateway }) => {
   const one = add(gateway, 'One')
   const { customerId: customer } = one

@@ -38,7 +38,7 @@ export type FeedListeners = {
 
 /**
  * Opens the stream of a customer and keeps it open. After a broken connection the browser reconnects by itself. After a
- * refusal, this function asks for the reason and for the customers that the operator may see, and then retries.
+ * refusal, this function asks for the customers that the operator may see and for the reason, and then retries.
  *
  * A hidden page closes its stream, since a browser opens only six connections to a host over HTTP/1.1: six streams
  * would block every other page of the gateway. When the page is shown again, the stream continues after its last event, or begins anew
@@ -98,23 +98,29 @@ export function startFeed(
     }
   }
   async function again(failed: EventSource, address: string) {
-    const state = await findRefusal(address)
+    const found = await findCause(address)
     if (source !== failed) return
-    onState(state)
-    clearTimeout(timer)
-    const wait = RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]
-    timer = setTimeout(async () => {
-      const reason = await findEnd().catch(() => undefined)
-      if (source !== failed) return
-      if (!reason) return open()
+    if ('end' in found) {
       stop()
-      onEnd(reason)
-    }, wait)
+      return onEnd(found.end)
+    }
+    onState(found.state)
+    clearTimeout(timer)
+    timer = setTimeout(open, RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)])
   }
-  async function findEnd(): Promise<EndReason | undefined> {
-    const answer = await loadCustomers()
-    if (!answer) return 'signed_out'
-    return answer.customers.some((one) => one.customerId === customerId) ? undefined : 'refused'
+  /** Why there is no stream. */
+  async function findCause(
+    address: string,
+  ): Promise<{ readonly end: EndReason } | { readonly state: PageState }> {
+    try {
+      const answer = await loadCustomers()
+      if (!answer) return { end: 'signed_out' }
+      const isVisible = answer.customers.some((one) => one.customerId === customerId)
+      return isVisible ? { state: await findRefusal(address) } : { end: 'refused' }
+    } catch {
+      // It does not answer, or has no data. A proxy in front may answer for it.
+      return { state: 'reconnecting' }
+    }
   }
   function close() {
     clearTimeout(timer)
@@ -146,7 +152,7 @@ function parse(data: string): LiveEvent | undefined {
   }
 }
 
-/** Why the gateway does not open a stream, as a state. HEAD is answered like GET, without the stream. */
+/** Why a gateway that answers does not open a stream, as a state. HEAD is answered like GET, without the stream. */
 async function findRefusal(address: string): Promise<PageState> {
   const answer = await fetch(address, { method: 'HEAD' }).catch(() => undefined)
   // The errors of a proxy are pages, not JSON.

@@ -32,14 +32,17 @@ test('the metrics have the events of each customer, the files, the disk and the 
       headers: { origin, 'user-agent': 'UA/1' },
       body: JSON.stringify({ did: 'd-1', event, url: `${origin}/` }),
     })
-  for (let i = 0; i < 3; i++) await post('a', 'https://a.example')
+  await post('a', 'https://a.example')
+  // Stored once.
+  const a = 'a&id=0190f3a2-7c41-7d11-9a3e-5f2b8c6d4e10'
+  for (let i = 0; i < 3; i++) await post(a, 'https://a.example')
   await post('b', 'https://b.example')
   await post('b', 'https://a.example')
   await post('b', 'https://b.example', 'search')
   await post('none', 'https://b.example')
   const { text } = await send(gateway.metricsUrl as string, '/metrics')
   expect(valuesOf(text, 'customer_events_total')).toEqual({
-    'customer="a",outcome="stored"': 3,
+    'customer="a",outcome="stored"': 2,
     'customer="a",outcome="refused"': 0,
     'customer="b",outcome="stored"': 1,
     'customer="b",outcome="refused"': 2,
@@ -87,5 +90,8 @@ test('what a gateway refuses that waits for its data is counted', async () => {
   await send(gateway.url, '/readyz')
   const { text } = await send(gateway.metricsUrl as string, '/metrics')
   expect(valuesOf(text, 'events_refused_total')).toEqual({ 'status="503"': 2 })
+  expect(valuesOf(text, 'customer_events_total')).toMatchObject({
+    'customer="(other)",outcome="refused"': 2,
+  })
   await waiting.end()
 })

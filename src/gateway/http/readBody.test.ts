@@ -138,3 +138,16 @@ test('a connection that has ended before reserves nothing', async () => {
   await expect(read(2 ** 20)).rejects.toThrow('The request was aborted')
   expect(isFree(budget)).toBe(true)
 })
+
+test('the rest of a refused body takes no memory, also if there is room again', async () => {
+  const budget = createBodyBudget(100_000)
+  const other = budget.lease('b')
+  other.grow(100_000)
+  const { incoming, read } = begin(CHUNKED, budget)
+  incoming.write(Buffer.alloc(20_000))
+  await expect(read).rejects.toMatchObject({ name: 'Unavailable' })
+  other.release()
+  await new Promise((resolve) => incoming.write(Buffer.alloc(30_000), resolve))
+  await new Promise(setImmediate)
+  expect(isFree(budget)).toBe(true)
+})

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 const PROGRAM = fileURLToPath(new URL('../../dist/shoptrail.js', import.meta.url))
@@ -52,14 +52,18 @@ export async function startOwnGateway(dataDir: string, env: Env = {}): Promise<O
 /**
  * Runs the command line.
  *
- * @returns What it has printed.
- * @throws Error with its output, if it fails.
+ * @returns What it has printed. Rejects with it if the command fails.
  */
-export function runCommand(dataDir: string, args: readonly string[], env: Env = {}): string {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM, ...args], {
-    env: { ...process.env, DATA_DIR: dataDir, ...env },
-    encoding: 'utf8',
+export function runCommand(
+  dataDir: string,
+  args: readonly string[],
+  env: Env = {},
+): Promise<string> {
+  const options = { env: { ...process.env, DATA_DIR: dataDir, ...env } }
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, [PROGRAM, ...args], options, (error, stdout, stderr) => {
+      if (error) reject(new Error(`shoptrail ${args.join(' ')}: ${stdout}${stderr}`))
+      else resolve(stdout)
+    })
   })
-  if (status !== 0) throw new Error(`shoptrail ${args.join(' ')}: ${stdout}${stderr}`)
-  return stdout
 }

@@ -1,6 +1,6 @@
 // A long run of the gateway alone: two gateways over one data folder, on a disk of its own. Devices of three customers
 // send one by one and in batches, and repeat what was not acknowledged. Meanwhile gateways are killed and restarted, the
-// disk is full, and destinations fail or are dead. At the end everything works again, and what was acknowledged is
+// disk is full, backups are made, and destinations fail or are dead. At the end everything works again, and what was acknowledged is
 // compared with the log and with what each destination has received.
 //
 //   node e2e/run.mjs e2e/gatewaySoak/run.ts --minutes 10 --seed 7
@@ -64,11 +64,13 @@ const serviceDir = join(home, 'service')
 console.log(`seed ${seed}, ${minutes} minutes, ${values.devices} devices of each of 3 customers`)
 if (!disk) console.log('! NO FULL DISK: this process may not mount a file system')
 
-const counts = { kills: 0, restarts: 0, full: 0, outages: 0, reports: 0, scripts: 0 }
+const counts = { kills: 0, restarts: 0, full: 0, outages: 0, backups: 0, reports: 0, scripts: 0 }
+/** The newest backup, and what was acknowledged before it was begun. */
+let backup: { readonly folder: string; readonly before: readonly string[] } | undefined
 const seen: Seen = { acknowledged: new Map(), statuses: new Map(), faults: [] }
-const shop = addCustomer(dataDir, 'shop')
-const customers = [shop, addCustomer(dataDir, 'second'), addCustomer(dataDir, 'third')]
-const service = addCustomer(serviceDir, 'theservice')
+const shop = await addCustomer(dataDir, 'shop')
+const customers = [shop, await addCustomer(dataDir, 'second'), await addCustomer(dataDir, 'third')]
+const service = await addCustomer(serviceDir, 'theservice')
 
 const secret = `whsec_${randomBytes(32).toString('base64')}`
 const receiver = await startReceiver(secret, createRandom(seed + 1))
@@ -76,11 +78,11 @@ const dead = await startReceiver(secret, createRandom(seed + 2), true)
 dead.heal()
 let serviceGateway = await startOwnGateway(serviceDir, { ...ENV, PORT: '0' })
 const servicePort = new URL(serviceGateway.url).port
-addDestination('shop', 'webhook', { url: receiver.url }, { FORWARD_SECRET: secret })
-addDestination('shop', 'file', {})
-addDestination('second', 'webhook', { url: dead.url }, { FORWARD_SECRET: secret })
+await addDestination('shop', 'webhook', { url: receiver.url }, { FORWARD_SECRET: secret })
+await addDestination('shop', 'file', {})
+await addDestination('second', 'webhook', { url: dead.url }, { FORWARD_SECRET: secret })
 const { customerId, trackingKey, restKey } = service
-addDestination(
+await addDestination(
   'third',
   'service',
   { baseUrl: serviceGateway.url, customerId, trackingKey },
@@ -106,7 +108,14 @@ const senders = customers.flatMap((customer, c) =>
     }),
   ),
 )
-await Promise.all([...senders, disturbGateways(), disturbDisk(), disturbOthers(), readAlong()])
+await Promise.all([
+  ...senders,
+  disturbGateways(),
+  disturbDisk(),
+  disturbOthers(),
+  readAlong(),
+  backUp(),
+])
 
 receiver.heal()
 await receiver.up()
@@ -119,11 +128,11 @@ await dead.down()
 disk?.remove()
 rmSync(home, { recursive: true, force: true })
 
-function addCustomer(folder: string, id: string) {
+async function addCustomer(folder: string, id: string) {
   const key = `KEY${id.toUpperCase()}`.slice(0, 12)
   const restKey = `REST${id.toUpperCase()}KEY0123456789`
   const args = ['customer', 'add', '--id', id, '--tracking-key', key, '--origin', 'loopback']
-  runCommand(folder, args, { REST_KEY: restKey })
+  await runCommand(folder, args, { REST_KEY: restKey })
   return { customerId: id, trackingKey: key, restKey }
 }
 
@@ -133,16 +142,16 @@ function addDestination(
   kind: string,
   settings: Readonly<Record<string, string>>,
   secrets?: Readonly<Record<string, string>>,
-): void {
+): Promise<string> {
   const sets = Object.entries(settings).flatMap((pair) => ['--set', pair.join('=')])
-  runCommand(dataDir, ['forward', 'add', customer, '--kind', kind, ...sets], secrets)
+  return runCommand(dataDir, ['forward', 'add', customer, '--kind', kind, ...sets], secrets)
 }
 
 function startOwn(): Promise<OwnGateway> {
   return startOwnGateway(dataDir, { ...ENV, DISK_RESERVE_BYTES: random.pick(['0', '8388608']) })
 }
 
-/** Kills and restarts gateways, at most one at a time, and sometimes both. */
+/** Kills and restarts gateways, one at a time and sometimes both. One that starts on a full disk waits. */
 async function disturbGateways(): Promise<void> {
   while (!isCalm()) {
     await sleep(2_000 + random.below(6_000))
@@ -151,19 +160,7 @@ async function disturbGateways(): Promise<void> {
     if (signal === 'SIGKILL') counts.kills += ended.length
     else counts.restarts += ended.length
     await Promise.all(ended.map((i) => gateways[i]?.end(signal)))
-    for (const i of ended) gateways[i] = await startUntilReady()
-  }
-}
-
-/** A gateway does not start on a full disk. Its supervisor starts it again. */
-async function startUntilReady(): Promise<OwnGateway> {
-  for (;;) {
-    try {
-      return await startOwn()
-    } catch (error) {
-      if (!/disk is full|disk I.O error|ENOSPC/i.test(`${error}`)) throw error
-      await sleep(500)
-    }
+    for (const i of ended) gateways[i] = await startOwn()
   }
 }
 
@@ -193,6 +190,34 @@ async function disturbOthers(): Promise<void> {
       serviceGateway = await startOwnGateway(serviceDir, { ...ENV, PORT: servicePort })
     }
   }
+}
+
+/** Makes backups meanwhile. The newest one is compared at the end. */
+async function backUp(): Promise<void> {
+  while (!isCalm()) {
+    await sleep(5_000 + random.below(20_000))
+    const folder = join(home, `backup-${counts.backups}`)
+    const before = [...seen.acknowledged.keys()]
+    try {
+      await runCommand(dataDir, ['backup', folder])
+    } catch (error) {
+      if (!/disk is full/.test(`${error}`)) seen.faults.push(`${error}`)
+      rmSync(folder, { recursive: true, force: true })
+      continue
+    }
+    counts.backups++
+    if (backup) rmSync(backup.folder, { recursive: true })
+    backup = { folder, before }
+  }
+}
+
+/** Restores the newest backup. Returns how many events it lacks that were acknowledged before it was begun. */
+async function countMissingInBackup(): Promise<number> {
+  if (!backup) return 0
+  const restored = join(home, 'restored')
+  await runCommand(restored, ['restore', backup.folder])
+  const stored = await readLog(restored)
+  return backup.before.filter((id) => !stored.has(id)).length
 }
 
 /** Reads reports, scripts and live views meanwhile, as operators and pages do. */
@@ -297,6 +322,7 @@ async function report(): Promise<void> {
     [...where.values()].filter((n) => n > 1).length
   const bad = {
     'acknowledged, not in the log': missing(acknowledged, log),
+    'acknowledged, not in the newest backup': await countMissingInBackup(),
     'in the log twice': twice(log),
     'not at the webhook': missing(idsOf('shop'), receiver.times),
     'not in the files': missing(idsOf('shop'), files),

@@ -68,20 +68,11 @@ test('no file or folder of the data is open to others, while it is made and afte
     await run(dataDir, 'data', 'upgrade')
     open.length = 0
     const config = '{"consent":"cookieless"}'
-    await run(dataDir, 'customer', 'set', 'shop', '--config', config)
-    await run(dataDir, 'snippet', '--key', 'SHOPKEY1', '--integrity')
-    await run(
-      dataDir,
-      'forward',
-      'add',
-      'shop',
-      '--kind',
-      'file',
-      '--cookieless',
-      'on',
-      '--bots',
-      'on',
-    )
+    const all = ['--cookieless', 'on', '--bots', 'on']
+    await Promise.all([
+      run(dataDir, 'customer', 'set', 'shop', '--config', config),
+      run(dataDir, 'forward', 'add', 'shop', '--kind', 'file', ...all),
+    ])
     const gateway = spawn('sh', [...WITHOUT_UMASK, join(folder, 'dist/shoptrail.js'), 'start'], {
       env: { PORT: '0', DATA_DIR: dataDir },
       stdio: ['ignore', 'pipe', 'inherit'],

@@ -6,9 +6,9 @@ import { type Balancer, startBalancer } from './balancer.ts'
 import { findPort } from './findPort.ts'
 import { type GatewayProcess, startProcess } from './gateway.ts'
 
-const SENDERS = 16
+const SENDERS = 8
 /** Events between two steps of a restart. */
-const EVENTS = 200
+const EVENTS = 100
 
 export type RollingRestart = {
   /** The answers that were not 200; 0 for none. */

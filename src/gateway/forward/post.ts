@@ -57,7 +57,7 @@ export async function post(
     })
     clearTimeout(timer)
     timer = setTimeout(abort, BODY_MS)
-    const text = await read(answer, maxBytes)
+    const text = await read(answer, maxBytes, controller.signal)
     const asked = answer.headers.get('retry-after')
     return {
       status: answer.status,
@@ -75,9 +75,12 @@ export async function post(
   }
 }
 
-/** Reads a body, so that its connection is free again. A body that breaks off or is too long is cut. */
-async function read({ body }: Response, maxBytes: number): Promise<string> {
+/** Reads a body, so that its connection is free again. A body that breaks off, is too long or too slow is cut. */
+async function read({ body }: Response, maxBytes: number, signal: AbortSignal): Promise<string> {
   const reader = body?.getReader()
+  // The signal of a request does not end each body: not one whose compression is broken.
+  const cancel = () => void reader?.cancel().catch(() => {})
+  signal.addEventListener('abort', cancel)
   const decoder = new TextDecoder()
   let text = ''
   let bytes = 0
@@ -94,6 +97,8 @@ async function read({ body }: Response, maxBytes: number): Promise<string> {
   } catch {
     // The status is known, and it decides.
     return text
+  } finally {
+    signal.removeEventListener('abort', cancel)
   }
 }
 

@@ -260,10 +260,6 @@ describe('without an answer', () => {
       response.write('a', () => socket.resetAndDestroy())
     })
     expect(await send(events(1))).toEqual([{ status: 'delivered' }])
-    receiver.answer((_request, response) => {
-      response.writeHead(200, { 'content-length': '10' })
-      response.write('a')
-    })
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     try {
       const sender = open({}, 'shop1', async (...request) => {
@@ -272,10 +268,21 @@ describe('without an answer', () => {
         setImmediate(() => vi.advanceTimersByTime(TIMEOUT_MS))
         return answer
       })
+      receiver.answer((_request, response) => {
+        response.writeHead(200, { 'content-length': '10' })
+        response.write('a')
+      })
       expect(await send(events(1), sender)).toEqual([{ status: 'delivered' }])
     } finally {
       vi.useRealTimers()
     }
+  })
+
+  test('nor does one that can not be unpacked', async () => {
+    receiver.answer((_request, _response, socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\n\r\nxxxx', () => socket.end())
+    })
+    expect(await send(events(1))).toEqual([{ status: 'delivered' }])
   })
 })
 

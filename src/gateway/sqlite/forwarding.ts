@@ -49,8 +49,9 @@ export function createSqliteForwarding(options: ForwardingOptions): ForwardingTh
   /** Why the thread has ended. Undefined while it runs, and before it was started. */
   let endError: Error | undefined
   let isClosed = false
-  /** Why the last look for destinations has failed. */
+  /** Why the last look for destinations has failed, and what was reported of it. */
   let fault: string | undefined
+  let told: string | undefined
   const restart = createRestart({ ...BACKOFF, ...backoff, start })
   const look = createLook(files.forwardFile)
   const timer = setInterval(check, CHECK_MS)
@@ -61,9 +62,14 @@ export function createSqliteForwarding(options: ForwardingOptions): ForwardingTh
     try {
       if (look()) begin()
       fault = undefined
+      told = undefined
     } catch (error) {
       const { message } = error as Error
-      if (message !== fault) onError(error as Error)
+      // A lock of a moment is none: the next look is soon.
+      if (message === fault && message !== told) {
+        onError(error as Error)
+        told = message
+      }
       fault = message
     }
   }

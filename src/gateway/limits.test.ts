@@ -47,6 +47,7 @@ import { MAX_HOST_LENGTH } from './http/origins.ts'
 import type { Rate } from './http/rateLimit.ts'
 import { LINES_EACH, LINES_OF_ALL } from './logs/refusalLines.ts'
 import { DEFAULT_LIVE_LIMITS } from './operators/live.ts'
+import { MAX_MISSED } from './operators/livePages.ts'
 import { MAX_BODY_BYTES, MAX_EXPORT_MS, SEARCHES } from './operators/peoplePages.ts'
 import { MAX_SESSIONS, MAX_SESSIONS_OF_CUSTOMER, SESSION_SECONDS } from './operators/sessions.ts'
 import { MAX_CHARACTERS, MAX_FAULTS } from './problems/pageReport.ts'
@@ -158,6 +159,7 @@ const EXPECTED: readonly (readonly [limit: string, value: string])[] = [
   ['sessions of one customer', number(MAX_SESSIONS_OF_CUSTOMER)],
   ['live views', number(DEFAULT_LIVE_LIMITS.maxViews)],
   ['live views of one customer', number(DEFAULT_LIVE_LIMITS.maxViewsOfCustomer)],
+  ['events that a live view catches up on, such as in a tab that was hidden', number(MAX_MISSED)],
   [
     'searches for a person',
     `${SEARCHES.permitsOfOne}, and ${SEARCHES.maxWaiting / 2} wait for ${seconds(SEARCHES.waitMs)}`,

@@ -32,7 +32,7 @@ const FIRST_EVENTS = 200
  * Events that a view catches up on at most. More are of no use, as a page keeps 5,000, and a tab that was hidden for a
  * night would read all of that night.
  */
-const MAX_MISSED = 20_000
+export const MAX_MISSED = 20_000
 /** A page ends with the event that reaches either limit. */
 const PAGE_EVENTS = 200
 const PAGE_BYTES = 65_536

@@ -1,4 +1,12 @@
-import { chmodSync, mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeEach, expect, inject, test } from 'vitest'
@@ -126,6 +134,16 @@ test('a pair of databases that can be read is fine, and a missing or damaged one
   rmSync(events)
   expect(texts((await checkDatabases(folder, probeFile)).found)).toEqual([
     expect.stringMatching(/^error events\.db is missing, but was there at the last start/),
+  ])
+})
+
+test('what SQLite says about a damaged page is one line', async () => {
+  makePair(folder)
+  const events = join(folder, 'events.db')
+  const bytes = readFileSync(events)
+  writeFileSync(events, bytes.fill(0xff, 3 * 4_096, 4 * 4_096))
+  expect(texts((await checkDatabases(folder, probeFile)).found)).toEqual([
+    expect.stringMatching(/^error .*events\.db is damaged: .* page 4\b.*\nStop the gateway/),
   ])
 })
 

@@ -51,7 +51,7 @@ function probeDatabase(): ProbedDatabase {
     const has = (table: string) =>
       database.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(table) !== undefined
     return {
-      integrity: String(database.pragma('quick_check(1)', { simple: true })),
+      integrity: String(database.pragma('quick_check(1)', { simple: true })).replaceAll('\n', ' '),
       newer: schema && findNewer(database, schema),
       isOutdated: schema !== undefined && isOutdated(database, schema),
       identity: has('identity') ? readIdentity(database) : undefined,

@@ -104,9 +104,12 @@ async function read({ body }: Response, maxBytes: number, signal: AbortSignal): 
 
 const bound = (ms: number): number => Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS)
 
-/** The code of a failed fetch, such as ECONNREFUSED. Its messages may contain the address. */
+/** The code of a failed fetch, such as ECONNREFUSED. Other messages may contain the address. */
 function codeOf(error: unknown): string {
-  const { code, cause } = Object(error) as { readonly code?: unknown; readonly cause?: unknown }
+  const { code, cause, message }: { code?: unknown; cause?: unknown; message?: unknown } =
+    Object(error)
   if (cause) return codeOf(cause)
+  // Such as 9 and 6000, which browsers do not use either: https://fetch.spec.whatwg.org/#port-blocking
+  if (message === 'bad port') return 'fetch blocks this port'
   return typeof code === 'string' && /^\w{1,40}$/.test(code) ? code : 'no code'
 }

@@ -227,6 +227,12 @@ describe('without an answer', () => {
     receiver = await startReceiver()
   })
 
+  test('a port that fetch blocks is named as the reason', async () => {
+    expect(await send(events(1), open({ url: 'http://127.0.0.1:9/events' }))).toEqual([
+      { status: 'failed', reason: 'It could not be reached (fetch blocks this port)' },
+    ])
+  })
+
   test('a receiver that hangs is left when the attempt is ended', async () => {
     receiver.answer(() => {})
     const attempt = new AbortController()

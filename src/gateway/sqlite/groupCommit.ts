@@ -22,8 +22,8 @@ export type OnCommit = (events: number, seconds: number) => void
 /** Memory of an event without its payload (ids, names, objects), bytes, roughly. */
 const EVENT_OVERHEAD_BYTES = 512
 /**
- * About the size of one commit, bytes: some 450 events of a page or 60 of 8 kB. Enough to make the fsync cheap (an
- * event takes a tenth more CPU time at half of this), and few enough for a commit of 2 to 3 ms without the fsync.
+ * About the size of one commit, bytes: some 450 events of a page or 60 of 8 kB. Enough to make the fsync cheap, and few
+ * enough for a commit of 2 to 3 ms without the fsync.
  */
 const MAX_GROUP_BYTES = 2 ** 19
 /** Larger appends are split into pieces of about this size, bytes, so that a batch does not make a long commit. */

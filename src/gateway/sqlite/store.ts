@@ -105,8 +105,7 @@ export const EVENTS_SCHEMA: Schema = {
 
 /**
  * Size of the -wal from which a commit writes it to the database, bytes. A page that many commits change is then
- * written once: at 4 MB, SQLite's default, an event costs a fifth more CPU time. It is also what a start after a crash
- * has to read, about 20 ms.
+ * written once (SQLite's default is 4 MB). It is also what a start after a crash has to read.
  */
 const WAL_BYTES = 2 ** 24
 /**

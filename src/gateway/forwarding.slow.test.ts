@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { runCommand } from '../test/command.ts'
 import { type GatewayProcess, layOutGateway, send, startProcess } from '../test/gateway.ts'
@@ -189,4 +190,23 @@ test('a change on the command line is seen by a running gateway, and letters are
   expect(text).toContain(`forward_lag_events{destination="${id}"} 0`)
   for (const name of readdirSync(join(folder, 'data')).filter((name) => name.startsWith('forward')))
     expect(statSync(join(folder, 'data', name)).mode & 0o077).toBe(0)
+})
+
+test('the log says that a destination has stopped, and that it takes events again', async () => {
+  const receiver = await listen()
+  const gateway = await start()
+  const id = add(receiver)
+  const database = new Database(join(folder, 'data/forward.db'))
+  database.prepare("UPDATE destinations SET settings = '{}', revision = 9 WHERE id = ?").run(id)
+  database.close()
+  await until(() => expect(gateway.output()).toContain('A destination has stopped'))
+  forward(
+    ...['set', id, '--set', `baseUrl=${receiver.url}`, '--set', 'customerId=ACME'],
+    ...['--set', 'trackingKey=TRACK123'],
+  )
+  await post(gateway, ['a'])
+  await until(() => expect(gateway.output()).toContain('A destination takes events again'))
+  const line = new RegExp(`"destination":"${id}","customer":"demo","kind":"service"`)
+  expect(gateway.output()).toMatch(line)
+  expect(gateway.output()).not.toContain(SECRET)
 })

@@ -1,4 +1,5 @@
 import type { SweeperOptions } from './collect/sweeper.ts'
+import type { StateNews } from './forward/stateNews.ts'
 import type { GivenLimits } from './http/limits.ts'
 import type { RefusedEvent } from './http/refusedEvent.ts'
 import type { RequestLine } from './logs/requestLines.ts'
@@ -82,6 +83,11 @@ export type GatewayOptions = {
   readonly diskReserveBytes?: number | undefined
   /** Called when that disk gets low (less than four reserves) or full, and when it is not any more. Default none. */
   readonly onDisk?: ((state: DiskState, space: DiskSpace) => void) | undefined
+  /**
+   * Called when a destination has not taken events for a minute or has stopped, and when it takes them again. Default
+   * none.
+   */
+  readonly onDestination?: ((news: StateNews) => void) | undefined
   /** Called with each step of an upgrade of the databases. Default none. */
   readonly onUpgrade?: ((step: string) => void) | undefined
   /** Called after each pass that has removed events, because their retention is over. Default none. */

@@ -98,6 +98,16 @@ export async function runGateway(settings: Settings): Promise<number> {
         else if (state === 'low') log.warn(now, 'The disk is nearly full')
         else log.error(now, 'The disk is full: events are refused with 503 until there is room')
       },
+      onDestination({ state, ...destination }) {
+        if (state === 'running') log.info(destination, 'A destination takes events again')
+        else
+          log.warn(
+            destination,
+            state === 'waiting'
+              ? 'A destination does not take events. They wait, and are sent again. The reason: shoptrail forward list'
+              : 'A destination has stopped. The reason, and what to do: shoptrail forward list',
+          )
+      },
       onFatal: begin,
     })
   } catch (error) {

@@ -137,6 +137,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       onSaltError: (error) => onError(error, 'the salt of the day'),
       onPeopleEnd: (error) => onError(error, 'the thread of persons'),
       onForwardingError: (error) => onError(error, 'the forwarding'),
+      onDestination: options.onDestination,
       onChange: readiness.check,
       onFatal(error) {
         patienceMs = FATAL_PATIENCE_MS

@@ -5,6 +5,7 @@ import type { DaySalt } from '../collect/daySalt.ts'
 import type { EventLog } from '../collect/eventLog.ts'
 import type { ExpiredEvents } from '../collect/expiredEvents.ts'
 import type { Customers } from '../customers/customers.ts'
+import type { StateNews } from '../forward/stateNews.ts'
 import type { Sessions } from '../operators/sessions.ts'
 import type { People } from '../people/people.ts'
 import type { CountStore } from '../problems/problems.ts'
@@ -54,6 +55,8 @@ export type DataOptions = {
   readonly onPeopleEnd: (error: unknown) => void
   /** Called when the thread that forwards has ended, and with its errors. It continues. */
   readonly onForwardingError: (error: unknown) => void
+  /** Called when a destination does not take events, and when it does so again. */
+  readonly onDestination?: ((news: StateNews) => void) | undefined
   /** Called when the result of `findFault` may have changed. */
   readonly onChange: () => void
   /** Called once, when only a new process may help: a file is gone, or the log's thread can not be restarted. */
@@ -144,6 +147,7 @@ export async function openData(options: DataOptions): Promise<Data> {
       workerFile: new URL('./forward-worker.js', workerFile),
       onEnd: options.onForwardingError,
       onError: options.onForwardingError,
+      ...(options.onDestination && { onNews: options.onDestination }),
     })
     const watched = [customersFile, ...filesOf(customersFile)]
     const stopWatching = watchFiles(watched, (path) => fail(goneError(path)))

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { makeFolder } from '../../test/gateway.ts'
 import { type Handle, type Receiver, startReceiver, status } from '../../test/receiver.ts'
 import type { LogEvent } from '../collect/eventLog.ts'
-import type { DestinationGiven } from '../forward/forwarding.ts'
+import type { DestinationGiven, DestinationState } from '../forward/forwarding.ts'
 import { KINDS } from '../forward/kinds.ts'
 import { toCells } from './cells.ts'
 import { createDestinations, type Destinations } from './destinations.ts'
@@ -24,6 +24,8 @@ let events: Store
 let clock: number
 let closing: (() => unknown)[]
 let errors: unknown[]
+/** Each state of each destination, in order. */
+let states: (DestinationState & { readonly id: string })[]
 let customers: Set<string>
 let main: Gateway
 let receiver: Receiver
@@ -42,6 +44,7 @@ beforeEach(async () => {
   clock = Date.UTC(2026, 10, 29, 12)
   closing = []
   errors = []
+  states = []
   nextEvent = 1
   customers = new Set(['shop'])
   main = startGateway('main')
@@ -70,6 +73,7 @@ function startGateway(owner: string): Gateway {
     folder: join(folder, 'forward'),
     owner,
     fetch,
+    onState: ({ id }, state) => states.push({ id, ...state }),
     onError: (error) => errors.push(error),
   })
   closing.push(
@@ -191,6 +195,7 @@ test('a destination that is down for a day delays no other and loses nothing', a
       letters: 0,
     }),
   )
+  expect(states.filter(({ id }) => id === down).at(-1)).toMatchObject({ name: 'waiting' })
   // At most three attempts each time.
   expect(receiver.received.length).toBeLessThan(3 * 24 + 20)
   const before = receiver.received.length
@@ -213,6 +218,7 @@ test('a destination that is down for a day delays no other and loses nothing', a
     delivered: nextEvent - 1,
     letters: 0,
   })
+  expect(states.filter(({ id }) => id === down).at(-1)).toMatchObject({ name: 'running' })
 })
 
 test('while an event fails, the later ones of its device wait, and those of others do not', async () => {

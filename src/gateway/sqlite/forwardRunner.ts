@@ -1,7 +1,9 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { safeParse } from 'valibot'
+import type { Destination } from '../forward/destination.ts'
 import { type Forwarder, startForwarder } from '../forward/forwarder.ts'
+import type { DestinationState } from '../forward/forwarding.ts'
 import type { Kind } from '../forward/kind.ts'
 import type { ForwardLog } from './forwardLog.ts'
 import { createForwardSource } from './forwardSource.ts'
@@ -40,6 +42,8 @@ export type RunnerDependencies = {
   readonly owner: string
   readonly fetch: typeof fetch
   readonly now: () => number
+  /** Called with each state of a destination that this gateway forwards to. */
+  readonly onState: (destination: Destination, state: DestinationState) => void
   readonly onError: (error: unknown) => void
 }
 
@@ -59,7 +63,7 @@ type Running = { readonly forwarder: Forwarder; readonly revision: number }
  * more. Each loop is independent of the others.
  */
 export function startRunner(dependencies: RunnerDependencies): Runner {
-  const { store, log, kinds, isCustomer, owner, now, onError } = dependencies
+  const { store, log, kinds, isCustomer, owner, now, onState, onError } = dependencies
   const running = new Map<string, Running>()
   /** Loops that are being stopped. Theirs may not be started again meanwhile. */
   const stopping = new Map<string, Promise<void>>()
@@ -144,7 +148,7 @@ export function startRunner(dependencies: RunnerDependencies): Runner {
         ? 'Its settings are not valid in this version. Set them again'
         : `This version has no kind ${destination.kind}`
       broken.set(id, { ...at, forMs: Number.POSITIVE_INFINITY })
-      setStopped(id, reason)
+      setStopped(destination, reason)
       return
     }
     try {
@@ -164,8 +168,15 @@ export function startRunner(dependencies: RunnerDependencies): Runner {
     const { id, customer, revision } = destination
     const folder = join(dependencies.folder, id)
     if (kind.name === 'file') mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const source = createForwardSource({ store, log, destination, owner })
     const forwarder = startForwarder({
-      source: createForwardSource({ store, log, destination, owner }),
+      source: {
+        ...source,
+        setState(state) {
+          source.setState(state)
+          onState(destination, state)
+        },
+      },
       sender: kind.open(settings, {
         destinationId: id,
         customer,
@@ -186,10 +197,13 @@ export function startRunner(dependencies: RunnerDependencies): Runner {
     }, onError)
   }
 
-  function setStopped(id: string, reason: string): void {
-    const state = store.progress(id)?.state
-    if (state?.name === 'stopped' && state.reason === reason) return
-    store.setState(id, { name: 'stopped', since: now(), reason, nextAt: null })
+  function setStopped(destination: StoredDestination, reason: string): void {
+    const { id } = destination
+    const known = store.progress(id)?.state
+    const isKnown = known?.name === 'stopped' && known.reason === reason
+    const state = { name: 'stopped', since: now(), reason, nextAt: null } as const
+    if (!isKnown) store.setState(id, state)
+    onState(destination, state)
   }
 
   function end(id: string, graceMs: number): void {

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { KINDS } from '../forward/kinds.ts'
+import { createStateNews, type StateNews } from '../forward/stateNews.ts'
 import { openCustomerIds } from './customerIds.ts'
 import { createDestinations, type Destinations } from './destinations.ts'
 import { createLagCounter } from './forwardLag.ts'
@@ -26,8 +27,8 @@ export type ForwardStart = ForwardFiles & {
 /** The functions of the thread. */
 export type Served = Destinations & { close(): Promise<void> }
 
-/** A message to the thread that has started this one. The forwarding continues. */
-export type ForwardReport = { readonly report: string }
+/** A message to the thread that has started this one: an error, after which the forwarding continues, or news. */
+export type ForwardReport = { readonly report: string } | { readonly news: StateNews }
 
 /** Time between two reports of the same error, ms. */
 const REPORT_MS = 60_000
@@ -57,6 +58,9 @@ const runner = startRunner({
   // Looked up at each request.
   fetch: (...args) => fetch(...args),
   now: Date.now,
+  onState: createStateNews(Date.now, (news) =>
+    parentPort?.postMessage({ news } satisfies ForwardReport),
+  ),
   onError: report,
 })
 const countAfter = createLagCounter(log, Date.now)

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import type { Forwarding } from '../forward/forwarding.ts'
+import type { StateNews } from '../forward/stateNews.ts'
 import type { ForwardFigures } from '../http/forwardMetrics.ts'
 import { Unavailable } from '../lib/unavailable.ts'
 import { connect } from './driver.ts'
@@ -24,6 +25,8 @@ export type ForwardingOptions = ForwardFiles & {
   readonly onEnd?: (error: Error) => void
   /** Called with errors of the databases. The forwarding continues. */
   readonly onError?: (error: Error) => void
+  /** Called when a destination does not take events, and when it does so again. */
+  readonly onNews?: (news: StateNews) => void
   /** Delays of the restarts. Default: 0.5 s, doubled each time, up to 60 s. */
   readonly backoff?: Pick<RestartOptions, 'baseMs' | 'maxMs'>
 }
@@ -43,7 +46,7 @@ const BACKOFF = { baseMs: 500, maxMs: 60_000 }
  * that ends is restarted with backoff, without a limit; until then calls are rejected with Unavailable.
  */
 export function createSqliteForwarding(options: ForwardingOptions): ForwardingThread {
-  const { workerFile, onEnd = () => {}, onError = () => {}, backoff, ...files } = options
+  const { workerFile, onEnd = () => {}, onError = () => {}, onNews, backoff, ...files } = options
   const owner = randomUUID()
   let thread: Remote<Served> | undefined
   /** Why the thread has ended. Undefined while it runs, and before it was started. */
@@ -86,8 +89,9 @@ export function createSqliteForwarding(options: ForwardingOptions): ForwardingTh
       name: 'forward',
       resourceLimits: LIMITS,
     })
-    worker.on('message', ({ report }: Partial<ForwardReport>) => {
-      if (report !== undefined) onError(new Error(report))
+    worker.on('message', (message: ForwardReport) => {
+      if ('report' in message) onError(new Error(message.report))
+      if ('news' in message) onNews?.(message.news)
     })
     thread = remote<Served>(worker, {
       subject: 'The forwarding',

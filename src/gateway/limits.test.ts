@@ -58,8 +58,10 @@ import { BEST_COMPRESSIONS, MAX_LIST_LENGTH } from './script/serveScript.ts'
 import { MAX_BYTES as MAX_SETTINGS_FILE_BYTES } from './settings/settingsFile.ts'
 import { SETTINGS } from './settings.ts'
 import { DEFAULT_QUEUE } from './sqlite/groupCommit.ts'
+import { MAX_BLOCK_TOUCHES } from './sqlite/reportBlocks.ts'
 import { DAILY_NAMES } from './sqlite/reportNumbers.ts'
 import { MAX_DEVICE_TOUCHES } from './sqlite/reportParts.ts'
+import { MAX_FOUND } from './sqlite/reportSeen.ts'
 
 type Row = readonly [limit: string, value: string, setting: string, answer: string]
 
@@ -131,6 +133,8 @@ const EXPECTED: readonly (readonly [limit: string, value: string])[] = [
   ['time that an event waits', seconds(DEFAULT_QUEUE.deadlineMs)],
   ['new event names', number(DAILY_NAMES)],
   ['events of one device', number(MAX_DEVICE_TOUCHES)],
+  ['events that the reports keep of a block of 1,024 devices', number(MAX_BLOCK_TOUCHES)],
+  ['earlier events of a device', number(MAX_FOUND)],
   ['campaigns of one page', number(MAX_LIMIT)],
   [
     `campaigns above ${bytes(SMALL_CREATE_BYTES)}`,

@@ -644,6 +644,7 @@ test.describe('with an open root', () => {
     shop.page('/a', { head: shop.tag('data-source="blog"') })
     await page.goto(`${shop.url}/a?track_debug=1&token=secret`)
     await search(page, 'mug')
+    await expect(rowsOf(page).first()).toContainText('delivered')
     await tab(page, 'State').click()
     const did = await page.evaluate(() => track.did)
     const version = await page.evaluate(() => track.version)

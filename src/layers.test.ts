@@ -15,6 +15,7 @@ const GATEWAY = {
       'campaigns',
       'collect',
       'customers',
+      'engine',
       'forward',
       'http',
       'lib',
@@ -23,6 +24,15 @@ const GATEWAY = {
       'problems',
     ],
     'script',
+  ],
+  // Followers keep a copy of the log in SQLite.
+  nats: [
+    ...['campaigns', 'collect', 'customers', 'engine', 'forward', 'http', 'lib', 'operators'],
+    ...['people', 'problems', 'script', 'sqlite'],
+  ],
+  engine: [
+    ...['campaigns', 'collect', 'customers', 'forward', 'http', 'operators', 'people'],
+    ...['problems', 'script'],
   ],
   operators: [
     ...['campaigns', 'check', 'collect', 'customers', 'forward', 'http', 'lib', 'people'],

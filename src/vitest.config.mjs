@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config'
 const tests = (path) => `${path}.test.{ts,mjs}`
 const SLOW = 'src/**/*.slow.test.ts'
 const LONG = 'src/**/*.long.test.ts'
+const CLUSTER = 'src/**/*.cluster.test.ts'
 const PAGES = '{src/tracker,public}/**/*'
 
 /**
@@ -37,7 +38,7 @@ export default defineConfig({
           // These tests change no globals, so files share processes, which saves half a second for each file.
           name: 'node',
           include: [tests('src/**/*')],
-          exclude: [tests(PAGES), SLOW, LONG],
+          exclude: [tests(PAGES), SLOW, LONG, CLUSTER],
           isolate: false,
         },
       },
@@ -47,6 +48,16 @@ export default defineConfig({
           // Tests that kill processes, fill memory or install the package. They take a minute.
           name: 'slow',
           include: [SLOW],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          // Tests against a real cluster of nats-server, which all files share.
+          name: 'cluster',
+          include: [CLUSTER],
+          globalSetup: ['src/test/startCluster.ts'],
+          pool: 'forks',
         },
       },
       {

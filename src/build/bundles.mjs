@@ -25,6 +25,9 @@ export const GATEWAY_LIBRARIES = [
   ...['on-exit-leak-free', 'pino-std-serializers', 'quick-format-unescaped'],
   ...['safe-stable-stringify', 'sonic-boom', 'tdigest', 'thread-stream', 'entities'],
   ...['domelementtype', 'domhandler', 'domutils', 'dom-serializer'],
+  ...['@nats-io/transport-node', '@nats-io/jetstream', '@nats-io/kv', '@nats-io/obj'],
+  ...['@nats-io/nats-core', '@nats-io/nkeys', '@nats-io/nuid', 'tweetnacl', 'js-sha256'],
+  ...['hyparquet-writer', 'hyparquet'],
 ]
 export const GATEWAY_INPUTS = new RegExp(
   `^src/(gateway|contract|client)/|^src/tracker/snippet\\.ts$|(^|/)node_modules/(${GATEWAY_LIBRARIES.join('|').replaceAll('.', '\\.')})/(?!.*\\bnode_modules/)`,

@@ -3,6 +3,7 @@ import type { StateNews } from './forward/stateNews.ts'
 import type { GivenLimits } from './http/limits.ts'
 import type { RefusedEvent } from './http/refusedEvent.ts'
 import type { RequestLine } from './logs/requestLines.ts'
+import type { NatsOptions } from './nats/natsOptions.ts'
 import type { LiveLimits } from './operators/live.ts'
 import type { DiskSpace, DiskState } from './sqlite/disk.ts'
 import type { QueueLimits } from './sqlite/groupCommit.ts'
@@ -11,6 +12,8 @@ import type { QueueLimits } from './sqlite/groupCommit.ts'
 export type GatewayOptions = {
   /** Folder of the databases. Created if it is missing. */
   readonly dataDir: string
+  /** The cluster that keeps the data. Default none: SQLite, in `dataDir`. */
+  readonly cluster?: NatsOptions | undefined
   /** Port. 0 is any free port. Default 0. */
   readonly port?: number
   /** Address to listen on. Default 127.0.0.1. */

@@ -11,6 +11,7 @@ import { addDemoCustomer, findRetiredDemo } from './customers/demoCustomer.ts'
 import { createKeyThrottle } from './customers/keyThrottle.ts'
 import { findDemoBlock } from './demo.ts'
 import { createAnswerDoctor } from './doctor/answerDoctor.ts'
+import type { Data } from './engine/data.ts'
 import type { Forwarding } from './forward/forwarding.ts'
 import type { GatewayOptions } from './gatewayOptions.ts'
 import { createAddresses } from './http/address.ts'
@@ -27,7 +28,7 @@ import { reportRequests } from './logs/requestLines.ts'
 import { type ProblemRecorder, startRecorder } from './problems/recorder.ts'
 import { createRoutes } from './routes.ts'
 import { readScriptFiles } from './script/serveScript.ts'
-import { type Data, openData } from './sqlite/data.ts'
+import { openData } from './sqlite/data.ts'
 import { type Opening, openOrWait } from './sqlite/opening.ts'
 import { createStop, type StopOptions, type StopState } from './stop.ts'
 import { answerWaiting } from './waiting.ts'
@@ -72,7 +73,7 @@ const FATAL_PATIENCE_MS = 500
 type Opened = Pick<Gateway, 'demo' | 'demoBlock' | 'demoRestKey'> & {
   readonly data: Data
   readonly routes: ReturnType<typeof createRoutes>
-  readonly sweeper: Sweeper
+  readonly sweeper: Sweeper | undefined
   readonly problems: ProblemRecorder
 }
 
@@ -206,18 +207,20 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         findUnready,
         answerDoctor: createAnswerDoctor({ dataDir, addresses, findUnready, now }),
       })
-      const sweeper = startSweeper({
-        ...options.sweep,
-        events: data.expiredEvents,
-        retentions: customers.retentions,
-        async beforeRemoval(customer, before) {
-          if (await campaigns.hasEmail()) await reports.closeFigures(customer, before)
-        },
-        now,
-        onRemoved: metrics.removed,
-        onPass: options.onRemoved,
-        onError: (error) => onError(error, 'the removal of old events'),
-      })
+      const sweeper =
+        data.expiredEvents &&
+        startSweeper({
+          ...options.sweep,
+          events: data.expiredEvents,
+          retentions: customers.retentions,
+          async beforeRemoval(customer, before) {
+            if (await campaigns.hasEmail()) await reports.closeFigures(customer, before)
+          },
+          now,
+          onRemoved: metrics.removed,
+          onPass: options.onRemoved,
+          onError: (error) => onError(error, 'the removal of old events'),
+        })
       return { data, routes, sweeper, problems, demo, demoBlock, demoRestKey }
     } catch (error) {
       await problems.close()
@@ -269,7 +272,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       async endStreams() {
         const open = await stopOpening()
         open?.routes.close()
-        await open?.sweeper.stop()
+        await open?.sweeper?.stop()
         return open !== undefined
       },
       servers: metricsBound ? [server, metricsServer] : [server],
@@ -319,7 +322,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   } catch (error) {
     readiness.stop()
     const open = await opening?.stop()
-    await open?.sweeper.stop()
+    await open?.sweeper?.stop()
     await open?.problems.close()
     await open?.data.close()
     throw error

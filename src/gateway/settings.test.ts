@@ -25,6 +25,15 @@ const DEFAULTS = {
   logRequests: false,
 }
 
+const CLUSTER = {
+  servers: ['a:4222', 'b', '[::1]:4222'],
+  isTls: false,
+  replicas: 3,
+  partitions: 4,
+  duplicateWindowMs: 600_000,
+  follow: true,
+}
+
 test.each([
   [{}, {}],
   [{ PORT: '', HOST: ' ', DEMO: '' }, {}],
@@ -33,6 +42,31 @@ test.each([
     { port: 0, host: '::' },
   ],
   [{ DATA_DIR: '/var/lib/shoptrail' }, { dataDir: '/var/lib/shoptrail' }],
+  [{ ENGINE: 'sqlite' }, {}],
+  [{ ENGINE: 'nats://a:4222, b,[::1]:4222' }, { cluster: CLUSTER }],
+  [
+    {
+      ENGINE: 'tls://a:4222, b,[::1]:4222',
+      FOLLOW: 'off',
+      NATS_USER: 'shop',
+      NATS_PASSWORD: 'secret',
+      NATS_REPLICAS: '1',
+      NATS_PARTITIONS: '16',
+      NATS_MAX_AGE_DAYS: '2',
+    },
+    {
+      cluster: {
+        ...CLUSTER,
+        isTls: true,
+        follow: false,
+        user: 'shop',
+        password: 'secret',
+        replicas: 1,
+        partitions: 16,
+        maxAgeMs: 172_800_000,
+      },
+    },
+  ],
   [{ PUBLIC_URL: 'https://t.shop.example/' }, { publicUrl: 'https://t.shop.example' }],
   [{ PUBLIC_URL: 'https://shop.example/in/' }, { publicUrl: 'https://shop.example/in' }],
   [{ TRUSTED_PROXIES: '10.0.0.2, fd00::/8,' }, { trustedProxies: ['10.0.0.2', 'fd00::/8'] }],

@@ -8,6 +8,13 @@ import {
   DEFAULT_SEND_TIMEOUT_MS,
   MAX_LIMIT,
 } from './http/limits.ts'
+import {
+  DEFAULT_DUPLICATE_WINDOW_MS,
+  DEFAULT_PARTITIONS,
+  DEFAULT_REPLICAS,
+  MAX_PARTITIONS,
+  type NatsOptions,
+} from './nats/natsOptions.ts'
 import { DEFAULT_LIVE_LIMITS } from './operators/live.ts'
 import { oneOf, onOff, port, type SettingsTable, type ValuesOf, whole } from './settings/kinds.ts'
 import {
@@ -65,6 +72,18 @@ const networks = pipe(
   }, 'Expected addresses or networks, separated by commas'),
 )
 
+/** `sqlite`, or the servers of a cluster. */
+const engine = pipe(
+  string(),
+  check((text) => {
+    const [, scheme, hosts = ''] = /^(?:(nats|tls):\/\/)(.+)$/.exec(text) ?? []
+    return text === 'sqlite' || (scheme !== undefined && hosts.split(',').every(isHostAndPort))
+  }, 'Expected sqlite, or nats://host:port,host:port (tls:// for TLS), without user and password'),
+)
+
+const isHostAndPort = (text: string): boolean =>
+  /^(\[[\da-f:.]+\]|[\w.-]+)(:\d{1,5})?$/i.test(text.trim())
+
 const secret = pipe(
   string(),
   regex(/^[!-~]{16,512}$/, 'Expected 16 to 512 characters of ASCII without white space'),
@@ -82,6 +101,46 @@ export const SETTINGS = {
     doc: 'Address to listen on. 0.0.0.0 and :: are every interface',
   },
   DATA_DIR: { type: string(), default: './data', doc: 'Folder of the databases' },
+  ENGINE: {
+    type: engine,
+    default: 'sqlite',
+    doc: 'Where events, customers and campaigns are kept: sqlite, in DATA_DIR, or nats://a:4222,b:4222,c:4222 (tls:// for TLS), a cluster of NATS with JetStream (docs/scale.md)',
+  },
+  FOLLOW: {
+    type: onOff,
+    default: 'on',
+    doc: 'With a cluster: whether this process also follows the log, for reports, forwarding, persons and retention. Needs room in DATA_DIR',
+  },
+  NATS_CREDENTIALS: { type: string(), doc: 'Path of a credentials file (.creds) of the cluster' },
+  NATS_USER: { type: string(), doc: 'User of the cluster' },
+  NATS_PASSWORD: { type: string(), isSecret: true, doc: 'Password of the user' },
+  NATS_TOKEN: { type: string(), isSecret: true, doc: 'Token, for clusters that have one' },
+  NATS_CA: { type: string(), doc: "Path of the certificates that have signed the cluster's (PEM)" },
+  NATS_CERT: { type: string(), doc: 'Path of the certificate of this client (PEM)' },
+  NATS_KEY: { type: string(), doc: 'Path of its private key (PEM)' },
+  NATS_REPLICAS: {
+    type: whole(1, 5),
+    default: `${DEFAULT_REPLICAS}`,
+    doc: 'Nodes that keep each event, 1 to 5, when streams are created. 3 bear the loss of one node',
+  },
+  NATS_PARTITIONS: {
+    type: whole(1, MAX_PARTITIONS),
+    default: `${DEFAULT_PARTITIONS}`,
+    doc: 'Streams that customers are spread over, 1 to 64. Fixed when the streams are created',
+  },
+  NATS_DUPLICATE_WINDOW_MS: {
+    type: whole(1_000, 86_400_000),
+    default: `${DEFAULT_DUPLICATE_WINDOW_MS}`,
+    doc: 'How long the cluster remembers the id of an event, 1,000 to 86,400,000 ms. Later repetitions are stored again, and each reader counts them once',
+  },
+  NATS_MAX_AGE_DAYS: {
+    type: whole(1, 3_650),
+    doc: 'How long the streams keep events, 1 to 3,650 days. Without it as long as the retention of each customer',
+  },
+  NATS_MAX_BYTES: {
+    type: whole(2 ** 20, 2 ** 50),
+    doc: 'Most bytes of one stream, 1 MiB to 1 PiB. Above it 503. Without it as much as the disks have',
+  },
   UPGRADE_BACKUP: {
     type: onOff,
     default: 'on',
@@ -217,6 +276,30 @@ export const SETTINGS = {
   },
 } as const satisfies SettingsTable
 
+/** The cluster, if the engine is one. */
+function clusterOf(values: ValuesOf<typeof SETTINGS>): NatsOptions | undefined {
+  if (values.ENGINE === 'sqlite') return undefined
+  const [scheme, hosts = ''] = values.ENGINE.split('://')
+  const days = values.NATS_MAX_AGE_DAYS
+  return {
+    servers: hosts.split(',').map((host) => host.trim()),
+    isTls: scheme === 'tls',
+    credentialsFile: values.NATS_CREDENTIALS,
+    user: values.NATS_USER,
+    password: values.NATS_PASSWORD,
+    token: values.NATS_TOKEN,
+    caFile: values.NATS_CA,
+    certFile: values.NATS_CERT,
+    keyFile: values.NATS_KEY,
+    replicas: values.NATS_REPLICAS,
+    partitions: values.NATS_PARTITIONS,
+    duplicateWindowMs: values.NATS_DUPLICATE_WINDOW_MS,
+    maxAgeMs: days === undefined ? undefined : days * 86_400_000,
+    maxBytes: values.NATS_MAX_BYTES,
+    follow: values.FOLLOW,
+  }
+}
+
 /** Nobody waits for a balancer with the demo. */
 const drainOf = ({ DRAIN_MS, DEMO }: ValuesOf<typeof SETTINGS>): number =>
   DRAIN_MS ?? (DEMO ? 0 : DEFAULT_DRAIN_MS)
@@ -242,6 +325,7 @@ const arrange = (values: ValuesOf<typeof SETTINGS>) => ({
   port: values.PORT,
   host: values.HOST,
   dataDir: values.DATA_DIR,
+  cluster: clusterOf(values),
   upgradeBackup: values.UPGRADE_BACKUP,
   diskReserveBytes: values.DISK_RESERVE_BYTES,
   publicUrl: values.PUBLIC_URL,

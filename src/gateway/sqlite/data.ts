@@ -1,15 +1,6 @@
 import { join } from 'node:path'
-import type { Campaigns } from '../campaigns/campaigns.ts'
-import type { Reports } from '../campaigns/report.ts'
-import type { DaySalt } from '../collect/daySalt.ts'
-import type { EventLog } from '../collect/eventLog.ts'
-import type { ExpiredEvents } from '../collect/expiredEvents.ts'
-import type { Customers } from '../customers/customers.ts'
+import type { Data } from '../engine/data.ts'
 import type { StateNews } from '../forward/stateNews.ts'
-import type { Sessions } from '../operators/sessions.ts'
-import type { People } from '../people/people.ts'
-import type { CountStore } from '../problems/problems.ts'
-import type { PinnedScripts } from '../script/pinnedScripts.ts'
 import { upgradeData } from './backup/upgrade.ts'
 import { createSqliteCampaigns } from './campaigns.ts'
 import { createSqliteCustomers } from './customers.ts'
@@ -21,7 +12,7 @@ import { createSqliteLog } from './eventLog.ts'
 import { createSqliteExpiredEvents } from './expiredEvents.ts'
 import { filesOf } from './files.ts'
 import { watchFiles } from './fileWatch.ts'
-import { createSqliteForwarding, type ForwardingThread } from './forwarding.ts'
+import { createSqliteForwarding } from './forwarding.ts'
 import { createGroupCommit, type OnCommit, type QueueLimits } from './groupCommit.ts'
 import { createSqlitePeople } from './people.ts'
 import { createSqliteReports } from './reports.ts'
@@ -61,25 +52,6 @@ export type DataOptions = {
   readonly onChange: () => void
   /** Called once, when only a new process may help: a file is gone, or the log's thread can not be restarted. */
   readonly onFatal: (error: Error) => void
-}
-
-/** Everything that a gateway stores. */
-export type Data = {
-  readonly customers: Customers
-  readonly pinned: PinnedScripts
-  readonly sessions: Sessions
-  readonly log: EventLog & { readonly depth: () => number }
-  readonly campaigns: Campaigns
-  readonly reports: Reports
-  readonly expiredEvents: ExpiredEvents
-  readonly daySalt: DaySalt
-  readonly people: People
-  readonly forwarding: Omit<ForwardingThread, 'close'>
-  readonly counts: CountStore
-  /** Why the gateway is not ready; undefined if it is. */
-  findFault(): string | undefined
-  /** Stores the accepted events, then closes the files. */
-  close(): Promise<void>
 }
 
 /**
@@ -167,6 +139,8 @@ export async function openData(options: DataOptions): Promise<Data> {
       },
       campaigns: createSqliteCampaigns(thread.call),
       expiredEvents: createSqliteExpiredEvents(thread.call),
+      // Every change is durable when its call returns.
+      saved: async () => {},
       findFault() {
         const { writable, reason = 'the event log can not be written' } = log.health()
         return customers.fault() ?? (writable ? undefined : reason)

@@ -1,0 +1,45 @@
+import type { Campaign, CampaignSummary } from '../../contract/index.ts'
+import type { CampaignQuery } from '../campaigns/campaigns.ts'
+import type { ReportFigures } from '../campaigns/report.ts'
+import type { Usage } from '../customers/usage.ts'
+import type { Forwarding } from '../forward/forwarding.ts'
+import type { ForwardFigures } from '../http/forwardMetrics.ts'
+import type { Kept, Proof } from '../people/people.ts'
+import type { Person } from '../people/person.ts'
+import type { CoverageHistory, ProblemCount } from '../problems/problems.ts'
+
+/**
+ * What the follower that holds a partition answers. A function gets only customers of its partition, except where it
+ * names none. Arguments and results are copied as threads copy them (structured clone).
+ */
+export type Answers = {
+  /** Whether the partition's copy has an event of the customer with each id, in order. */
+  has(customer: string, ids: readonly string[]): Promise<readonly boolean[]>
+  /** How much every customer of the partition has stored today and yesterday. */
+  usage(): Promise<readonly Usage[]>
+  listCampaigns(
+    customer: string,
+    query: CampaignQuery,
+  ): Promise<{ readonly summaries: readonly CampaignSummary[]; readonly total: number }>
+  readReport(customer: string, tracking: Campaign['tracking']): Promise<ReportFigures>
+  /** Positions of the partition that are not counted yet. Undefined if nothing is counted. */
+  reportsLag(): Promise<number | undefined>
+  readProblems(customer: string, fromDay: number): Promise<readonly ProblemCount[]>
+  readCoverage(customer: string, now: number): Promise<CoverageHistory>
+  findPerson(customer: string, person: Person): Promise<Kept | undefined>
+  /** @returns Number of the export, for `nextPiece`. Undefined if nothing is kept. */
+  exportPerson(customer: string, person: Person): Promise<number | undefined>
+  nextPiece(exported: number): Promise<Uint8Array | undefined>
+  endExport(exported: number): Promise<void>
+  erasePerson(customer: string, person: Person): Promise<Proof | undefined>
+  proofs(customer: string): Promise<readonly Proof[]>
+  forwardFigures(): Promise<readonly ForwardFigures[]>
+  addDestination: Forwarding['add']
+  listDestinations: Forwarding['list']
+  changeDestination: Forwarding['change']
+  removeDestination: Forwarding['remove']
+  letters: Forwarding['letters']
+  mendLetters: Forwarding['mend']
+  replayLetters: Forwarding['replay']
+  discardLetters: Forwarding['discard']
+}

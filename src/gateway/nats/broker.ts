@@ -1,0 +1,113 @@
+import { readFileSync } from 'node:fs'
+import {
+  type JetStreamClient,
+  type JetStreamManager,
+  jetstream,
+  jetstreamManager,
+} from '@nats-io/jetstream'
+import {
+  connect,
+  credsAuthenticator,
+  type NatsConnection,
+  type NodeConnectionOptions,
+} from '@nats-io/transport-node'
+import { version } from '../lib/version.ts'
+import { ensureLayout, type Layout } from './layout.ts'
+import { partitionOf } from './names.ts'
+import type { NatsOptions } from './natsOptions.ts'
+
+/** An open connection to the cluster, whose streams and buckets exist. */
+export type Broker = Layout & {
+  readonly nc: NatsConnection
+  readonly js: JetStreamClient
+  readonly jsm: JetStreamManager
+  /** The partition of a customer. */
+  readonly partitionOf: (customer: string) => number
+  /** Sends what is buffered, then ends the connection. */
+  close(): Promise<void>
+}
+
+/** Time for a connection to one server, ms. */
+const CONNECT_MS = 5_000
+/** Time between two attempts to connect again, ms. */
+const RECONNECT_MS = 250
+/** Time for an answer of the JetStream API, ms. A cluster that elects a leader answers after some seconds. */
+const API_MS = 10_000
+/** Time between two pings, ms, and pings without an answer after which the connection is given up. */
+const PING_MS = 5_000
+const MAX_PINGS_OUT = 2
+
+/**
+ * Connects, and creates what is missing in the cluster. A connection that is lost is made again, for ever.
+ *
+ * @throws Error that says what is wrong and what to do: no server answers, the credentials are refused, a file can not
+ * be read, JetStream is not enabled, the streams have another number of partitions.
+ */
+export async function connectBroker(options: NatsOptions): Promise<Broker> {
+  const nc = await connectNats(options)
+  try {
+    const jsm = await jetstreamManager(nc, { timeout: API_MS, checkAPI: false })
+    const layout = await ensureLayout(nc, jsm, options)
+    return {
+      ...layout,
+      nc,
+      jsm,
+      js: jetstream(nc, { timeout: API_MS }),
+      partitionOf: (customer) => partitionOf(customer, layout.partitions),
+      close: () => nc.drain(),
+    }
+  } catch (error) {
+    await nc.close()
+    throw error
+  }
+}
+
+/** @throws Error, see connectBroker. */
+export async function connectNats(options: NatsOptions): Promise<NatsConnection> {
+  const settings = connectionOptions(options)
+  try {
+    return await connect(settings)
+  } catch (error) {
+    const servers = options.servers.join(', ')
+    throw new Error(
+      `The cluster can not be reached at ${servers} (ENGINE): ${(error as Error).message}. Check that nats-server runs there, and the NATS_ settings`,
+      { cause: error },
+    )
+  }
+}
+
+function connectionOptions(options: NatsOptions): NodeConnectionOptions {
+  const { servers, isTls, credentialsFile, user, password, token, caFile, certFile, keyFile } =
+    options
+  const hasTls = isTls || caFile !== undefined || certFile !== undefined
+  return {
+    servers: [...servers],
+    name: `shoptrail ${version}`,
+    timeout: CONNECT_MS,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: RECONNECT_MS,
+    pingInterval: PING_MS,
+    maxPingOut: MAX_PINGS_OUT,
+    ...(user !== undefined && { user }),
+    ...(password !== undefined && { pass: password }),
+    ...(token !== undefined && { token }),
+    ...(credentialsFile !== undefined && {
+      authenticator: credsAuthenticator(read('NATS_CREDENTIALS', credentialsFile)),
+    }),
+    ...(hasTls && {
+      tls: {
+        ...(caFile !== undefined && { ca: read('NATS_CA', caFile).toString() }),
+        ...(certFile !== undefined && { cert: read('NATS_CERT', certFile).toString() }),
+        ...(keyFile !== undefined && { key: read('NATS_KEY', keyFile).toString() }),
+      },
+    }),
+  }
+}
+
+function read(setting: string, path: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    throw new Error(`${setting}: ${path} can not be read: ${(error as Error).message}`)
+  }
+}

@@ -1,0 +1,47 @@
+import type { Customers } from '../../customers/customers.ts'
+import type { SqliteThread } from '../../sqlite/thread.ts'
+import type { Answers } from '../answers.ts'
+import type { Broker } from '../broker.ts'
+
+/** The local copy of a partition: the databases of one folder, made by reading the stream in order. */
+export type PartitionCopy = {
+  readonly partition: number
+  /** `partition-N` in the data folder. */
+  readonly folder: string
+  readonly eventsFile: string
+  readonly reportsFile: string
+  readonly forwardFile: string
+  /** The thread that has events.db open. The `seq` of a row is the sequence of the message in the stream. */
+  readonly thread: SqliteThread
+  /** Every message of the stream up to this sequence is in the copy. */
+  position(): number
+  /** Resolves when the copy has every message up to a sequence. Rejects with Unavailable when the copy is closed. */
+  reach(sequence: number): Promise<void>
+}
+
+/** What a task uses. */
+export type TaskContext = {
+  readonly broker: Broker
+  readonly copy: PartitionCopy
+  readonly customers: Customers
+  /** Local copy of customers.db, for threads that look up customers. */
+  readonly customersFile: string
+  /** Folder of the bundles of the workers: report-worker.js and so on are beside this one. */
+  readonly workerFile: URL
+  readonly now: () => number
+  readonly onError: (error: unknown, what: string) => void
+}
+
+/** A running task. */
+export type RunningTask = {
+  /** Its answers to the gateways. */
+  readonly answers: Partial<Answers>
+  /** Ends it: the follower stops, or has lost the partition. Nothing of it writes after that. */
+  stop(): Promise<void>
+}
+
+/**
+ * Something that exactly one follower does for a partition. It starts when the follower has got the lease, and the copy
+ * has every message that was in the stream then.
+ */
+export type StartTask = (context: TaskContext) => Promise<RunningTask>

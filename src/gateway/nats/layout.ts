@@ -1,0 +1,172 @@
+import { randomUUID } from 'node:crypto'
+import {
+  DiscardPolicy,
+  JetStreamApiError,
+  type JetStreamManager,
+  RetentionPolicy,
+  StorageType,
+} from '@nats-io/jetstream'
+import { type KV, Kvm } from '@nats-io/kv'
+import { type ObjectStore, Objm } from '@nats-io/obj'
+import { delay, type NatsConnection, nanos } from '@nats-io/transport-node'
+import {
+  CAMPAIGNS_BUCKET,
+  CONTENT_STORE,
+  CUSTOMERS_BUCKET,
+  DERIVED_BUCKET,
+  LAYOUT_BUCKET,
+  LEASES_BUCKET,
+  SALTS_BUCKET,
+  streamOf,
+  subjectsOf,
+} from './names.ts'
+import {
+  DEFAULT_DUPLICATE_WINDOW_MS,
+  DEFAULT_PARTITIONS,
+  DEFAULT_REPLICAS,
+  type NatsOptions,
+} from './natsOptions.ts'
+
+/** What an installation has in the cluster. */
+export type Layout = {
+  /** Random: the local copies of another installation have another one. */
+  readonly id: string
+  /** Number of streams. */
+  readonly partitions: number
+  readonly customers: KV
+  readonly campaigns: KV
+  readonly derived: KV
+  readonly leases: KV
+  readonly salts: KV
+  readonly content: ObjectStore
+}
+
+/** The first entry of the layout's bucket. Whoever creates it decides. */
+const LAYOUT_KEY = 'layout'
+/** Error codes of the JetStream API: a stream with this name has another configuration; it is not enabled. */
+const NAME_IN_USE = 10058
+const NOT_ENABLED = [10039, 10076]
+/** "JetStream system temporarily unavailable". */
+const NO_LEADER = 10008
+
+/** How long to wait for a cluster that elects leaders, and between two attempts, ms. */
+const PATIENCE_MS = 30_000
+const RETRY_MS = 250
+
+/**
+ * Creates the streams and buckets that are missing. Several processes may do so at once. The replicas and limits of
+ * existing streams are the operator's: they are not changed.
+ *
+ * @throws Error if the number of partitions is another one, or the cluster refuses.
+ */
+export async function ensureLayout(
+  nc: NatsConnection,
+  jsm: JetStreamManager,
+  options: NatsOptions,
+): Promise<Layout> {
+  const until = performance.now() + PATIENCE_MS
+  for (;;) {
+    try {
+      return await createLayout(nc, jsm, options)
+    } catch (error) {
+      if (!isPassing(error as Error) || performance.now() > until) throw error
+      await delay(RETRY_MS)
+    }
+  }
+}
+
+/**
+ * Whether a later attempt may succeed: no leader is elected yet. A stream that another process creates at this moment
+ * has none either, and its information is not answered.
+ */
+const isPassing = ({ name, code }: Error & { code?: number }): boolean =>
+  name === 'TimeoutError' || code === NO_LEADER
+
+async function createLayout(
+  nc: NatsConnection,
+  jsm: JetStreamManager,
+  options: NatsOptions,
+): Promise<Layout> {
+  const { replicas = DEFAULT_REPLICAS, partitions = DEFAULT_PARTITIONS } = options
+  try {
+    const buckets = new Kvm(nc)
+    const open = (name: string) =>
+      buckets.create(name, { replicas, history: 1, storage: StorageType.File })
+    const layout = await open(LAYOUT_BUCKET)
+    const { id, partitions: existing } = await agree(layout, partitions)
+    if (options.partitions !== undefined && existing !== partitions)
+      throw new Error(
+        `The streams were created with ${existing} partitions, which is fixed. Set NATS_PARTITIONS to ${existing}`,
+      )
+    const [customers, campaigns, derived, leases, salts, content] = await Promise.all([
+      open(CUSTOMERS_BUCKET),
+      open(CAMPAIGNS_BUCKET),
+      open(DERIVED_BUCKET),
+      open(LEASES_BUCKET),
+      open(SALTS_BUCKET),
+      new Objm(nc).create(CONTENT_STORE, { replicas, storage: StorageType.File }),
+    ])
+    for (let partition = 0; partition < existing; partition++)
+      await ensureStream(jsm, partition, { ...options, replicas })
+    return { id, partitions: existing, customers, campaigns, derived, leases, salts, content }
+  } catch (error) {
+    throw explain(error as Error, replicas)
+  }
+}
+
+async function agree(
+  layout: KV,
+  partitions: number,
+): Promise<{ readonly id: string; readonly partitions: number }> {
+  const own = JSON.stringify({ id: randomUUID(), partitions })
+  await layout.create(LAYOUT_KEY, own).catch(ignoreExisting)
+  const entry = await layout.get(LAYOUT_KEY)
+  if (!entry) throw new Error(`The bucket ${LAYOUT_BUCKET} has no ${LAYOUT_KEY}`)
+  return entry.json()
+}
+
+/** Somebody else was first. */
+function ignoreExisting(error: Error): void {
+  if (!(error instanceof JetStreamApiError)) throw error
+}
+
+async function ensureStream(
+  jsm: JetStreamManager,
+  partition: number,
+  options: NatsOptions & { readonly replicas: number },
+): Promise<void> {
+  const { replicas, duplicateWindowMs = DEFAULT_DUPLICATE_WINDOW_MS, maxAgeMs, maxBytes } = options
+  try {
+    await jsm.streams.add({
+      name: streamOf(partition),
+      subjects: subjectsOf(partition),
+      storage: StorageType.File,
+      retention: RetentionPolicy.Limits,
+      // A full stream refuses new events (503). Otherwise it would delete old ones that nobody has read.
+      discard: DiscardPolicy.New,
+      num_replicas: replicas,
+      duplicate_window: nanos(duplicateWindowMs),
+      max_age: nanos(maxAgeMs ?? 0),
+      max_bytes: maxBytes ?? -1,
+      allow_direct: true,
+    })
+  } catch (error) {
+    // It exists, and an operator has changed its limits.
+    if ((error as { code?: number }).code !== NAME_IN_USE) throw error
+  }
+}
+
+function explain(error: Error, replicas: number): Error {
+  const { code } = error as { code?: number }
+  if (code !== undefined && NOT_ENABLED.includes(code))
+    return new Error(
+      'JetStream is not enabled for this account. Add `jetstream { store_dir: … }` to the configuration of nats-server, and enable it for the account',
+      { cause: error },
+    )
+  if (/replicas|no suitable peers|insufficient resources/i.test(error.message))
+    return new Error(
+      `The cluster can not keep ${replicas} replicas: ${error.message}. Start more servers, or set NATS_REPLICAS`,
+      { cause: error },
+    )
+  return error
+}

@@ -1,0 +1,161 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { afterAll, expect, test, vi } from 'vitest'
+import { makeFolder } from '../../test/gateway.ts'
+import { takeAccount } from '../../test/sharedCluster.ts'
+import { createMirrorRows } from '../sqlite/mirrorRows.ts'
+import { type Broker, connectBroker } from './broker.ts'
+import { MAX_ROW_BYTES, type Mirror, openMirror } from './mirror.ts'
+import { CUSTOMERS_BUCKET, DERIVED_BUCKET } from './names.ts'
+
+const folder = makeFolder()
+const ends: (() => Promise<void>)[] = []
+const account = takeAccount()
+const connect = async (): Promise<Broker> => {
+  const broker = await connectBroker(account)
+  ends.push(() => broker.close())
+  return broker
+}
+const first = await connect()
+const second = await connect()
+afterAll(async () => {
+  for (const end of ends.reverse()) await end()
+  rmSync(folder, { recursive: true })
+})
+
+let files = 0
+let prefixes = 0
+
+const TABLE =
+  'CREATE TABLE IF NOT EXISTS shops (id TEXT PRIMARY KEY, name TEXT UNIQUE, n INTEGER) STRICT'
+
+function open(
+  broker: Broker,
+  prefix: string,
+  isExclusive = false,
+  file = join(folder, `${++files}.db`),
+) {
+  const database = new Database(file)
+  database.pragma('journal_mode = WAL')
+  database.exec(TABLE)
+  const errors: string[] = []
+  const mirror = openMirror({
+    rows: createMirrorRows(database, [{ table: 'shops', key: ['id'] }]),
+    ...{ broker, prefix, isExclusive },
+    bucket: isExclusive ? CUSTOMERS_BUCKET : DERIVED_BUCKET,
+    onError: (error) => errors.push((error as Error).message),
+  })
+  ends.push(async () => {
+    await mirror.close()
+    if (database.open) database.close()
+  })
+  const shops = () =>
+    database.prepare<[], string>("SELECT id || '=' || name FROM shops ORDER BY id").pluck().all()
+  const put = (id: string, name: string) =>
+    database.prepare('INSERT OR REPLACE INTO shops VALUES (?, ?, 1)').run(id, name)
+  return { file, database, mirror, errors, shops, put }
+}
+
+/** Two replicas of the same rows. */
+async function openTwo(isExclusive = false) {
+  const prefix = isExclusive ? '' : `${++prefixes}.`
+  const one = open(first, prefix, isExclusive)
+  const two = open(second, prefix, isExclusive)
+  await Promise.all([one.mirror.ready, two.mirror.ready])
+  return { one, two, prefix }
+}
+
+const failure = (mirror: Mirror): Promise<Error | undefined> =>
+  mirror.flush().then(
+    () => undefined,
+    (error) => error,
+  )
+
+test('changes of each side come to the other one, also those of another connection', async () => {
+  const { one, two, prefix } = await openTwo()
+  one.put('a.b *', 'A')
+  one.put('', 'empty')
+  await one.mirror.flush()
+  await vi.waitFor(() => expect(two.shops()).toEqual(['=empty', 'a.b *=A']), 20_000)
+  two.database.exec("DELETE FROM shops WHERE id = ''; UPDATE shops SET name = 'B'")
+  await two.mirror.flush()
+  await vi.waitFor(() => expect(one.shops()).toEqual(['a.b *=B']), 20_000)
+  const other = new Database(one.file)
+  other.exec("INSERT INTO shops VALUES ('', 'again', 1)")
+  other.close()
+  await vi.waitFor(() => expect(two.shops()).toEqual(['=again', 'a.b *=B']), 20_000)
+  const third = open(second, prefix)
+  await third.mirror.ready
+  expect(third.shops()).toEqual(two.shops())
+  expect([one, two, third].flatMap(({ errors }) => errors)).toEqual([])
+})
+
+test.each([false, true])(
+  'of two changes at once one is stored, exclusive: %s',
+  async (exclusive) => {
+    const { one, two } = await openTwo(exclusive)
+    one.put('both', 'one')
+    two.put('both', 'two')
+    const failed = await Promise.all([failure(one.mirror), failure(two.mirror)])
+    const [error] = failed.filter((found) => found !== undefined)
+    expect(failed.filter((found) => found === undefined)).toHaveLength(1)
+    expect(error).toMatchObject({ name: 'Unavailable', message: /another gateway/ })
+    const stored = failed[0] ? 'both=two' : 'both=one'
+    await vi.waitFor(() => {
+      for (const { shops } of [one, two]) expect(shops()).toContain(stored)
+    }, 20_000)
+  },
+)
+
+test('a unique value is given once, and nothing that belongs to the other row is stored', async () => {
+  const { one, two } = await openTwo(true)
+  one.put('first', 'Name')
+  two.put('second', 'Name')
+  two.put('second-more', 'More')
+  const failed = await Promise.all([failure(one.mirror), failure(two.mirror)])
+  expect(failed.filter((found) => found === undefined)).toHaveLength(1)
+  await vi.waitFor(() => {
+    expect(one.shops()).toEqual(two.shops())
+    expect(one.shops().filter((shop) => shop.endsWith('=Name'))).toHaveLength(1)
+  }, 20_000)
+})
+
+test('writers that store at the same time all succeed, if they change different rows', async () => {
+  const { one, two } = await openTwo(true)
+  for (let i = 0; i < 20; i++) {
+    one.put(`one ${i}`, `one ${i}`)
+    two.put(`two ${i}`, `two ${i}`)
+  }
+  await Promise.all([one.mirror.flush(), two.mirror.flush()])
+  await vi.waitFor(() => {
+    expect(one.shops().filter((shop) => /^(one|two) /.test(shop))).toHaveLength(40)
+    expect(two.shops()).toEqual(one.shops())
+  }, 20_000)
+})
+
+test('a file that is opened again learns what happened meanwhile, and stores what it had not', async () => {
+  const { one, two, prefix } = await openTwo()
+  one.put('a', 'A')
+  one.put('b', 'B')
+  await one.mirror.flush()
+  await vi.waitFor(() => expect(two.shops()).toHaveLength(2), 20_000)
+  await two.mirror.close()
+  two.put('here', 'here')
+  two.database.close()
+  one.database.exec("DELETE FROM shops WHERE id = 'a'")
+  one.put('c', 'C')
+  await one.mirror.flush()
+  const again = open(second, prefix, false, two.file)
+  await again.mirror.ready
+  expect(again.shops()).toEqual(['b=B', 'c=C', 'here=here'])
+  await vi.waitFor(() => expect(one.shops()).toContain('here=here'), 20_000)
+})
+
+test('a row that is too large is undone, with the reason', async () => {
+  const { one } = await openTwo()
+  one.put('large', 'x'.repeat(MAX_ROW_BYTES))
+  await expect(one.mirror.flush()).rejects.toThrow(/A row of shops has more than/)
+  expect(one.shops()).toEqual([])
+  await one.mirror.flush()
+})

@@ -1,0 +1,439 @@
+import { DeliverPolicy, JetStreamApiError, type JsMsg } from '@nats-io/jetstream'
+import { delay, headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
+import { Unavailable } from '../lib/unavailable.ts'
+import type { Applied, ChangedRow, MirrorRows, RemoteRow, RowKey } from '../sqlite/mirrorRows.ts'
+import type { Broker } from './broker.ts'
+import { fromToken, toToken } from './names.ts'
+
+type Answered<Run> = Run extends (...args: infer Args) => infer Result
+  ? (...args: Args) => Result | Promise<Result>
+  : never
+
+/** MirrorRows of this thread, or of another one whose calls are answered later. */
+export type MirroredRows = { readonly [Name in keyof MirrorRows]: Answered<MirrorRows[Name]> }
+
+export type MirrorOptions = {
+  readonly rows: MirroredRows
+  /** A promise while the cluster is away: the local rows are used until then. */
+  readonly broker: Broker | Promise<Broker>
+  /** Name of the bucket. */
+  readonly bucket: string
+  /** What the keys of the entries begin with: nothing, or tokens and a dot. Other mirrors have other ones. */
+  readonly prefix: string
+  /**
+   * Whether a change is stored only if this process has seen everything in the bucket. Then rules between rows hold
+   * (UNIQUE), but writers wait for each other. Only for buckets with few changes, and one mirror. Default false: a
+   * change is stored if its row is still what it was here.
+   */
+  readonly isExclusive?: boolean
+  /** Called after rows of others were applied, or own changes undone, with the tables. */
+  readonly onChange?: (tables: readonly string[]) => void
+  /** Called with errors in the background, each reason once until it has worked again. */
+  readonly onError: (error: unknown) => void
+  /** The clock, ms since 1970. */
+  readonly now?: () => number
+}
+
+/** Keeps local tables and a bucket equal, row by row. */
+export type Mirror = {
+  /** Resolves when the tables have all rows that the bucket had at the opening. Never rejects. */
+  readonly ready: Promise<void>
+  /**
+   * Resolves when all changes that were made before the call are in the bucket. Rejects with Unavailable if another
+   * process has changed the same at the same time (the change is undone here), or if it is not known (the change stays,
+   * and is tried again).
+   */
+  flush(): Promise<void>
+  /** Ends it. Changes that are not in the bucket are stored after the next opening. */
+  close(): Promise<void>
+}
+
+/** Most bytes of a row as JSON. Below the default limit of a message (1 MiB). */
+export const MAX_ROW_BYTES = 512 * 1024
+/** Time between two looks for changes that other connections have made, ms. */
+const POLL_MS = 250
+/** Time for one change to be stored, or for the tables to catch up, ms. An election takes about as long. */
+const PATIENCE_MS = 4_000
+/** Before the watch is started again, ms. */
+const RETRY_MS = 250
+/** Changes that are read, and rows that are applied, in one transaction. */
+const BATCH = 500
+/** Changes that are published at the same time. */
+const IN_FLIGHT = 32
+/** Times of the watch's requests, ms. Two heartbeats that do not come show that its server is gone. */
+const WATCH = { max_messages: BATCH, expires: 5_000, idle_heartbeat: 1_000 }
+/** How long the bucket remembers deleted rows, ms, and time between two looks for older ones. */
+const TOMBSTONE_MS = 24 * 3_600_000
+const PURGE_EVERY_MS = 6 * 3_600_000
+/** Tables that were away for longer read the whole bucket: they may have missed a deletion, ms. */
+const MAX_AWAY_MS = TOMBSTONE_MS / 2
+/** Time between two notes in the tables that they are not away, ms. */
+const NOTE_MS = 60_000
+/** Retry-After, seconds. */
+const RETRY_SECONDS = 2
+const CONFLICT = 'This was changed by another gateway at the same time. Try again'
+/** Error codes of JetStream: the last sequence is another one. */
+const WRONG_SEQUENCE = [10070, 10071]
+const OPERATION = 'KV-Operation'
+
+/** Opens a mirror. The local rows can be used at once; how old they are says `rows.state()`. */
+export function openMirror(options: MirrorOptions): Mirror {
+  const { rows, bucket, prefix, isExclusive = false, onChange, onError, now = Date.now } = options
+  const stream = `KV_${bucket}`
+  const subjects = `$KV.${bucket}.${prefix}`
+  /** Every message up to this sequence was applied, or is our own. */
+  let head = 0
+  let isCaughtUp = false
+  /** How often unsettled changes were undone. */
+  let undone = 0
+  let isClosed = false
+  let connected: Broker | undefined
+  let reported: string | undefined
+  const waiting = new Set<() => void>()
+  const closers = new Set<() => void>()
+  let setReady = () => {}
+  const ready = new Promise<void>((resolve) => {
+    setReady = resolve
+  })
+
+  function report(error: unknown): void {
+    const { message } = error as Error
+    if (isClosed || message === reported) return
+    reported = message
+    onError(error)
+  }
+
+  function note({ tables, isUndone, faults }: Applied): void {
+    if (isUndone) undone++
+    for (const fault of faults) report(new Error(fault))
+    if (tables.length > 0) onChange?.(tables)
+  }
+
+  function advance(sequence: number): void {
+    head = Math.max(head, sequence)
+    for (const wake of waiting) wake()
+  }
+
+  /** Resolves when the condition holds. Rejects with Unavailable if it takes too long. */
+  function reach(condition: () => boolean): Promise<void> {
+    if (condition()) return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      const end = (settle: () => void) => {
+        clearTimeout(timer)
+        waiting.delete(check)
+        settle()
+      }
+      const check = () => {
+        if (condition()) end(resolve)
+        else if (isClosed) end(() => reject(unavailable()))
+      }
+      const timer = setTimeout(() => end(() => reject(unavailable())), PATIENCE_MS)
+      waiting.add(check)
+    })
+  }
+
+  // Reading
+
+  async function follow(broker: Broker): Promise<void> {
+    connected = broker
+    while (!isClosed) {
+      try {
+        await watch(broker)
+      } catch (error) {
+        report(error)
+      }
+      await delay(RETRY_MS)
+    }
+  }
+
+  /** Reads the bucket until the connection was made again, or the consumer ends. */
+  async function watch({ id, nc, js, jsm }: Broker): Promise<void> {
+    const { state: stored } = await jsm.streams.info(stream)
+    const { layout, position, reachedAt } = await rows.state()
+    // The bucket was restored from an older backup. What it has is true.
+    if (layout === id && position > stored.last_seq) await rows.begin('', true)
+    const isAway = Math.abs(now() - reachedAt) > MAX_AWAY_MS
+    const isFull = layout !== id || position === 0 || position > stored.last_seq || isAway
+    await rows.begin(id, isFull)
+    const consumer = await js.consumers.get(stream, {
+      filter_subjects: `${subjects}>`,
+      ...(isFull
+        ? { deliver_policy: DeliverPolicy.LastPerSubject }
+        : { opt_start_seq: position + 1 }),
+    })
+    if (!isFull) head = Math.max(head, position)
+
+    async function catchUp(sequence: number): Promise<void> {
+      note(await rows.apply([], sequence))
+      note(await rows.finish(isFull, now()))
+      isCaughtUp = true
+      reported = undefined
+      advance(sequence)
+      setReady()
+    }
+
+    const { num_pending: pending } = await consumer.info(true)
+    // Messages of other prefixes may be in between, so the end of the stream is not known to be reached.
+    if (pending === 0) await catchUp(isFull ? 0 : position)
+    const messages = await consumer.consume(WATCH)
+    const stop = () => messages.stop()
+    closers.add(stop)
+    // The consumer may be gone by the time when the connection is there again.
+    const unlisten = onDisconnect(nc, stop)
+    try {
+      if (isClosed) return
+      let batch: JsMsg[] = []
+      for await (const message of messages) {
+        batch.push(message)
+        const isLast = message.info.pending === 0
+        if (!isLast && batch.length < BATCH) continue
+        const read = batch.flatMap((one) => toRow(one, subjects))
+        batch = []
+        // While everything is read, the position stays at 0: otherwise rows that did not come would stay for ever.
+        note(await rows.apply(read, isCaughtUp || !isFull ? message.seq : 0))
+        if (isLast && !isCaughtUp) await catchUp(message.seq)
+        else advance(message.seq)
+      }
+    } finally {
+      isCaughtUp = false
+      unlisten()
+      closers.delete(stop)
+      messages.stop()
+    }
+  }
+
+  // Writing
+
+  async function pushAll(): Promise<void> {
+    while (!isClosed) {
+      const changes = await rows.changes(BATCH)
+      if (changes.length === 0) return
+      const broker = connected
+      if (!broker) throw unavailable()
+      await reach(() => isCaughtUp)
+      const before = undone
+      const width = isExclusive ? 1 : IN_FLIGHT
+      for (let i = 0; i < changes.length && undone === before; i += width) {
+        const isDone = await Promise.all(
+          changes.slice(i, i + width).map((one) => push(broker, one)),
+        )
+        if (!isDone.every(Boolean)) break
+      }
+    }
+  }
+
+  /**
+   * @param revision What the row has in the bucket.
+   * @returns False if the changes have to be read again.
+   */
+  async function push(
+    broker: Broker,
+    change: ChangedRow,
+    revision = change.revision,
+  ): Promise<boolean> {
+    const { value, before, table } = change
+    if (value === before) {
+      await rows.settle([{ ...change, revision: undefined }])
+      return true
+    }
+    if (value !== undefined && Buffer.byteLength(value) > MAX_ROW_BYTES) {
+      note(await rows.undo())
+      throw new Error(
+        `A row of ${table} has more than ${MAX_ROW_BYTES} bytes, so it can not be stored in the cluster`,
+      )
+    }
+    const lastSequence = head
+    try {
+      const expect = isExclusive ? { lastSequence } : { lastSubjectSequence: revision }
+      const sequence = await publish(broker, change, expect)
+      await rows.settle([{ ...change, revision: sequence }])
+      if (isExclusive) advance(sequence)
+      return true
+    } catch (error) {
+      if (!isWrongSequence(error)) throw error
+    }
+    if (!isExclusive) return resolveWith(broker, change)
+    await catchUpWith(broker, lastSequence)
+    return false
+  }
+
+  /** The row in the bucket is not what it was here. @returns Like `push`. */
+  async function resolveWith(broker: Broker, change: ChangedRow): Promise<boolean> {
+    const { table, key, before, revision } = change
+    const subject = subjects + toEntryKey(table, key)
+    const entry = await broker.jsm.streams.getMessage(stream, { last_by_subj: subject })
+    const isDeleted = !entry || isDeletion(entry.header)
+    // It was deleted before this change. The bucket may have forgotten that.
+    if (isDeleted && before === undefined && entry?.seq !== revision)
+      return push(broker, change, entry?.seq ?? 0)
+    const remote = {
+      ...{ table, key, value: isDeleted ? undefined : entry.string() },
+      revision: entry ? entry.seq : revision + 1,
+    }
+    const applied = await rows.apply([remote], 0)
+    note(applied)
+    if (applied.tables.length === 0)
+      throw new Error(`The row ${subject} of the bucket can not be stored here`)
+    return false
+  }
+
+  async function publish(
+    { js }: Broker,
+    { table, key, value }: ChangedRow,
+    expect: { readonly lastSequence: number } | { readonly lastSubjectSequence: number },
+  ): Promise<number> {
+    const options = { timeout: PATIENCE_MS, expect }
+    const subject = subjects + toEntryKey(table, key)
+    if (value !== undefined) return (await js.publish(subject, value, options)).seq
+    const operation = headers()
+    operation.set(OPERATION, 'DEL')
+    return (await js.publish(subject, undefined, { ...options, headers: operation })).seq
+  }
+
+  /** Waits until the tables have more of the bucket. */
+  async function catchUpWith({ js }: Broker, known: number): Promise<void> {
+    const wait = reach(() => head > known)
+    try {
+      await Promise.race([wait, delay(RETRY_MS)])
+      if (head > known) return
+      // The last messages may be deleted, and never come. This one comes, and everything before it came.
+      await js.publish(`${subjects}${BARRIER}`, undefined, { timeout: PATIENCE_MS })
+    } catch (error) {
+      wait.catch(() => {})
+      throw error
+    }
+    await wait
+  }
+
+  let current = Promise.resolve()
+  let queued: Promise<void> | undefined
+  let isRunning = false
+
+  /** Stores the changes. Begins after the call. */
+  function cycle(): Promise<void> {
+    queued ??= current
+      .catch(() => {})
+      .then(() => {
+        queued = undefined
+        isRunning = true
+        current = pushAll().finally(() => {
+          isRunning = false
+        })
+        return current
+      })
+    return queued
+  }
+
+  const poll = setInterval(() => {
+    if (!isRunning && connected && isCaughtUp) cycle().catch(report)
+  }, POLL_MS)
+  poll.unref()
+  const keepNoting = setInterval(() => {
+    if (isCaughtUp && connected && !connected.nc.isClosed())
+      Promise.resolve(rows.finish(false, now())).then(note, report)
+  }, NOTE_MS)
+  keepNoting.unref()
+  const purge = setInterval(() => {
+    if (connected && isCaughtUp) purgeTombstones(connected, stream, subjects, now()).catch(report)
+  }, PURGE_EVERY_MS)
+  purge.unref()
+
+  const following = Promise.resolve(options.broker).then(follow)
+  following.catch(report)
+
+  return {
+    ready,
+    async flush() {
+      const before = undone
+      try {
+        await cycle()
+      } catch (error) {
+        if (error instanceof Unavailable || undone !== before) throw error
+        throw unavailable(error)
+      }
+      if (undone !== before) throw new Unavailable(CONFLICT, RETRY_SECONDS)
+    },
+    async close() {
+      isClosed = true
+      clearInterval(poll)
+      clearInterval(keepNoting)
+      clearInterval(purge)
+      for (const close of closers) close()
+      for (const wake of waiting) wake()
+      await Promise.allSettled([current, queued, ...(connected ? [following] : [])])
+    },
+  }
+}
+
+const unavailable = (cause?: unknown): Unavailable =>
+  new Unavailable(
+    'The change is not stored in the cluster yet, which does not answer in time. It is tried again',
+    RETRY_SECONDS,
+    cause,
+  )
+
+const isWrongSequence = (error: unknown): boolean =>
+  error instanceof JetStreamApiError && WRONG_SEQUENCE.includes(error.code)
+
+const isDeletion = (head: MsgHdrs | undefined): boolean =>
+  head !== undefined && head.get(OPERATION) !== ''
+
+/** An empty token is not allowed. */
+const EMPTY = '='
+/** The key of an entry that is no row. */
+const BARRIER = 'barrier'
+
+const toEntryKey = (table: string, key: RowKey): string =>
+  [table, ...key.map((part) => toToken(part) || EMPTY)].join('.')
+
+/** The row of an entry. None if it can not be one. */
+function toRow(message: JsMsg, subjects: string): RemoteRow[] {
+  const [table = '', ...tokens] = message.subject.slice(subjects.length).split('.')
+  try {
+    const key = tokens.map((token) => (token === EMPTY ? '' : fromToken(token)))
+    const value = isDeletion(message.headers) ? undefined : message.string()
+    return [{ table, key, revision: message.seq, value }]
+  } catch {
+    return []
+  }
+}
+
+/** Calls back when the connection is lost. @returns Ends that. */
+function onDisconnect(nc: NatsConnection, callback: () => void): () => void {
+  const events = nc.status()
+  async function listen(): Promise<void> {
+    for await (const { type } of events as AsyncIterable<{ type: string }>)
+      if (type === 'disconnect') callback()
+  }
+  listen().catch(() => {})
+  return () => (events as unknown as { stop(): void }).stop()
+}
+
+/** Removes what the bucket remembers of rows that were deleted a day ago. */
+async function purgeTombstones(
+  { js, jsm }: Broker,
+  stream: string,
+  subjects: string,
+  now: number,
+): Promise<void> {
+  const { state } = await jsm.streams.info(stream)
+  const consumer = await js.consumers.get(stream, {
+    ...{ filter_subjects: `${subjects}>`, deliver_policy: DeliverPolicy.LastPerSubject },
+    headers_only: true,
+  })
+  const { num_pending: pending } = await consumer.info(true)
+  if (pending === 0) return
+  const messages = await consumer.consume(WATCH)
+  try {
+    for await (const { subject, seq, headers: head, info } of messages) {
+      const isOld = now - info.timestampNanos / 1e6 > TOMBSTONE_MS
+      // The last message stays: writers who wait for everything wait for it.
+      if (isDeletion(head) && isOld && seq < state.last_seq)
+        // Not the row, if it was created again meanwhile.
+        await jsm.streams.purge(stream, { filter: subject, seq: seq + 1 })
+      if (info.pending === 0) return
+    }
+  } finally {
+    messages.stop()
+  }
+}

@@ -9,6 +9,7 @@ import {
 } from './campaignRows.ts'
 import { type Cells, COLUMNS, eachRow } from './cells.ts'
 import { CLOSED_TABLES, type ClosedFigures, createClosedFigures } from './closedFigures.ts'
+import { type Copying, createCopying } from './copying.ts'
 import { COVERAGE_TABLES, type CoverageRows, createCoverageRows } from './coverageRows.ts'
 import { closeDatabase, openDatabase } from './database.ts'
 import { ERASURE_TABLE } from './erasures.ts'
@@ -35,6 +36,7 @@ export type Store = Omit<CampaignRows, 'insertCampaign'> &
   ClosedFigures &
   Removal &
   Sweep &
+  Copying &
   Pick<ProblemRows, 'readProblems'> &
   Pick<CoverageRows, 'readCoverage'> & {
     /**
@@ -201,6 +203,7 @@ export function openStore(file: string): Store {
     ...removal,
     ...createClosedFigures(database),
     ...createSweep(database, removal),
+    ...createCopying(database, usageRows, removal, writeCounts),
     usage: () => usageRows.all(),
     probe: () => {
       const version = database.pragma('user_version', { simple: true })

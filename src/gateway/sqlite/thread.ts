@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Cells } from './cells.ts'
+import type { CopyBatch } from './copying.ts'
 import { filesOf } from './files.ts'
 import { watchFiles } from './fileWatch.ts'
 import { type Remote, remote } from './remote.ts'
@@ -16,8 +17,8 @@ export type ThreadOptions = {
   /** Called once, if the file, its -wal or its -shm was removed or replaced. Every call is rejected from then on. */
   readonly onGone?: (error: Error) => void
   /**
-   * Deadline of every call except `append`, ms. Default 15,000. The queue in front of the log has a deadline for
-   * appends.
+   * Deadline of every call except `append` and `apply`, ms. Default 15,000. The queue in front of the log has a
+   * deadline for appends, and nobody waits for a copy.
    */
   readonly deadlineMs?: number
 }
@@ -55,8 +56,11 @@ export async function startSqliteThread(
   const { call, ready, fault, refuse, close } = remote<Store>(worker, {
     subject: 'The event log',
     deadlineMs,
-    unlimited: ['append'],
-    moved: (name, [first]) => (name === 'append' ? [(first as Cells).bytes] : []),
+    unlimited: ['append', 'apply'],
+    moved(name, [first]) {
+      if (name === 'append') return [(first as Cells).bytes]
+      return name === 'apply' ? [(first as CopyBatch).cells.bytes] : []
+    },
     onEnd(error) {
       stopWatching()
       onEnd(error)

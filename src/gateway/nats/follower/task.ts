@@ -1,4 +1,5 @@
 import type { Customers } from '../../customers/customers.ts'
+import type { Usage } from '../../customers/usage.ts'
 import type { SqliteThread } from '../../sqlite/thread.ts'
 import type { Answers } from '../answers.ts'
 import type { Broker } from '../broker.ts'
@@ -17,6 +18,12 @@ export type PartitionCopy = {
   position(): number
   /** Resolves when the copy has every message up to a sequence. Rejects with Unavailable when the copy is closed. */
   reach(sequence: number): Promise<void>
+  /**
+   * Calls the listener with the sums of customers that have changed.
+   *
+   * @returns Removes the listener.
+   */
+  watchUsage(listener: (usages: readonly Usage[]) => void): () => void
 }
 
 /** What a task uses. */
@@ -28,6 +35,11 @@ export type TaskContext = {
   readonly customersFile: string
   /** Folder of the bundles of the workers: report-worker.js and so on are beside this one. */
   readonly workerFile: URL
+  /**
+   * Whether the follower holds the partition at this moment. A process that was suspended may have lost it before `stop`
+   * is called, so ask before each write that another follower could make too.
+   */
+  readonly isHeld: () => boolean
   readonly now: () => number
   readonly onError: (error: unknown, what: string) => void
 }

@@ -1,0 +1,349 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import {
+  type ConsumerMessages,
+  DeliverPolicy,
+  JetStreamApiError,
+  type MsgRequest,
+} from '@nats-io/jetstream'
+import type { Usage } from '../../customers/usage.ts'
+import { Unavailable } from '../../lib/unavailable.ts'
+import { upgradeData } from '../../sqlite/backup/upgrade.ts'
+import { startSupervisedThread } from '../../sqlite/supervisedThread.ts'
+import type { SqliteThread } from '../../sqlite/thread.ts'
+import type { Broker } from '../broker.ts'
+import { streamOf } from '../names.ts'
+import { deleteCopy, filesOfCopy, makeCopyFolder, moveCopyAside } from './copyFolder.ts'
+import { type Collected, collectMessages } from './copyMessages.ts'
+import type { PartitionCopy } from './task.ts'
+
+/** A copy that follows its stream. */
+export type FollowingCopy = PartitionCopy & {
+  /** Messages of the stream that are not in the copy. Undefined before the stream was first asked. */
+  lag(): number | undefined
+  /** Resolves when the messages that have arrived are applied, and the files are closed. */
+  close(): Promise<void>
+}
+
+export type CopyOptions = {
+  readonly broker: Broker
+  readonly partition: number
+  readonly dataDir: string
+  /** The bundle of sqlite/worker.ts. */
+  readonly workerFile: URL
+  /** Whether to delete what is there, since it is damaged. */
+  readonly isDamaged: boolean
+  readonly now: () => number
+  /** Called with errors after which the copy continues. */
+  readonly onError: (error: unknown) => void
+  /**
+   * Called once, if the copy can not continue: a file was removed or is damaged, or the stream is another one. It has
+   * to be closed, and opened again.
+   */
+  readonly onLost: (error: Error, isDamaged: boolean) => void
+}
+
+/** Messages that are asked of the broker at once. An event has at most 128 KiB. */
+const PREFETCH = 256
+/** Most messages and bytes of a transaction. Bytes may be exceeded by one message. */
+const MAX_MESSAGES = 512
+const MAX_BYTES = 2 ** 20
+/** Time between the first message and its transaction, ms, so that others can join it. */
+const LINGER_MS = 20
+/** Time between two heartbeats of a consumer without messages, ms. After two missing ones a new consumer is made. */
+const HEARTBEAT_MS = 1_500
+const EXPIRES_MS = 10_000
+/** Pause before the stream is read again after an error, ms. It doubles up to the second one. */
+const RETRY_MS = 250
+const MAX_RETRY_MS = 5_000
+/** Time between two looks at the end of the stream, ms: without and with somebody who waits. */
+const LOOK_MS = 5_000
+const WAITED_LOOK_MS = 250
+/** Looks in a row after which a stream that ends before the position of the copy is another one. */
+const MAX_SHORT_LOOKS = 3
+const DAMAGED = /is damaged/
+
+/**
+ * Opens the copy of a partition and follows the stream. The order of its rows is that of the stream.
+ *
+ * A copy of another installation, or one that is further than the stream, is moved aside: the stream was deleted, or
+ * restored from a backup. A copy that is so old that the stream has removed messages after its position is deleted: it
+ * would keep what was erased meanwhile. Both are then made again from the beginning of the stream.
+ *
+ * @throws Error if the files can not be opened, or the stream can not be asked.
+ */
+export async function openCopy(options: CopyOptions): Promise<FollowingCopy> {
+  const { broker, partition, dataDir, workerFile, now, onError } = options
+  const files = filesOfCopy(dataDir, partition)
+  const stream = streamOf(partition)
+  if (options.isDamaged) deleteCopy(files.folder)
+  let isLost = false
+  let isClosed = false
+
+  function lose(error: Error): void {
+    if (isLost || isClosed) return
+    isLost = true
+    options.onLost(error, DAMAGED.test(error.message))
+  }
+
+  async function start(): Promise<SqliteThread> {
+    makeCopyFolder(files.folder)
+    await upgradeData({ dataDir: files.folder, backup: false, now })
+    return startSupervisedThread(files.eventsFile, workerFile, { onFatal: lose })
+  }
+
+  async function startWhole(): Promise<SqliteThread> {
+    try {
+      return await start()
+    } catch (error) {
+      if (!DAMAGED.test((error as Error).message)) throw error
+      onError(error)
+      deleteCopy(files.folder)
+      return start()
+    }
+  }
+
+  /** Why the copy that is there can not be continued. Undefined if it can. */
+  async function findFault(
+    thread: SqliteThread,
+  ): Promise<{ reason: string; isOther: boolean } | undefined> {
+    const copied = await thread.call('copied')
+    if (!copied) return undefined
+    if (copied.source !== broker.id) return { reason: 'is of another installation', isOther: true }
+    for (let look = 0; look < MAX_SHORT_LOOKS; look++) {
+      const { state } = await broker.jsm.streams.info(stream)
+      if (copied.last <= state.last_seq) {
+        if (copied.last === 0 || copied.last + 1 >= state.first_seq) return undefined
+        return { reason: 'is older than the beginning of the stream', isOther: false }
+      }
+      // A new leader may not know all messages yet.
+      await delay(LOOK_MS / MAX_SHORT_LOOKS)
+    }
+    return { reason: 'is further than the stream, which was made again or restored', isOther: true }
+  }
+
+  async function open(): Promise<SqliteThread> {
+    const thread = await startWhole()
+    try {
+      const fault = await findFault(thread)
+      if (!fault) {
+        if (!(await thread.call('copied'))) await thread.call('beginCopy', broker.id)
+        return thread
+      }
+      await thread.close()
+      let done = 'It was deleted'
+      if (fault.isOther) done = `It was moved to ${moveCopyAside(files.folder)}`
+      else deleteCopy(files.folder)
+      onError(
+        new Error(`The copy of partition ${partition} ${fault.reason}. ${done}, and is made again`),
+      )
+    } catch (error) {
+      await thread.close()
+      throw error
+    }
+    const again = await start()
+    await again.call('beginCopy', broker.id)
+    return again
+  }
+
+  const thread = await open()
+  let position = (await thread.call('copied'))?.last ?? 0
+  /** The end of the stream, when it was last asked. */
+  let end: number | undefined
+  const waiting = new Set<{ readonly seq: number; settle: (error?: Error) => void }>()
+  const listeners = new Set<(usages: readonly Usage[]) => void>()
+  const stopping = new AbortController()
+  let messages: ConsumerMessages | undefined
+
+  function move(last: number): void {
+    position = Math.max(position, last)
+    for (const one of waiting) if (one.seq <= position) one.settle()
+  }
+
+  async function apply(collected: Collected): Promise<void> {
+    const { last, usage } = await thread.call('apply', collected.batch(position))
+    if (last < position)
+      throw new Error(`The copy of partition ${partition} has lost its last changes`)
+    move(last)
+    if (usage.length > 0) for (const listener of listeners) listener(usage)
+  }
+
+  /** Applies the messages of one consumer, until it ends. */
+  async function read(consumed: ConsumerMessages): Promise<void> {
+    let collected = collectMessages()
+    let draining: Promise<void> | undefined
+    let onRoom = () => {}
+    let failure: unknown
+
+    async function drain(): Promise<void> {
+      try {
+        await delay(LINGER_MS)
+        while (collected.size().messages > 0 && !isLost) {
+          const batch = collected
+          collected = collectMessages()
+          onRoom()
+          await apply(batch)
+        }
+      } catch (error) {
+        failure = error
+        consumed.stop()
+      } finally {
+        draining = undefined
+        onRoom()
+      }
+    }
+
+    for await (const message of consumed) {
+      if (failure) break
+      try {
+        collected.add(message)
+      } catch (error) {
+        const { seq } = message
+        const what = `Message ${seq} of ${stream} can not be read and is left out`
+        onError(new Error(`${what}: ${(error as Error).message}`, { cause: error }))
+      }
+      draining ??= drain()
+      const { messages, bytes } = collected.size()
+      if (messages >= MAX_MESSAGES || bytes >= MAX_BYTES)
+        await new Promise<void>((resolve) => {
+          onRoom = resolve
+        })
+    }
+    await draining
+    if (failure) throw failure
+  }
+
+  async function consume(): Promise<void> {
+    const consumer = await broker.js.consumers.get(stream, {
+      deliver_policy: DeliverPolicy.StartSequence,
+      opt_start_seq: position + 1,
+    })
+    const consumed = await consumer.consume({
+      max_messages: PREFETCH,
+      expires: EXPIRES_MS,
+      idle_heartbeat: HEARTBEAT_MS,
+    })
+    messages = consumed
+    if (isClosed) consumed.stop()
+    // The node of the consumer may be down. The library waits for it; a new consumer is on another node.
+    const watching = (async () => {
+      for await (const { type } of consumed.status())
+        if (type === 'heartbeats_missed') consumed.stop()
+    })()
+    try {
+      await read(consumed)
+    } finally {
+      consumed.stop()
+      await watching
+      await consumer.delete().catch(() => {})
+    }
+  }
+
+  async function follow(): Promise<void> {
+    let pause = RETRY_MS
+    while (!isClosed && !isLost) {
+      const before = position
+      try {
+        await consume()
+      } catch (error) {
+        const fault = thread.fault()
+        if (fault !== undefined && DAMAGED.test(fault)) lose(new Error(fault))
+        // Without the broker or the thread there is nothing to report: both are reported elsewhere.
+        else if (!isExpected(error)) onError(error)
+        const copied = await thread.call('copied').catch(() => undefined)
+        if (copied) position = copied.last
+      }
+      pause = position > before ? RETRY_MS : Math.min(pause * 2, MAX_RETRY_MS)
+      if (!isClosed && !isLost)
+        await delay(pause, undefined, { signal: stopping.signal }).catch(() => {})
+    }
+  }
+
+  /** Whether the stream has a message after the position. Its last ones may have been erased. */
+  async function hasNext(): Promise<boolean> {
+    // The type lacks next_by_subj, which servers have since 2.9.
+    const query = { seq: position + 1, next_by_subj: '>' } as MsgRequest
+    return (await broker.jsm.streams.getMessage(stream, query)) !== null
+  }
+
+  async function look(): Promise<void> {
+    let short = 0
+    let last = position
+    while (!isClosed && !isLost) {
+      try {
+        const { state } = await broker.jsm.streams.info(stream)
+        end = state.last_seq
+        short = end < position ? short + 1 : 0
+        if (short >= MAX_SHORT_LOOKS)
+          lose(
+            new Error(`The stream ${stream} ends before the copy, which was made of another one`),
+          )
+        const isStill = position === last
+        last = position
+        if (end > position && isStill && !(await hasNext()) && position === last) {
+          const nothing = { ...collectMessages().batch(position), last: end }
+          move((await thread.call('apply', nothing)).last)
+        }
+      } catch {
+        // The broker is away, or elects a leader.
+      }
+      const pause = waiting.size > 0 ? WAITED_LOOK_MS : LOOK_MS
+      await Promise.race([
+        delay(pause, undefined, { signal: stopping.signal }).catch(() => {}),
+        new Promise<void>((resolve) => {
+          lookNow = resolve
+        }),
+      ])
+    }
+  }
+  let lookNow = () => {}
+
+  const following = Promise.all([follow(), look()])
+
+  return {
+    partition,
+    ...files,
+    thread,
+    position: () => position,
+    lag: () => (end === undefined ? undefined : Math.max(0, end - position)),
+    reach(seq) {
+      if (position >= seq) return Promise.resolve()
+      if (isClosed || isLost) return Promise.reject(closedError())
+      return new Promise((resolve, reject) => {
+        const one = {
+          seq,
+          settle(error?: Error) {
+            waiting.delete(one)
+            if (error) reject(error)
+            else resolve()
+          },
+        }
+        waiting.add(one)
+        lookNow()
+      })
+    },
+    watchUsage(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    async close() {
+      isClosed = true
+      stopping.abort()
+      messages?.stop()
+      for (const one of waiting) one.settle(closedError())
+      await following
+      await thread.close()
+    },
+  }
+
+  function closedError(): Unavailable {
+    return new Unavailable(`The copy of partition ${partition} is closed`)
+  }
+}
+
+/** The broker or the thread is away for a while, which others report. */
+const isExpected = (error: unknown): boolean =>
+  error instanceof Unavailable ||
+  error instanceof JetStreamApiError ||
+  /^(TimeoutError|NoRespondersError|RequestError|ClosedConnectionError|DrainingConnectionError)$/.test(
+    (error as Error).name,
+  )

@@ -1,0 +1,131 @@
+import type { Database } from 'better-sqlite3'
+import type { Usage } from '../customers/usage.ts'
+import type { CountBatch } from '../problems/problems.ts'
+import { type Cells, COLUMNS, eachRow } from './cells.ts'
+import type { Removal } from './removal.ts'
+import type { UsageRows } from './usageRows.ts'
+
+/** A log that this file is a copy of, and how far it is copied. */
+export type Copied = {
+  /** Identifies the log. */
+  readonly source: string
+  /** Everything up to this sequence is in the copy. */
+  readonly last: number
+}
+
+/** A run of a log's messages, in order. */
+export type CopyBatch = {
+  /** The sequence before the first of them: the copy must have reached it. */
+  readonly after: number
+  /** The sequence of the last of them. */
+  readonly last: number
+  /** The events, see `toCells`. */
+  readonly cells: Cells
+  /** The sequence of each event. It becomes its position. */
+  readonly seqs: readonly number[]
+  /** Positions of erased events, and counts. */
+  readonly others: readonly OtherMessage[]
+}
+
+/** A message that is not an event. */
+export type OtherMessage = { readonly seq: number } & (
+  | { readonly removed: readonly number[]; readonly counts?: never }
+  | { readonly counts: CountBatch; readonly removed?: never }
+)
+
+/** The result of `apply`. */
+export type AppliedBatch = {
+  /** The position of the copy now. It is less than that of the batch if the copy had not reached its beginning. */
+  readonly last: number
+  /** The new sums of that day, of the customers with new events. */
+  readonly usage: readonly Usage[]
+}
+
+/** The copy of a log that is kept elsewhere. Synchronous, like the store. */
+export type Copying = {
+  /** Undefined if this file is not a copy yet. */
+  copied(): Copied | undefined
+  /** Makes an empty file the copy of a log. @throws Error if it has events. */
+  beginCopy(source: string): void
+  /**
+   * Applies messages that the copy does not have yet, in one transaction. An id that the customer already has is not
+   * stored again. Another process may have applied some of them before.
+   */
+  apply(batch: CopyBatch): AppliedBatch
+}
+
+/** Not part of the schema, since only copies have it. It has one row. */
+const COPIED_TABLE = `
+  CREATE TABLE IF NOT EXISTS copied (
+    source TEXT NOT NULL,
+    last INTEGER NOT NULL
+  ) STRICT;
+`
+
+/** @param writeCounts Call it in a transaction. */
+export function createCopying(
+  database: Database,
+  usageRows: UsageRows,
+  { removeEvents }: Pick<Removal, 'removeEvents'>,
+  writeCounts: (batch: CountBatch) => void,
+): Copying {
+  const isCopy = database
+    .prepare<[], number>("SELECT count(*) FROM sqlite_schema WHERE name = 'copied'")
+    .pluck()
+  let statements: ReturnType<typeof prepare> | undefined
+
+  /** Only a copy has the table. */
+  function prepare() {
+    return {
+      find: database.prepare<[], Copied>('SELECT source, last FROM copied'),
+      move: database.prepare<[number]>('UPDATE copied SET last = ?'),
+      insert: database.prepare(
+        `INSERT INTO events (${COLUMNS}, seq)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS TEXT), ?) ON CONFLICT (customer, id) DO NOTHING`,
+      ),
+    }
+  }
+
+  function prepared() {
+    statements ??= prepare()
+    return statements
+  }
+
+  const copied = (): Copied | undefined => (isCopy.get() === 0 ? undefined : prepared().find.get())
+
+  const beginCopy = database.transaction((source: string): void => {
+    if (database.prepare('SELECT 1 FROM events LIMIT 1').get())
+      throw new Error('Only an empty events.db can become a copy')
+    database.exec(COPIED_TABLE)
+    database.prepare('DELETE FROM copied').run()
+    database.prepare<[string]>('INSERT INTO copied (source, last) VALUES (?, 0)').run(source)
+  })
+
+  const apply = database.transaction((batch: CopyBatch): AppliedBatch => {
+    const { find, move, insert } = prepared()
+    const { last } = find.get() as Copied
+    if (last < batch.after || last >= batch.last) return { last, usage: [] }
+    usageRows.reset()
+    let index = 0
+    eachRow(batch.cells, (...row) => {
+      const seq = batch.seqs[index++] as number
+      if (seq <= last) return
+      const { changes } = insert.run(...row, seq)
+      if (changes > 0) usageRows.count(String(row[0]), row[7], row[10].length)
+    })
+    // After the events: a message can only remove events before it, and counts do not depend on events.
+    for (const { seq, removed, counts } of batch.others) {
+      if (seq <= last) continue
+      if (removed) removeEvents(removed)
+      else writeCounts(counts)
+    }
+    move.run(batch.last)
+    return { last: batch.last, usage: usageRows.write() }
+  })
+
+  return {
+    copied,
+    beginCopy: (source) => beginCopy.immediate(source),
+    apply: (batch) => apply.immediate(batch),
+  }
+}

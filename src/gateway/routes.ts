@@ -54,6 +54,8 @@ export type RouteDependencies = Omit<CollectDependencies, 'customers' | 'problem
   readonly customers: Customers
   readonly pinned: PinnedScripts
   readonly sessions: Sessions
+  /** See Data. */
+  readonly saved: () => Promise<void>
   readonly addresses: Addresses
   readonly campaigns: Campaigns
   readonly quota: Quota

@@ -165,6 +165,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         findDemoBlock({ host, trustedProxies, publicUrl }) ?? findRetiredDemo(customers)
       const demo = options.demo === true && !demoBlock
       const demoRestKey = demo ? addDemoCustomer(customers) : undefined
+      if (demoRestKey) await data.saved()
       const limits = completeLimits(options.limits)
       const quota = createQuota(limits.daily, now)
       await log.watchUsage(quota.learn)
@@ -183,6 +184,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         customers,
         pinned,
         sessions,
+        saved: data.saved,
         log,
         campaigns,
         reports,

@@ -26,6 +26,8 @@ export type OperatorDependencies = {
   readonly keyThrottle: KeyThrottle
   readonly quota: Quota
   readonly sessions: Sessions
+  /** See Data. */
+  readonly saved: () => Promise<void>
 }
 
 /** Why an operator may not see a customer any more. */
@@ -48,7 +50,7 @@ const NO_KEYS = { restKeyHash: NO_KEY_HASH, oldRestKeyHash: () => NO_KEY_HASH }
  * SameSite=Strict, and sign-in and sign-out accept only JSON.
  */
 export function createOperators(dependencies: OperatorDependencies) {
-  const { customers, sessions, addresses, keyThrottle, quota, demo } = dependencies
+  const { customers, sessions, saved, addresses, keyThrottle, quota, demo } = dependencies
 
   /**
    * GET /live/customers: the customers that this operator may see, 401 if there are none. `origin` is the address of
@@ -100,6 +102,7 @@ export function createOperators(dependencies: OperatorDependencies) {
       )
     }
     const token = sessions.signIn(tokenOf(request, peer), id, keyHash)
+    await saved()
     const { name, trackingKey } = customer
     const headers = setCookie(request, peer, { token, path, maxAge: SESSION_SECONDS })
     return answer(200, { customerId: id, name, trackingKey }, headers)
@@ -116,6 +119,7 @@ export function createOperators(dependencies: OperatorDependencies) {
     const { path = '/' } = (body.json ?? {}) as Record<string, unknown>
     if (!isPath(path)) return refuse(NO_PATH)
     sessions.signOut(tokenOf(request, peer))
+    await saved()
     return answer(200, {}, setCookie(request, peer, { token: '', path, maxAge: 0 }))
   }
 

@@ -78,15 +78,25 @@ type Found = { readonly customer: Customer; readonly until: number | undefined }
 /** Values that are never used again for another customer. */
 type Kind = 'customer_id' | 'tracking_key' | 'rest_key_hash'
 
+/** Everything in customers.db. */
+export type SqliteCustomers = Customers & {
+  readonly pinned: PinnedScripts
+  readonly sessions: Sessions
+  /** Looks up every customer in the file again. For changes by other connections of this process. */
+  readonly recheck: () => void
+}
+
 /**
  * @param file Path of the SQLite file. Created if it is missing.
  * @param now The clock, ms since 1970.
+ * @param makeSessionId See createSessionRows.
  * @throws Error that names the file and the remedy, if it can not be opened.
  */
 export function createSqliteCustomers(
   file: string,
   now: () => number = Date.now,
-): Customers & { readonly pinned: PinnedScripts; readonly sessions: Sessions } {
+  makeSessionId?: () => number,
+): SqliteCustomers {
   const database = openDatabase(file, CUSTOMERS_SCHEMA)
   const rows = `SELECT customers.*, daily_events, daily_bytes, ignored.addresses AS ignored, form AS addresses, days AS retention_days, ${OVERLAP_COLUMNS} FROM customers LEFT JOIN quotas USING (customer_id) LEFT JOIN ignored USING (customer_id) LEFT JOIN kept_addresses USING (customer_id) LEFT JOIN retention USING (customer_id) ${OVERLAP_JOINS}`
   const select = database.prepare<[string], CustomerRow>(`${rows} WHERE customers.customer_id = ?`)
@@ -145,7 +155,7 @@ export function createSqliteCustomers(
 
   const pinned = createPinnedRows(database, using, now)
   const overlaps = createOverlapRows(database)
-  const sessions = createSessionRows(database, using, now)
+  const sessions = createSessionRows(database, using, now, makeSessionId)
 
   function forgetStale(): void {
     if (Math.abs(now() - checkedAt) < RECHECK_MS) return
@@ -318,6 +328,7 @@ export function createSqliteCustomers(
   return {
     pinned,
     sessions,
+    recheck: () => byKey.clear(),
     add({
       name = '',
       origins = [],

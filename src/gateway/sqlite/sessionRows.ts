@@ -44,12 +44,14 @@ type Grant = { readonly id: number; readonly customer_id: string; readonly key_h
 /**
  * @param using Runs a read or write, and turns errors of SQLite into Unavailable.
  * @param now The clock, ms since 1970.
+ * @param makeId Makes the id of a session, for several files whose sessions meet. Default: SQLite counts.
  * @returns In addition `erase`, which takes a customer from all sessions.
  */
 export function createSessionRows(
   database: Database,
   using: <Result>(work: () => Result) => Result,
   now: () => number,
+  makeId: () => number | null = () => null,
 ): Sessions & { readonly erase: (customerId: string) => void } {
   const grants = 'FROM sessions JOIN session_customers ON session = id'
   const isOpen = `until > @now AND until <= @now + ${SESSION_SECONDS * 1000 + CLOCK_SLACK_MS}`
@@ -61,8 +63,8 @@ export function createSessionRows(
       `SELECT key_hash ${grants} WHERE id = @id AND customer_id = @customerId AND ${isOpen}`,
     )
     .pluck()
-  const insert = database.prepare<[Buffer, number]>(
-    'INSERT INTO sessions (token_hash, until) VALUES (?, ?)',
+  const insert = database.prepare<[number | null, Buffer, number]>(
+    'INSERT INTO sessions (id, token_hash, until) VALUES (?, ?, ?)',
   )
   const renew = database.prepare<[Buffer, number, number]>(
     'UPDATE sessions SET token_hash = ?, until = ? WHERE id = ?',
@@ -115,7 +117,7 @@ export function createSessionRows(
       // Inserted again, so that it is the newest.
       if (old !== undefined) revoke.run(old, customerId)
       const isOld = old !== undefined && renew.run(hash, until, old).changes > 0
-      const id = isOld ? old : Number(insert.run(hash, until).lastInsertRowid)
+      const id = isOld ? old : Number(insert.run(makeId(), hash, until).lastInsertRowid)
       grant.run(id, customerId, keyHash)
       clear(customerId)
     },

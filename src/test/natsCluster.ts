@@ -1,14 +1,19 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createConnection } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { findPort } from './findPort.ts'
 
 /** Accounts of a cluster. Each has its own streams and buckets, so tests that use different ones do not meet. */
 const ACCOUNTS = 200
 const PASSWORD = 'loopback'
+/** Name of a stream that is created to see whether the cluster can. */
+const PROBE = 'probe'
+/** In the folder of a cluster: an empty folder for each account that was taken. */
+const TAKEN = 'taken'
 
 /** How to connect to a cluster. */
 export type NatsAccount = {
@@ -20,10 +25,16 @@ export type NatsAccount = {
 
 /** A real cluster of nats-server on loopback. */
 export type NatsCluster = {
+  /** With the configuration, the process id and the data of every node. Other processes join by it. */
+  readonly folder: string
   readonly size: number
   /** `host:port` of every node. */
   readonly servers: readonly string[]
-  /** An account that nobody has taken before, with the addresses of all nodes. */
+  /**
+   * An account that nobody has taken before, with the addresses of all nodes.
+   *
+   * @throws Error if all are taken.
+   */
   takeAccount(): NatsAccount
   /** Kills a node with SIGKILL. Resolves when the process has ended. */
   kill(node: number): Promise<void>
@@ -35,77 +46,30 @@ export type NatsCluster = {
   signal(node: number, signal: 'SIGSTOP' | 'SIGCONT'): void
   /** Number of a node by its name, as the cluster information of a stream has it. */
   nodeOf(name: string | undefined): number
-  /** Resolves when the nodes have elected a leader of the JetStream API. */
-  ready(): Promise<void>
   /** Kills all nodes, and deletes their data. */
   end(): Promise<void>
-}
-
-/** Whether the binary is there. */
-export function findNatsServer(): boolean {
-  try {
-    execFileSync('nats-server', ['--version'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
 }
 
 /**
  * Starts a cluster of nats-server with JetStream on free ports of 127.0.0.1.
  *
  * @param size Nodes. Default 3.
- * @throws Error if a node can not be started or the cluster elects no leader within a minute.
+ * @param started How many of them are started, a majority. Default all.
+ * @throws Error if nats-server is not installed, a node can not be started, or the cluster elects no leader within a
+ * minute.
  */
-export async function startNatsCluster(size = 3): Promise<NatsCluster> {
+export async function startNatsCluster(size = 3, started = size): Promise<NatsCluster> {
   const folder = mkdtempSync(join(tmpdir(), 'shoptrail-nats-'))
-  const nodes: { port: number; config: string; process?: ChildProcess }[] = []
+  mkdirSync(join(folder, TAKEN))
   const routes: number[] = []
   for (let i = 0; i < size; i++) routes.push(await findPort())
-  for (let i = 0; i < size; i++) {
-    const port = await findPort()
-    const config = join(folder, `n${i}.conf`)
-    writeFileSync(config, configOf(folder, i, port, routes))
-    nodes.push({ port, config })
-  }
-  let account = 0
-
-  async function start(node: number): Promise<void> {
-    const { port, config } = nodes[node] as (typeof nodes)[number]
-    const child = spawn('nats-server', ['-c', config], { stdio: 'ignore' })
-    ;(nodes[node] as (typeof nodes)[number]).process = child
-    await awaitPort(port, child)
-  }
-
-  async function end(node: number, signal: NodeJS.Signals): Promise<void> {
-    const child = nodes[node]?.process
-    if (!child || child.exitCode !== null || child.signalCode !== null) return
-    const gone = new Promise((resolve) => child.once('exit', resolve))
-    child.kill(signal)
-    await gone
-  }
-
-  const servers = nodes.map(({ port }) => `127.0.0.1:${port}`)
-  const cluster: NatsCluster = {
-    size,
-    servers,
-    takeAccount() {
-      return accountOf(servers, account++)
-    },
-    kill: (node) => end(node, 'SIGKILL'),
-    stop: (node) => end(node, 'SIGTERM'),
-    start,
-    signal: (node, signal) => void nodes[node]?.process?.kill(signal),
-    nodeOf: (name) => Number(name?.slice(1)),
-    ready: () => awaitLeader(nodes.map(({ port }) => port)),
-    async end() {
-      await Promise.all(nodes.map((_, node) => end(node, 'SIGKILL')))
-      rmSync(folder, { recursive: true, force: true })
-    },
-  }
+  for (let i = 0; i < size; i++)
+    writeFileSync(configFile(folder, i), configOf(folder, i, await findPort(), routes))
+  const cluster = joinNatsCluster(folder)
   try {
-    await Promise.all(nodes.map((_, node) => start(node)))
-    await cluster.ready()
+    const nodes = cluster.servers.slice(0, started)
+    await Promise.all(nodes.map((_, node) => cluster.start(node)))
+    await awaitPeers(nodes)
   } catch (error) {
     await cluster.end()
     throw error
@@ -114,13 +78,89 @@ export async function startNatsCluster(size = 3): Promise<NatsCluster> {
 }
 
 /**
- * An account of a cluster.
+ * The same cluster for another process.
  *
- * @throws Error if there are not so many.
+ * @param folder Of a cluster that was started.
  */
-export function accountOf(servers: readonly string[], number: number): NatsAccount {
-  if (number >= ACCOUNTS) throw new Error(`The cluster has only ${ACCOUNTS} accounts`)
-  return { servers, user: `u${number}`, password: PASSWORD }
+export function joinNatsCluster(folder: string): NatsCluster {
+  const size = readdirSync(folder).filter((name) => name.endsWith('.conf')).length
+  const ports = Array.from({ length: size }, (_, node) => {
+    const config = readFileSync(configFile(folder, node), 'utf8')
+    return Number(/^listen: 127\.0\.0\.1:(\d+)$/m.exec(config)?.[1])
+  })
+  const servers = ports.map((port) => `127.0.0.1:${port}`)
+
+  function send(node: number, signal: NodeJS.Signals): number | undefined {
+    const pid = readPid(folder, node)
+    if (pid === undefined || !isAlive(pid)) return
+    process.kill(pid, signal)
+    return pid
+  }
+
+  async function end(node: number, signal: NodeJS.Signals): Promise<void> {
+    const pid = send(node, signal)
+    while (pid !== undefined && isAlive(pid)) await delay(POLL_MS)
+    rmSync(pidFile(folder, node), { force: true })
+  }
+
+  return {
+    folder,
+    size,
+    servers,
+    takeAccount() {
+      for (let number = 0; ; number++) {
+        if (number === ACCOUNTS - 1) throw new Error(`The cluster has only ${ACCOUNTS} accounts`)
+        try {
+          // Tests run in several processes, and only one of them can make a folder.
+          mkdirSync(join(folder, TAKEN, `${number}`))
+          return { servers, user: `u${number}`, password: PASSWORD }
+        } catch (error) {
+          if ((error as { code?: string }).code !== 'EEXIST') throw error
+        }
+      }
+    },
+    kill: (node) => end(node, 'SIGKILL'),
+    stop: (node) => end(node, 'SIGTERM'),
+    async start(node) {
+      const child = spawn('nats-server', ['-c', configFile(folder, node)], { stdio: 'ignore' })
+      // The process that has started a node may end before the node.
+      child.unref()
+      await awaitPort(ports[node] as number, child)
+    },
+    signal: (node, signal) => void send(node, signal),
+    nodeOf: (name) => Number(name?.slice(1)),
+    async end() {
+      await Promise.all(servers.map((_, node) => end(node, 'SIGKILL')))
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+    },
+  }
+}
+
+const configFile = (folder: string, node: number): string => join(folder, `n${node}.conf`)
+const pidFile = (folder: string, node: number): string => join(folder, `n${node}.pid`)
+
+/** Undefined if the node does not run. */
+function readPid(folder: string, node: number): number | undefined {
+  try {
+    return Number(readFileSync(pidFile(folder, node), 'utf8')) || undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether a process runs. One that has ended may be listed until its parent has noticed. */
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+  } catch {
+    return false
+  }
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch {
+    // Not Linux, or it has just ended.
+    return process.platform !== 'linux'
+  }
 }
 
 function configOf(folder: string, node: number, port: number, routes: readonly number[]): string {
@@ -131,6 +171,7 @@ function configOf(folder: string, node: number, port: number, routes: readonly n
   return `
 server_name: n${node}
 listen: 127.0.0.1:${port}
+pid_file: "${pidFile(folder, node)}"
 jetstream { store_dir: "${join(folder, `n${node}`)}", max_mem: 256MB, max_file: 16GB }
 accounts {
 ${accounts.join('\n')}
@@ -147,14 +188,26 @@ cluster {
 
 /** How long a node may take to listen, and a cluster to elect a leader, ms. Long, for busy machines. */
 const PATIENCE_MS = 60_000
+const POLL_MS = 20
+
+const delay = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 async function awaitPort(port: number, child: ChildProcess): Promise<void> {
   const until = performance.now() + PATIENCE_MS
+  let failure: (Error & { code?: string }) | undefined
+  child.once('error', (error) => {
+    failure = error
+  })
   while (!(await isOpen(port))) {
+    if (failure?.code === 'ENOENT')
+      throw new Error(
+        'nats-server is not installed. Debian: apt-get install --no-install-recommends nats-server',
+      )
+    if (failure) throw failure
     if (child.exitCode !== null || child.signalCode !== null)
       throw new Error(`nats-server has ended with ${child.exitCode ?? child.signalCode}`)
     if (performance.now() > until) throw new Error(`nats-server does not listen on ${port}`)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await delay(POLL_MS)
   }
 }
 
@@ -169,25 +222,29 @@ const isOpen = (port: number): Promise<boolean> =>
     socket.once('error', () => settle(false))
   })
 
-/** The JetStream API answers only if the nodes have a leader. */
-async function awaitLeader(ports: readonly number[]): Promise<void> {
+/** The nodes have to elect a leader of the JetStream API, and it has to know all of them. */
+async function awaitPeers(servers: readonly string[]): Promise<void> {
   const until = performance.now() + PATIENCE_MS
   const nc = await connect({
-    servers: ports.map((port) => `127.0.0.1:${port}`),
-    user: 'u0',
+    servers: [...servers],
+    // The one that takeAccount would hand out last.
+    user: `u${ACCOUNTS - 1}`,
     pass: PASSWORD,
     waitOnFirstConnect: true,
   })
   try {
+    const jsm = await jetstreamManager(nc, { timeout: 1_000, checkAPI: false })
     for (;;) {
       try {
-        const answer = await nc.request('$JS.API.INFO', '', { timeout: 1_000 })
-        if (!answer.json<{ error?: unknown }>().error) return
-      } catch {
-        // No leader yet. The next request may get an answer.
+        await jsm.streams.add({ name: PROBE, subjects: [PROBE], num_replicas: servers.length })
+        await jsm.streams.delete(PROBE)
+        return
+      } catch (error) {
+        // Not yet. The next request may be carried out.
+        if (performance.now() > until)
+          throw new Error('The cluster can not create a stream', { cause: error })
       }
-      if (performance.now() > until) throw new Error('The cluster has no leader')
-      await new Promise((resolve) => setTimeout(resolve, 100))
+      await delay(100)
     }
   } finally {
     await nc.close()

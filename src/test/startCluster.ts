@@ -1,23 +1,21 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { startNatsCluster } from './natsCluster.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
     /** The cluster that all test files of the project share, see sharedCluster.ts. */
-    cluster: { readonly servers: readonly string[]; readonly taken: string }
+    clusterFolder: string
   }
 }
 
-/** Starts one cluster for all test files of the project. */
+/** Starts one cluster for all test files of the project, unless `NATS_TEST_CLUSTER` is the folder of one. */
 export default async function setup(project: TestProject) {
-  const cluster = await startNatsCluster()
-  const taken = mkdtempSync(join(tmpdir(), 'shoptrail-accounts-'))
-  project.provide('cluster', { servers: cluster.servers, taken })
-  return async () => {
-    await cluster.end()
-    rmSync(taken, { recursive: true, force: true })
+  const running = process.env.NATS_TEST_CLUSTER
+  if (running) {
+    project.provide('clusterFolder', running)
+    return
   }
+  const cluster = await startNatsCluster()
+  project.provide('clusterFolder', cluster.folder)
+  return () => cluster.end()
 }

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { jetstreamManager } from '@nats-io/jetstream'
 import { expect, test } from 'vitest'
+import { startNatsCluster } from '../../test/natsCluster.ts'
 import { takeAccount } from '../../test/sharedCluster.ts'
-import { connectBroker } from './broker.ts'
+import { connectBroker, connectNats } from './broker.ts'
 import { encodeEvent, messageIdOf } from './eventMessage.ts'
 import { eventSubject, streamOf } from './names.ts'
 
@@ -57,3 +59,22 @@ test('wrong credentials are refused with the settings to check', async () => {
     /ENGINE.*Authorization.*NATS_/,
   )
 })
+
+test('a process that starts before the last node waits for it', async () => {
+  const cluster = await startNatsCluster(3, 2)
+  try {
+    const account = cluster.takeAccount()
+    const nc = await connectNats(account)
+    const jsm = await jetstreamManager(nc)
+    const create = () => jsm.streams.add({ name: 'one', subjects: ['one'], num_replicas: 3 })
+    await expect(create()).rejects.toThrow('no suitable peers')
+    const connecting = connectBroker(account)
+    await Promise.allSettled([connecting, cluster.start(2)])
+    const broker = await connecting
+    expect(broker.partitions).toBe(4)
+    await broker.close()
+    await nc.close()
+  } finally {
+    await cluster.end()
+  }
+}, 120_000)

@@ -46,8 +46,9 @@ const LAYOUT_KEY = 'layout'
 /** Error codes of the JetStream API: a stream with this name has another configuration; it is not enabled. */
 const NAME_IN_USE = 10058
 const NOT_ENABLED = [10039, 10076]
-/** "JetStream system temporarily unavailable". */
+/** "JetStream system temporarily unavailable", and "no suitable peers for placement". */
 const NO_LEADER = 10008
+const NO_PEERS = 10005
 
 /** How long to wait for a cluster that elects leaders, and between two attempts, ms. */
 const PATIENCE_MS = 30_000
@@ -76,11 +77,13 @@ export async function ensureLayout(
 }
 
 /**
- * Whether a later attempt may succeed: no leader is elected yet. A stream that another process creates at this moment
- * has none either, and its information is not answered.
+ * Whether a later attempt may succeed: no leader is elected yet, or the leader does not know all nodes yet. A stream that
+ * another process creates at this moment has no leader either, and its information is not answered.
  */
-const isPassing = ({ name, code }: Error & { code?: number }): boolean =>
-  name === 'TimeoutError' || code === NO_LEADER
+function isPassing(error: Error): boolean {
+  const { name, code } = (error.cause ?? error) as Error & { code?: number }
+  return name === 'TimeoutError' || code === NO_LEADER || code === NO_PEERS
+}
 
 async function createLayout(
   nc: NatsConnection,

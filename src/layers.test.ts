@@ -30,6 +30,7 @@ const GATEWAY = {
     ...['campaigns', 'collect', 'customers', 'engine', 'forward', 'http', 'lib', 'operators'],
     ...['people', 'problems', 'script', 'sqlite'],
   ],
+  export: ['collect', 'lib', 'nats', 'sqlite'],
   engine: [
     ...['campaigns', 'collect', 'customers', 'forward', 'http', 'operators', 'people'],
     ...['problems', 'script'],

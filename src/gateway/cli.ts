@@ -12,6 +12,7 @@ import { runCustomer, VERBS } from './customerCommand.ts'
 import { settingsHelp } from './customers/settingsHelp.ts'
 import { acceptData, DATA_VERBS } from './dataCommand.ts'
 import { DOCTOR_OPTIONS, prepareDoctor } from './doctorCommand.ts'
+import { EXPORT_OPTIONS, prepareExport } from './exportCommand.ts'
 import {
   FORWARD_COMMANDS_HELP,
   FORWARD_OPTIONS_HELP,
@@ -51,6 +52,7 @@ const HELP = `shoptrail ${version}
   shoptrail person erase --customer ID …      remove it; without --yes, only say what would be removed
   shoptrail person proofs --customer ID       list what was removed and when, without the persons
 ${FORWARD_COMMANDS_HELP}
+  shoptrail export --customer ID --format F   write the events of a customer to a file, for analysts
   shoptrail data accept                       accept databases other than those of the last start
   shoptrail data upgrade                      upgrade databases of an earlier version, as start does
   shoptrail backup DIR                        copy the databases to a new folder, also while the gateway runs
@@ -95,6 +97,10 @@ ${FORWARD_COMMANDS_HELP}
                     event that contains it
   --did ID          a person by device id: the events of this device
 ${FORWARD_OPTIONS_HELP}
+  --format F        of export: ndjson, csv or parquet (docs/export.md)
+  --to TIME         of export: only events that arrived before this time; with --from, from that one on
+  --out FILE        of export: the file to write, in place of stdout. The same command continues an
+                    export that was interrupted
   --yes             confirm the removal, or that a restore moves the databases that are there aside
   --demo            start with the demo customer and the demo shop
   --settings FILE   a file with settings of the gateway, in place of SETTINGS_FILE; of every command
@@ -188,6 +194,10 @@ function run(args: readonly string[], env: Readonly<Record<string, string | unde
     if (missing) return fail(EX_UNAVAILABLE, missing.split('\n'))
   }
   if (command === 'start') return { start: read.settings, warnings: read.warnings }
+  if (command === 'export') {
+    const work = prepareExport(values, read.settings)
+    return typeof work === 'function' ? { work } : fail(EX_USAGE, work.lines)
+  }
   if (command === 'data' && rest[0] === 'upgrade') return { work: prepareUpgrade(read.settings) }
   if (command === 'backup' || command === 'restore') {
     const work =
@@ -241,6 +251,9 @@ const OPTIONS = {
   cookieless: { type: 'string' },
   bots: { type: 'string' },
   from: { type: 'string' },
+  to: { type: 'string' },
+  format: { type: 'string' },
+  out: { type: 'string' },
   reason: { type: 'string' },
   letter: { type: 'string' },
   after: { type: 'string' },
@@ -308,6 +321,7 @@ const PLAIN: Readonly<
   doctor: { options: DOCTOR_OPTIONS, words: 0 },
   snippet: { options: SNIPPET_OPTIONS, words: 0 },
   check: { options: CHECK_OPTIONS, words: 1 },
+  export: { options: EXPORT_OPTIONS, words: 0 },
   backup: { options: [], words: 2 },
   restore: { options: RESTORE_OPTIONS, words: 1 },
 }

@@ -72,11 +72,17 @@ export function readChange(
   }
 }
 
+/** A time such as 2026-11-29 (UTC) or 2026-11-29T08:00Z, ms since 1970. Undefined if the text is none. */
+export function readTime(text: string): number | undefined {
+  const time = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN
+  return Number.isNaN(time) ? undefined : time
+}
+
 /** `end`, `beginning` or a time. */
 export function readFrom(text: string | undefined): Read<DestinationGiven['from']> {
   if (text === undefined || text === 'end' || text === 'beginning') return { ok: true, value: text }
-  const time = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN
-  return Number.isNaN(time)
+  const time = readTime(text)
+  return time === undefined
     ? misused(
         `Expected --from as end, beginning or a time such as 2026-11-29 or 2026-11-29T08:00Z: ${text}`,
       )

@@ -13,6 +13,8 @@ export type ForwardLog = {
   version(): number
   /** The position of the newest event of all customers. */
   end(): Position
+  /** A position with the event that is there. */
+  at(seq: number): Position
   /** The position before the first event of a customer that arrived at or after a time, ms since 1970. */
   before(customer: string, time: number): Position
   /**
@@ -94,6 +96,7 @@ export function openForwardLog(file: string): ForwardLog {
   return {
     version: () => dataVersion.get() as number,
     end,
+    at: toPosition,
     before(customer, time) {
       // Binary search: the log is in the order of arrival, but for clocks that went back.
       let low = 0

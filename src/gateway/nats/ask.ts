@@ -1,5 +1,5 @@
 import { deserialize, serialize } from 'node:v8'
-import type { Msg, NatsConnection } from '@nats-io/transport-node'
+import { errors, type Msg, type NatsConnection } from '@nats-io/transport-node'
 import { Unavailable } from '../lib/unavailable.ts'
 import type { Answers } from './answers.ts'
 import { askSubject } from './names.ts'
@@ -24,14 +24,20 @@ type Reply = { readonly value: unknown } | { readonly failure: string; readonly 
 const TIMEOUT_MS = 10_000
 /** Retry-After, seconds: about as long as a take-over. */
 const RETRY_SECONDS = 5
+/** Size of the messages of a reply, bytes. A server takes 1 MiB by default. */
+const PIECE_BYTES = 2 ** 19
+/** The largest reply, bytes: above a hundred summaries of campaigns with the longest texts. */
+export const MAX_REPLY_BYTES = 2 ** 24
+/** First byte of a message: whether more of the reply follows. */
+const LAST = 0
+const MORE = 1
 
 export function createAsk(nc: NatsConnection): Ask {
   return async (partition, name, args, timeoutMs = TIMEOUT_MS) => {
     const question = serialize({ name, args } satisfies Question)
     let reply: Reply
     try {
-      const message = await nc.request(askSubject(partition), question, { timeout: timeoutMs })
-      reply = deserialize(message.data)
+      reply = deserialize(await request(nc, askSubject(partition), question, timeoutMs))
     } catch (error) {
       throw new Unavailable(explain(error as Error, partition), RETRY_SECONDS, error)
     }
@@ -40,10 +46,34 @@ export function createAsk(nc: NatsConnection): Ask {
   }
 }
 
-function explain({ name }: Error, partition: number): string {
-  if (name === 'NoRespondersError' || name === 'RequestError')
+/** @returns The pieces of the reply, put together. */
+async function request(
+  nc: NatsConnection,
+  subject: string,
+  question: Uint8Array,
+  timeoutMs: number,
+): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = []
+  let bytes = 0
+  const messages = await nc.requestMany(subject, question, {
+    strategy: 'sentinel',
+    maxWait: timeoutMs,
+  })
+  for await (const { data } of messages) {
+    bytes += data.length
+    if (bytes > 2 * MAX_REPLY_BYTES) break
+    pieces.push(data.subarray(1))
+    if (data[0] === LAST) return Buffer.concat(pieces)
+  }
+  // The messages end without an error when the time is over.
+  throw new errors.TimeoutError()
+}
+
+function explain(error: Error, partition: number): string {
+  if (error instanceof errors.NoRespondersError)
     return `No follower holds partition ${partition} at the moment. One has to run: shoptrail follow`
-  if (name === 'TimeoutError') return `The follower of partition ${partition} answers too slowly`
+  if (error instanceof errors.TimeoutError)
+    return `The follower of partition ${partition} answers too slowly`
   return `The follower of partition ${partition} can not be asked`
 }
 
@@ -61,7 +91,14 @@ export function serveAnswers(
   onError: (error: unknown) => void,
 ): () => void {
   async function answer(message: Msg): Promise<void> {
-    message.respond(serialize(await carryOut(message.data)))
+    let reply = serialize(await carryOut(message.data))
+    if (reply.length > MAX_REPLY_BYTES)
+      reply = serialize({ failure: 'The answer is too large', retry: RETRY_SECONDS })
+    for (let from = 0; from < reply.length; from += PIECE_BYTES) {
+      const piece = reply.subarray(from, from + PIECE_BYTES)
+      const flag = from + PIECE_BYTES < reply.length ? MORE : LAST
+      message.respond(Buffer.concat([Buffer.of(flag), piece]))
+    }
   }
 
   async function carryOut(data: Uint8Array): Promise<Reply> {

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3'
+import type { CampaignRecord, CampaignSummary } from '../../contract/index.ts'
 import type { CampaignQuery } from '../campaigns/campaigns.ts'
 
 /**
@@ -19,14 +20,57 @@ export type CampaignRow = {
   readonly content: Uint8Array
 }
 
+/** The row of a campaign. */
+export function toCampaignRow(
+  customer: string,
+  { content, ...summary }: CampaignRecord,
+): CampaignRow {
+  return {
+    ...summaryRow(customer, JSON.stringify(summary), summary),
+    content: Buffer.from(JSON.stringify(content)),
+  }
+}
+
+/** What the row of a campaign has besides its content. @param json The summary. */
+export function summaryRow(
+  customer: string,
+  json: string,
+  summary: CampaignSummary = JSON.parse(json),
+): Omit<CampaignRow, 'content'> {
+  const { id, type, status, subject, scheduling } = summary
+  return {
+    ...{ customer, id, type, status },
+    createdAt: Date.parse(summary.created_at),
+    sendAt: scheduling.send_at,
+    name: subject.name,
+    subjectLine: subject.subject_line,
+    summary: json,
+  }
+}
+
+/** A whole campaign as JSON, UTF-8. The summary is an object with fields, so the content goes before its brace. */
+export const joinCampaign = (summary: string, content: Uint8Array): Uint8Array =>
+  Buffer.concat([Buffer.from(`${summary.slice(0, -1)},"content":`), content, CLOSING_BRACE])
+
+const CLOSING_BRACE = Buffer.from('}')
+
+/** A campaign of a cluster, for the local copy of its partition. Its content stays in the cluster. */
+export type CopiedCampaign = Omit<CampaignRow, 'content'> & {
+  /** Its place in the order of all campaigns of the cluster. */
+  readonly seq: number
+  /** Size of the content, bytes of UTF-8. It counts for the customer's quota. */
+  readonly contentBytes: number
+}
+
 /** The campaigns of a SQLite file. Synchronous, like the store. */
 export type CampaignRows = {
   /**
    * A campaign whose id the customer already has is not changed.
    *
+   * @param seq Its place in the order. Default: after all others.
    * @returns Whether it is new.
    */
-  insertCampaign(row: CampaignRow): boolean
+  insertCampaign(row: CampaignRow, seq?: number): boolean
   /** A whole campaign as JSON, UTF-8. */
   findCampaign(customer: string, id: string): Uint8Array | undefined
   findCampaignSummary(customer: string, id: string): string | undefined
@@ -36,6 +80,8 @@ export type CampaignRows = {
     query: CampaignQuery,
   ): { readonly summaries: readonly string[]; readonly total: number }
   hasEmail(): boolean
+  /** The `seq` of the newest campaign. 0 if there is none. */
+  lastCampaign(): number
 }
 
 /**
@@ -78,8 +124,8 @@ type Filter = Readonly<Record<'customer', string>> &
 export function createCampaignRows(database: Database): CampaignRows {
   const insert = database.prepare(
     `INSERT INTO campaigns
-       (customer, id, type, status, send_at, folded_name, folded_subject_line, head, content)
-     VALUES (@customer, @id, @type, @status, @sendAt, @name, @subjectLine, @summary, @content)
+       (seq, customer, id, type, status, send_at, folded_name, folded_subject_line, head, content)
+     VALUES (@seq, @customer, @id, @type, @status, @sendAt, @name, @subjectLine, @summary, @content)
      ON CONFLICT (customer, id) DO NOTHING`,
   )
   const select = database.prepare<[string, string], { head: string; content: Buffer }>(
@@ -100,6 +146,8 @@ export function createCampaignRows(database: Database): CampaignRows {
     .prepare<[], number>(`SELECT EXISTS (SELECT 1 FROM campaigns WHERE type = 'email')`)
     .pluck()
 
+  const last = database.prepare<[], number | null>('SELECT max(seq) FROM campaigns').pluck()
+
   // One transaction, so that the total and the page count the same campaigns.
   const list = database.transaction((filter: Filter, limit: number, offset: number) => {
     const total = count.get(filter) as number
@@ -108,9 +156,11 @@ export function createCampaignRows(database: Database): CampaignRows {
   })
 
   return {
-    insertCampaign(row) {
+    insertCampaign(row, seq) {
       const { changes } = insert.run({
         ...row,
+        // SQLite chooses the next one for null.
+        seq: seq ?? null,
         name: foldSearched(row.name),
         subjectLine: foldSearched(row.subjectLine),
       })
@@ -118,10 +168,7 @@ export function createCampaignRows(database: Database): CampaignRows {
     },
     findCampaign(customer, id) {
       const row = select.get(customer, id)
-      if (!row) return undefined
-      // The summary is an object with fields, so the content goes before its closing brace.
-      const start = Buffer.from(`${row.head.slice(0, -1)},"content":`)
-      return Buffer.concat([start, row.content, CLOSING_BRACE])
+      return row && joinCampaign(row.head, row.content)
     },
     findCampaignSummary: (customer, id) => selectSummary.get(customer, id),
     listCampaigns(customer, { search, type = null, startDate = null, statuses, limit, page }) {
@@ -135,10 +182,9 @@ export function createCampaignRows(database: Database): CampaignRows {
       return list(filter, limit, (page - 1) * limit)
     },
     hasEmail: () => anyEmail.get() === 1,
+    lastCampaign: () => last.get() ?? 0,
   }
 }
-
-const CLOSING_BRACE = Buffer.from('}')
 
 /** The part of a text that is searched, characters. Events wait while the thread searches all campaigns. */
 const MAX_SEARCHED = 1_000

@@ -1,6 +1,7 @@
 import type { CampaignSummary } from '../../contract/index.ts'
 import type { Campaigns } from '../campaigns/campaigns.ts'
 import { createSemaphore } from '../http/semaphore.ts'
+import { toCampaignRow } from './campaignRows.ts'
 import type { Call } from './remote.ts'
 import type { Store } from './store.ts'
 
@@ -29,22 +30,8 @@ export function createSqliteCampaigns(call: Call<Store>): Campaigns {
   }
 
   return {
-    create(customer, { content, ...summary }) {
-      const { id, type, status, subject, scheduling } = summary
-      const row = {
-        customer,
-        id,
-        type,
-        status,
-        createdAt: Date.parse(summary.created_at),
-        sendAt: scheduling.send_at,
-        name: subject.name,
-        subjectLine: subject.subject_line,
-        summary: JSON.stringify(summary),
-        content: new TextEncoder().encode(JSON.stringify(content)),
-      }
-      return inTurn(customer, () => call('createCampaign', row))
-    },
+    create: (customer, campaign) =>
+      inTurn(customer, () => call('createCampaign', toCampaignRow(customer, campaign))),
     find: (customer, id) => inTurn(customer, () => call('findCampaign', customer, id)),
     async findSummary(customer, id) {
       const json = await inTurn(customer, () => call('findCampaignSummary', customer, id))

@@ -5,6 +5,7 @@ import {
   CAMPAIGN_TABLES,
   type CampaignRow,
   type CampaignRows,
+  type CopiedCampaign,
   createCampaignRows,
 } from './campaignRows.ts'
 import { type Cells, COLUMNS, eachRow } from './cells.ts'
@@ -51,6 +52,13 @@ export type Store = Omit<CampaignRows, 'insertCampaign'> &
     findTail(customer: string, max: number): Tail
     /** Durable when it returns. Returns how much the customer has stored today. Empty if it already had the campaign. */
     createCampaign(row: CampaignRow): Usage[]
+    /**
+     * Adds campaigns of a cluster, in order. One transaction, durable when it returns. Those that the copy already has are
+     * not changed.
+     *
+     * @returns How much their customers have stored today.
+     */
+    copyCampaigns(campaigns: readonly CopiedCampaign[]): Usage[]
     /** One transaction, durable when it returns. */
     writeCounts(batch: CountBatch): void
     /** How much every customer has stored today and yesterday. */
@@ -116,6 +124,8 @@ const WAL_BYTES = 2 ** 24
  */
 const CACHE_KIB = 8_000
 
+const NO_CONTENT = new Uint8Array()
+
 /** A removed event has no operation. */
 const KEPT = "operation <> ''"
 
@@ -173,6 +183,15 @@ export function openStore(file: string): Store {
     }
     return usageRows.write()
   })
+  const copyCampaigns = database.transaction((campaigns: readonly CopiedCampaign[]): Usage[] => {
+    usageRows.reset()
+    for (const { seq, contentBytes, ...row } of campaigns) {
+      if (!insertCampaign({ ...row, content: NO_CONTENT }, seq)) continue
+      const bytes = Buffer.byteLength(row.summary) + contentBytes
+      usageRows.count(row.customer, row.createdAt, bytes, 0)
+    }
+    return usageRows.write()
+  })
 
   const problemRows = createProblemRows(database)
   const coverageRows = createCoverageRows(database)
@@ -188,6 +207,7 @@ export function openStore(file: string): Store {
     readProblems: problemRows.readProblems,
     readCoverage: coverageRows.readCoverage,
     createCampaign: (row) => createCampaign.immediate(row),
+    copyCampaigns: (campaigns) => copyCampaigns.immediate(campaigns),
     append: (cells) => append.immediate(cells),
     has: (customer, ids) => ids.map((id) => findEvent.get(customer, bytesOf(id)) !== undefined),
     read: ({ after = 0, max, maxBytes, customer }) =>

@@ -1,0 +1,134 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { makeCampaign, testCampaigns } from '../../test/campaignContract.ts'
+import { takeAccount } from '../../test/sharedCluster.ts'
+import { openStore, type Store } from '../sqlite/store.ts'
+import type { SqliteThread } from '../sqlite/thread.ts'
+import type { Answers } from './answers.ts'
+import { createAsk, serveAnswers } from './ask.ts'
+import { type Broker, connectBroker } from './broker.ts'
+import { createNatsCampaigns } from './campaigns.ts'
+import { type CopiedCampaigns, followCampaigns } from './follower/followCampaigns.ts'
+import type { TaskContext } from './follower/task.ts'
+import { startCampaigns } from './follower/tasks/campaigns.ts'
+
+/** Two gateways. */
+let brokers: [Broker, Broker]
+let folder: string
+beforeAll(async () => {
+  const account = { ...takeAccount(), partitions: 2 }
+  const first = await connectBroker(account)
+  brokers = [first, await connectBroker(account)]
+  folder = mkdtempSync(join(tmpdir(), 'shoptrail-'))
+})
+afterAll(async () => {
+  await Promise.all(brokers.map((broker) => broker.close()))
+  rmSync(folder, { recursive: true })
+})
+
+const errors: unknown[] = []
+const onError = (error: unknown) => void errors.push(error)
+
+/** The copy of a partition. Its store is in this thread. */
+function openCopy(partition: number, name = 'copy') {
+  const store = openStore(join(folder, `${name}-${partition}.db`))
+  const call = async (name: keyof Store, ...args: unknown[]) =>
+    (store[name] as (...args: unknown[]) => never)(...args)
+  const thread = { call } as unknown as SqliteThread
+  const campaigns = followCampaigns(brokers[0], { partition, thread }, onError)
+  return {
+    ...{ store, campaigns, thread },
+    async close() {
+      await campaigns.stop()
+      store.close()
+    },
+  }
+}
+
+async function serve(partition: number, thread: SqliteThread, campaigns: CopiedCampaigns) {
+  const task = await startCampaigns(campaigns)({ copy: { thread } } as TaskContext)
+  return serveAnswers(brokers[0].nc, partition, task.answers as Answers, onError)
+}
+
+const gateway = ({ nc }: Broker, broker: Broker) => createNatsCampaigns(broker, createAsk(nc))
+
+describe('the contract of campaigns', () =>
+  testCampaigns(async () => {
+    const copies = [0, 1].map((partition) => openCopy(partition))
+    const stops = await Promise.all(
+      copies.map(({ thread, campaigns }, partition) => serve(partition, thread, campaigns)),
+    )
+    const [one, other] = brokers
+    return {
+      campaigns: gateway(one, one),
+      other: gateway(other, other),
+      async close() {
+        for (const stop of stops) stop()
+        for (const copy of copies) await copy.close()
+        expect(errors).toEqual([])
+      },
+    }
+  }))
+
+test('content of a campaign that existed already does not stay in the object store', async () => {
+  const [one, other] = brokers
+  const html = 'x'.repeat(100_000)
+  await gateway(one, one).create('orphans', makeCampaign('1', html))
+  const objects = async () => (await one.content.list()).map(({ name }) => name)
+  const before = await objects()
+  await gateway(other, other).create('orphans', makeCampaign('1', html))
+  expect(await objects()).toEqual(before)
+  expect(before.filter((name) => name.includes('.orphans.'))).toHaveLength(1)
+})
+
+test('a copy has the campaigns of its partition in order, and continues after a restart', async () => {
+  const [one, other] = brokers
+  const partition = one.partitionOf('again')
+  const ids = (copy: ReturnType<typeof openCopy>) =>
+    copy.store
+      .listCampaigns('again', { page: 1, limit: 100 })
+      .summaries.map((json) => JSON.parse(json).id)
+  const campaign = {
+    ...makeCampaign('1', 'x'.repeat(30_000)),
+    created_at: new Date().toISOString(),
+  }
+  await gateway(one, one).create('again', campaign)
+  const first = openCopy(partition, 'again')
+  await first.campaigns.catchUp()
+  await first.campaigns.firstEmail
+  expect(ids(first)).toEqual(['1'])
+  const usage = first.store.usage().find(({ customer }) => customer === 'again')
+  const { content, ...summary } = campaign
+  expect(usage).toMatchObject({
+    events: 0,
+    bytes: JSON.stringify(content).length + JSON.stringify(summary).length,
+  })
+  await first.close()
+  for (const id of ['2', '3']) await gateway(other, other).create('again', { ...campaign, id })
+  const second = openCopy(partition, 'again')
+  await second.campaigns.catchUp()
+  expect(ids(second)).toEqual(['3', '2', '1'])
+  await second.campaigns.firstEmail
+  await second.close()
+  await expect(second.campaigns.catchUp()).resolves.toBeUndefined()
+  expect(errors).toEqual([])
+})
+
+test('what an operator has written or deleted in the bucket does not stop a copy', async () => {
+  const [one] = brokers
+  const partition = one.partitionOf('mended')
+  await one.campaigns.put(`${partition}.mended.wrong`, 'no campaign')
+  await gateway(one, one).create('mended', makeCampaign('gone'))
+  await one.campaigns.delete(`${partition}.mended.gone`)
+  await gateway(one, one).create('mended', makeCampaign('kept'))
+  const copy = openCopy(partition, 'mended')
+  await copy.campaigns.catchUp()
+  expect(copy.store.listCampaigns('mended', { page: 1, limit: 9 }).total).toBe(1)
+  expect(await gateway(one, one).find('mended', 'gone')).toBeUndefined()
+  await copy.close()
+  expect(errors.splice(0).map((error) => (error as Error).message)).toEqual([
+    'The value is not that of a campaign',
+  ])
+})

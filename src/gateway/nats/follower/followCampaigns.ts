@@ -1,0 +1,168 @@
+import { type ConsumerMessages, DeliverPolicy, type JsMsg } from '@nats-io/jetstream'
+import { delay } from '@nats-io/transport-node'
+import { Unavailable } from '../../lib/unavailable.ts'
+import { type CopiedCampaign, summaryRow } from '../../sqlite/campaignRows.ts'
+import type { Broker } from '../broker.ts'
+import { decodeCampaign } from '../campaignEntry.ts'
+import { CAMPAIGNS_BUCKET } from '../names.ts'
+import type { PartitionCopy } from './task.ts'
+
+/** The campaigns of a partition, on their way into its local copy. */
+export type CopiedCampaigns = {
+  /**
+   * Resolves when the copy has every campaign that was durable at the time of the call. Rejects with Unavailable after
+   * 5 seconds, or if the bucket can not be read.
+   */
+  catchUp(): Promise<void>
+  /** Resolves when the copy has an e-mail campaign: only then there are reports. */
+  readonly firstEmail: Promise<void>
+  /** Nothing is written after it resolves. */
+  stop(): Promise<void>
+}
+
+/** Campaigns that are written in one transaction, and that are in memory at once. Each has up to some 130 kB. */
+const BATCH = 64
+/** Time between two attempts, ms. */
+const RETRY_MS = 1_000
+const CATCH_UP_MS = 5_000
+const RETRY_SECONDS = 5
+const NOT_COPIED = 'The campaigns are not copied yet'
+const STREAM = `KV_${CAMPAIGNS_BUCKET}`
+
+type Waiting = {
+  readonly revision: number
+  readonly resolve: () => void
+  readonly refuse: () => void
+}
+
+/**
+ * Copies the campaigns of a partition from their bucket into its local copy, for lists, reports and the quota of bytes.
+ * The `seq` of a row is the revision of its key, so lists are in the order of creation, and a restart resumes after the
+ * last row. The content stays in the cluster.
+ *
+ * Every follower calls it for every copy, whether it holds the partition or not. A holder awaits `catchUp` before it
+ * starts the tasks: figures of reports are closed for the campaigns that the copy has. It gives the result to
+ * `startCampaigns`.
+ *
+ * @param onError Called with the first of a series of errors. It continues.
+ */
+export function followCampaigns(
+  broker: Pick<Broker, 'js' | 'jsm'>,
+  copy: Pick<PartitionCopy, 'partition' | 'thread'>,
+  onError: (error: unknown, what: string) => void,
+): CopiedCampaigns {
+  const { js, jsm } = broker
+  const { partition, thread } = copy
+  const subject = `$KV.${CAMPAIGNS_BUCKET}.${partition}.>`
+  const what = `the campaigns of partition ${partition}`
+  /** Every campaign up to this revision is in the copy. */
+  let copied = 0
+  let isStopped = false
+  let isFailing = false
+  let messages: ConsumerMessages | undefined
+  let waiting: Waiting[] = []
+  let foundEmail = () => {}
+  const firstEmail = new Promise<void>((resolve) => {
+    foundEmail = resolve
+  })
+
+  function advance(revision: number): void {
+    copied = Math.max(copied, revision)
+    for (const { revision, resolve } of waiting) if (revision <= copied) resolve()
+    waiting = waiting.filter(({ revision }) => revision > copied)
+  }
+
+  async function follow(): Promise<void> {
+    if (await thread.call('hasEmail')) foundEmail()
+    const last = await thread.call('lastCampaign')
+    advance(last)
+    const consumer = await js.consumers.get(STREAM, {
+      filter_subjects: subject,
+      deliver_policy: DeliverPolicy.StartSequence,
+      opt_start_seq: last + 1,
+    })
+    messages = await consumer.consume({ max_messages: BATCH })
+    if (isStopped) await messages.close()
+    let batch: CopiedCampaign[] = []
+    for await (const message of messages) {
+      const campaign = read(message)
+      if (campaign) batch.push(campaign)
+      if (message.info.pending > 0 && batch.length < BATCH) continue
+      await write(batch)
+      advance(message.seq)
+      batch = []
+      isFailing = false
+    }
+  }
+
+  /** Undefined for what is no campaign: a key that an operator has deleted or written. */
+  function read({ seq, data }: JsMsg): CopiedCampaign | undefined {
+    if (data.length === 0) return undefined
+    try {
+      const { customer, summary, contentBytes } = decodeCampaign(data)
+      return { ...summaryRow(customer, summary), seq, contentBytes }
+    } catch (error) {
+      onError(error, what)
+      return undefined
+    }
+  }
+
+  async function write(batch: readonly CopiedCampaign[]): Promise<void> {
+    if (batch.length === 0 || isStopped) return
+    await thread.call('copyCampaigns', batch)
+    if (batch.some(({ type }) => type === 'email')) foundEmail()
+  }
+
+  async function run(): Promise<void> {
+    while (!isStopped) {
+      try {
+        await follow()
+      } catch (error) {
+        if (!isFailing && !isStopped) onError(error, what)
+        isFailing = true
+      }
+      await messages?.close()
+      if (!isStopped) await Promise.race([delay(RETRY_MS), stopping])
+    }
+  }
+
+  let begin = () => {}
+  const stopping = new Promise<void>((resolve) => {
+    begin = resolve
+  })
+  const running = run()
+
+  /** The revision of the newest campaign, from the leader. */
+  async function findNewest(): Promise<number> {
+    try {
+      return (await jsm.streams.getMessage(STREAM, { last_by_subj: subject }))?.seq ?? 0
+    } catch (error) {
+      throw new Unavailable('The campaigns can not be read now', RETRY_SECONDS, error)
+    }
+  }
+
+  return {
+    firstEmail,
+    async catchUp() {
+      const revision = await findNewest()
+      if (revision <= copied) return
+      await new Promise<void>((resolve, reject) => {
+        const refuse = () => reject(new Unavailable(NOT_COPIED, RETRY_SECONDS))
+        const one = { revision, resolve, refuse }
+        waiting.push(one)
+        setTimeout(() => {
+          waiting = waiting.filter((other) => other !== one)
+          refuse()
+        }, CATCH_UP_MS).unref()
+      })
+    },
+    async stop() {
+      isStopped = true
+      begin()
+      for (const { refuse } of waiting) refuse()
+      waiting = []
+      await messages?.close()
+      await running
+    },
+  }
+}

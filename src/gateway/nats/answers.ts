@@ -24,8 +24,10 @@ export type Answers = {
   readReport(customer: string, tracking: Campaign['tracking']): Promise<ReportFigures>
   /** Positions of the partition that are not counted yet. Undefined if nothing is counted. */
   reportsLag(): Promise<number | undefined>
-  readProblems(customer: string, fromDay: number): Promise<readonly ProblemCount[]>
-  readCoverage(customer: string, now: number): Promise<CoverageHistory>
+  /** @param after Sequence of the stream. The answer has the counts up to it. */
+  readProblems(customer: string, fromDay: number, after: number): Promise<readonly ProblemCount[]>
+  /** The same. */
+  readCoverage(customer: string, now: number, after: number): Promise<CoverageHistory>
   findPerson(customer: string, person: Person): Promise<Kept | undefined>
   /** @returns Number of the export, for `nextPiece`. Undefined if nothing is kept. */
   exportPerson(customer: string, person: Person): Promise<number | undefined>

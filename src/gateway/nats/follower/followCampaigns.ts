@@ -1,5 +1,6 @@
 import { type ConsumerMessages, DeliverPolicy, type JsMsg } from '@nats-io/jetstream'
 import { delay } from '@nats-io/transport-node'
+import type { Usage } from '../../customers/usage.ts'
 import { Unavailable } from '../../lib/unavailable.ts'
 import { type CopiedCampaign, summaryRow } from '../../sqlite/campaignRows.ts'
 import type { Broker } from '../broker.ts'
@@ -24,7 +25,10 @@ export type CopiedCampaigns = {
 const BATCH = 64
 /** Time between two attempts, ms. */
 const RETRY_MS = 1_000
-const CATCH_UP_MS = 5_000
+const EXPIRES_MS = 10_000
+/** Time between two heartbeats of a consumer without messages, ms. */
+const HEARTBEAT_MS = 1_500
+export const CATCH_UP_MS = 5_000
 const RETRY_SECONDS = 5
 const NOT_COPIED = 'The campaigns are not copied yet'
 const STREAM = `KV_${CAMPAIGNS_BUCKET}`
@@ -44,11 +48,13 @@ type Waiting = {
  * starts the tasks: figures of reports are closed for the campaigns that the copy has. It gives the result to
  * `startCampaigns`.
  *
+ * @param onUsage Called with how much customers have stored today, when that has changed.
  * @param onError Called with the first of a series of errors. It continues.
  */
 export function followCampaigns(
   broker: Pick<Broker, 'js' | 'jsm'>,
   copy: Pick<PartitionCopy, 'partition' | 'thread'>,
+  onUsage: (usages: readonly Usage[]) => void,
   onError: (error: unknown, what: string) => void,
 ): CopiedCampaigns {
   const { js, jsm } = broker
@@ -81,10 +87,26 @@ export function followCampaigns(
       deliver_policy: DeliverPolicy.StartSequence,
       opt_start_seq: last + 1,
     })
-    messages = await consumer.consume({ max_messages: BATCH })
-    if (isStopped) await messages.close()
+    const consumed = await consumer.consume({
+      max_messages: BATCH,
+      expires: EXPIRES_MS,
+      idle_heartbeat: HEARTBEAT_MS,
+    })
+    messages = consumed
+    if (isStopped) consumed.stop()
+    const watching = stopWithoutHeartbeats(consumed)
+    try {
+      await copyAll(consumed)
+    } finally {
+      consumed.stop()
+      await watching
+      await consumer.delete().catch(() => {})
+    }
+  }
+
+  async function copyAll(consumed: ConsumerMessages): Promise<void> {
     let batch: CopiedCampaign[] = []
-    for await (const message of messages) {
+    for await (const message of consumed) {
       const campaign = read(message)
       if (campaign) batch.push(campaign)
       if (message.info.pending > 0 && batch.length < BATCH) continue
@@ -100,7 +122,12 @@ export function followCampaigns(
     if (data.length === 0) return undefined
     try {
       const { customer, summary, contentBytes } = decodeCampaign(data)
-      return { ...summaryRow(customer, summary), seq, contentBytes }
+      const row = summaryRow(customer, summary)
+      const { id, type, status, sendAt, name, subjectLine, createdAt } = row
+      const texts = [id, type, status, sendAt, name, subjectLine]
+      if (!texts.every((text) => typeof text === 'string') || Number.isNaN(createdAt))
+        throw new SyntaxError('The summary is not that of a campaign')
+      return { ...row, seq, contentBytes }
     } catch (error) {
       onError(error, what)
       return undefined
@@ -109,7 +136,7 @@ export function followCampaigns(
 
   async function write(batch: readonly CopiedCampaign[]): Promise<void> {
     if (batch.length === 0 || isStopped) return
-    await thread.call('copyCampaigns', batch)
+    onUsage(await thread.call('copyCampaigns', batch))
     if (batch.some(({ type }) => type === 'email')) foundEmail()
   }
 
@@ -121,7 +148,6 @@ export function followCampaigns(
         if (!isFailing && !isStopped) onError(error, what)
         isFailing = true
       }
-      await messages?.close()
       if (!isStopped) await Promise.race([delay(RETRY_MS), stopping])
     }
   }
@@ -144,6 +170,7 @@ export function followCampaigns(
   return {
     firstEmail,
     async catchUp() {
+      if (isStopped) throw new Unavailable(NOT_COPIED, RETRY_SECONDS)
       const revision = await findNewest()
       if (revision <= copied) return
       await new Promise<void>((resolve, reject) => {
@@ -161,8 +188,13 @@ export function followCampaigns(
       begin()
       for (const { refuse } of waiting) refuse()
       waiting = []
-      await messages?.close()
+      messages?.stop()
       await running
     },
   }
+}
+
+/** The node of a consumer may be down. The library waits for it, while a new consumer is on another node. */
+async function stopWithoutHeartbeats(consumed: ConsumerMessages): Promise<void> {
+  for await (const { type } of consumed.status()) if (type === 'heartbeats_missed') consumed.stop()
 }

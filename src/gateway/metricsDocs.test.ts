@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { makeClusterFigures } from '../test/clusterFigures.ts'
 import { prepareGateway, send } from '../test/gateway.ts'
+import { createMetrics } from './http/metrics.ts'
 
 const page = readFileSync(
   `${fileURLToPath(new URL('../../', import.meta.url))}docs/metrics.md`,
@@ -16,7 +18,14 @@ const labelsOf = new Map<string, ReadonlySet<string>>()
 beforeAll(async () => {
   prepared = await prepareGateway()
   const gateway = await prepared.start({ metricsPort: 0 })
-  const { text } = await send(gateway.metricsUrl as string, '/metrics')
+  const { text: scraped } = await send(gateway.metricsUrl as string, '/metrics')
+  // What only a gateway over a cluster has. A test with a cluster compares these with a real one.
+  const cluster = createMetrics(
+    () => 0,
+    () => new Map(),
+    { cluster: makeClusterFigures },
+  )
+  const text = scraped + (await cluster.render()).text
   names = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name))
   for (const [, name = '', labels = ''] of text.matchAll(/^(\w+)\{(.*)\} \S+$/gm))
     labelsOf.set(name, new Set([...labels.matchAll(/(\w+)="/g)].map(([, label = '']) => label)))

@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { version } from '../lib/version.ts'
+import { addClusterMetrics, type ClusterFigures } from './clusterMetrics.ts'
 import type { CloseReason } from './connections.ts'
 import { createCustomerCounts, SHOWN_CUSTOMERS } from './customerCounts.ts'
 import { addForwardMetrics, type ForwardFigures } from './forwardMetrics.ts'
@@ -64,6 +65,8 @@ export type MetricsSources = {
   readonly reportsLag?: () => Promise<number | undefined>
   /** The figures of all destinations, see addForwardMetrics. Default none: their metrics are absent. */
   readonly forwarding?: () => Promise<readonly ForwardFigures[]>
+  /** The state of the cluster, see addClusterMetrics. Default none: its metrics are absent. */
+  readonly cluster?: (() => ClusterFigures | undefined) | undefined
   /** Called for each refused event or call. Default none. */
   readonly onRefused?: ((event: RefusedEvent) => void) | undefined
 }
@@ -75,7 +78,7 @@ export type MetricsSources = {
 export function createMetrics(
   depth: () => number,
   stopped: () => ReadonlyMap<string, number> = () => new Map(),
-  { dataDir, reportsLag, forwarding, onRefused = () => {} }: MetricsSources = {},
+  { dataDir, reportsLag, forwarding, cluster, onRefused = () => {} }: MetricsSources = {},
 ): Metrics {
   const registers = [new Registry()]
   const register = registers[0] as Registry
@@ -197,6 +200,7 @@ export function createMetrics(
       },
     })
   if (dataDir !== undefined) addDataGauges(registers, dataDir)
+  if (cluster) addClusterMetrics(registers, cluster)
   if (forwarding)
     addForwardMetrics(registers, async () => (await within(REPORTS_MS, forwarding())) ?? [])
   function refusedOf(event: RefusedEvent): void {

@@ -46,6 +46,17 @@ import { MAX_METRICS_CONNECTIONS } from './http/metricsServer.ts'
 import { MAX_HOST_LENGTH } from './http/origins.ts'
 import type { Rate } from './http/rateLimit.ts'
 import { LINES_EACH, LINES_OF_ALL } from './logs/refusalLines.ts'
+import { ASK_TIMEOUT_MS, MAX_REPLY_BYTES, PIECE_BYTES } from './nats/ask.ts'
+import { CONTENTS, MAX_INLINE_BYTES, SUMMARIES } from './nats/campaigns.ts'
+import { MAX_COUNTS_BYTES } from './nats/countsMessage.ts'
+import { CATCH_UP_MS } from './nats/follower/followCampaigns.ts'
+import {
+  DEFAULT_DUPLICATE_WINDOW_MS,
+  DEFAULT_PARTITIONS,
+  DEFAULT_REPLICAS,
+  MAX_PARTITIONS,
+  MAX_REPLICAS,
+} from './nats/natsOptions.ts'
 import { DEFAULT_LIVE_LIMITS } from './operators/live.ts'
 import { MAX_MISSED } from './operators/livePages.ts'
 import { MAX_BODY_BYTES, MAX_EXPORT_MS, SEARCHES } from './operators/peoplePages.ts'
@@ -83,6 +94,9 @@ const rate = ({ perSecond, burst }: Rate, shown = number): string =>
   `${shown(perSecond)} a second, ${shown(burst)} at once`
 const wrongKeys = ({ burst, forgetMs }: typeof PAIR): string =>
   `${burst}, then ${1_000 / forgetMs} a second`
+
+const permits = ({ permitsOfOne, permits, maxWaiting, waitMs }: typeof CONTENTS): string =>
+  `${permitsOfOne}, and ${permits}; ${number(maxWaiting)} wait for ${seconds(waitMs)}`
 
 const { address, customer, daily } = DEFAULT_LIMITS
 
@@ -140,6 +154,16 @@ const EXPECTED: readonly (readonly [limit: string, value: string])[] = [
     `campaigns above ${bytes(SMALL_CREATE_BYTES)}`,
     `${LARGE_CREATES.permits}, and ${LARGE_CREATES.maxWaiting} wait for ${seconds(LARGE_CREATES.waitMs)}`,
   ],
+  ['streams that customers are spread over', `${DEFAULT_PARTITIONS}, at most ${MAX_PARTITIONS}`],
+  ['nodes that keep each event', `${DEFAULT_REPLICAS}, at most ${MAX_REPLICAS}`],
+  ['time that the cluster remembers the id', seconds(DEFAULT_DUPLICATE_WINDOW_MS)],
+  ['time for an answer of a follower', seconds(ASK_TIMEOUT_MS)],
+  ['an answer of a follower', `${bytes(MAX_REPLY_BYTES)}, in messages of ${bytes(PIECE_BYTES)}`],
+  ['content of a campaign', bytes(MAX_INLINE_BYTES)],
+  ['campaigns that a gateway stores or reads whole', permits(CONTENTS)],
+  ['lists and summaries of campaigns', permits(SUMMARIES)],
+  ['time that a list of campaigns waits', seconds(CATCH_UP_MS)],
+  ['counts of problems in one message', bytes(MAX_COUNTS_BYTES)],
   ['scripts compressed with the best quality', rate(BEST_COMPRESSIONS)],
   ['pinned scripts', number(MAX_PINNED)],
   ['names in `mask`', number(MAX_MASKED)],

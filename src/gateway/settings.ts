@@ -13,6 +13,7 @@ import {
   DEFAULT_PARTITIONS,
   DEFAULT_REPLICAS,
   MAX_PARTITIONS,
+  MAX_REPLICAS,
   type NatsOptions,
 } from './nats/natsOptions.ts'
 import { DEFAULT_LIVE_LIMITS } from './operators/live.ts'
@@ -119,7 +120,7 @@ export const SETTINGS = {
   NATS_CERT: { type: string(), doc: 'Path of the certificate of this client (PEM)' },
   NATS_KEY: { type: string(), doc: 'Path of its private key (PEM)' },
   NATS_REPLICAS: {
-    type: whole(1, 5),
+    type: whole(1, MAX_REPLICAS),
     default: `${DEFAULT_REPLICAS}`,
     doc: 'Nodes that keep each event, 1 to 5, when streams are created. 3 bear the loss of one node',
   },

@@ -21,11 +21,11 @@ type Question = { readonly name: keyof Answers; readonly args: readonly unknown[
 type Reply = { readonly value: unknown } | { readonly failure: string; readonly retry: number }
 
 /** Longer than a report that waits for the log to be read (5 s). */
-const TIMEOUT_MS = 10_000
+export const ASK_TIMEOUT_MS = 10_000
 /** Retry-After, seconds: about as long as a take-over. */
 const RETRY_SECONDS = 5
 /** Size of the messages of a reply, bytes. A server takes 1 MiB by default. */
-const PIECE_BYTES = 2 ** 19
+export const PIECE_BYTES = 2 ** 19
 /** The largest reply, bytes: above a hundred summaries of campaigns with the longest texts. */
 export const MAX_REPLY_BYTES = 2 ** 24
 /** First byte of a message: whether more of the reply follows. */
@@ -33,7 +33,7 @@ const LAST = 0
 const MORE = 1
 
 export function createAsk(nc: NatsConnection): Ask {
-  return async (partition, name, args, timeoutMs = TIMEOUT_MS) => {
+  return async (partition, name, args, timeoutMs = ASK_TIMEOUT_MS) => {
     const question = serialize({ name, args } satisfies Question)
     let reply: Reply
     try {

@@ -17,7 +17,7 @@ const DEADLINE_MS = 10_000
 /** Retry-After, seconds. */
 const RETRY_SECONDS = 5
 /** Calls that write or read content: each has up to some 3 MB of it in memory twice. One customer gets one permit. */
-const CONTENTS = {
+export const CONTENTS = {
   permits: 6,
   permitsOfOne: 1,
   maxWaiting: 200,
@@ -25,7 +25,7 @@ const CONTENTS = {
   message: 'Too many campaigns are being read and written',
 }
 /** The other calls. They wait for a follower, and one that is being replaced must not hold up those of all customers. */
-const SUMMARIES = { ...CONTENTS, permits: 32, permitsOfOne: 4, maxWaiting: 1_000 }
+export const SUMMARIES = { ...CONTENTS, permits: 32, permitsOfOne: 4, maxWaiting: 1_000 }
 
 /** The key that exists if there is an e-mail campaign. It is not in a partition. */
 const EMAIL_KEY = 'email'

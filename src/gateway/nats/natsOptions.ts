@@ -1,4 +1,5 @@
 export const DEFAULT_REPLICAS = 3
+export const MAX_REPLICAS = 5
 export const DEFAULT_PARTITIONS = 4
 export const MAX_PARTITIONS = 64
 /**

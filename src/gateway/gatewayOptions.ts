@@ -3,6 +3,7 @@ import type { StateNews } from './forward/stateNews.ts'
 import type { GivenLimits } from './http/limits.ts'
 import type { RefusedEvent } from './http/refusedEvent.ts'
 import type { RequestLine } from './logs/requestLines.ts'
+import type { ClusterNews } from './nats/clusterNews.ts'
 import type { NatsOptions } from './nats/natsOptions.ts'
 import type { LiveLimits } from './operators/live.ts'
 import type { DiskSpace, DiskState } from './sqlite/disk.ts'
@@ -91,6 +92,8 @@ export type GatewayOptions = {
    * none.
    */
   readonly onDestination?: ((news: StateNews) => void) | undefined
+  /** Called when the state of the cluster, or of a partition, changes. Default none. */
+  readonly onCluster?: ((news: ClusterNews) => void) | undefined
   /** Called with each step of an upgrade of the databases. Default none. */
   readonly onUpgrade?: ((step: string) => void) | undefined
   /** Called after each pass that has removed events, because their retention is over. Default none. */

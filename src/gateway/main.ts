@@ -5,6 +5,7 @@ import { DEMO_CUSTOMER_ID, DEMO_TRACKING_KEY } from './customers/demoCustomer.ts
 import { print, printableJson, printError } from './lib/printable.ts'
 import { version } from './lib/version.ts'
 import { createRefusalLines } from './logs/refusalLines.ts'
+import { newsLine } from './nats/clusterNews.ts'
 import { type Gateway, startGateway } from './server.ts'
 import type { Settings } from './settings.ts'
 
@@ -107,6 +108,10 @@ export async function runGateway(settings: Settings): Promise<number> {
               ? 'A destination does not take events. They wait, and are sent again. The reason: shoptrail forward list'
               : 'A destination has stopped. The reason, and what to do: shoptrail forward list',
           )
+      },
+      onCluster(news) {
+        const { level, message, ...line } = newsLine(news)
+        log[level](line, message)
       },
       onFatal: begin,
     })

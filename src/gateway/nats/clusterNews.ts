@@ -1,0 +1,61 @@
+/** A change that operators of a cluster should know of. */
+export type ClusterNews =
+  /** The connection to the cluster is lost, or there again. It is made again for ever. */
+  | { readonly what: 'disconnected' | 'connected' }
+  /**
+   * Events of the partition are refused at once, since the cluster does not acknowledge them, or they are accepted
+   * again.
+   */
+  | { readonly what: 'closed_off' | 'writable'; readonly partition: number }
+  /** This process has begun to hold the partition. */
+  | { readonly what: 'held'; readonly partition: number; readonly isTakeOver: boolean }
+  /** Another process has taken the partition over, since this one did not renew its lease in time. */
+  | { readonly what: 'lost'; readonly partition: number }
+
+/** A line of the log. */
+export type NewsLine = {
+  readonly level: 'info' | 'warn'
+  readonly message: string
+  readonly partition?: number
+}
+
+export function newsLine(news: ClusterNews): NewsLine {
+  switch (news.what) {
+    case 'disconnected':
+      return {
+        level: 'warn',
+        message:
+          'The connection to the cluster is lost. Events are refused with 503 until it is there again',
+      }
+    case 'connected':
+      return { level: 'info', message: 'The connection to the cluster is there again' }
+    case 'closed_off':
+      return {
+        level: 'warn',
+        partition: news.partition,
+        message:
+          'The cluster does not acknowledge events of a partition: they are refused with 503. Its stream may have no quorum: nats stream report',
+      }
+    case 'writable':
+      return {
+        level: 'info',
+        partition: news.partition,
+        message: 'The cluster acknowledges events of the partition again',
+      }
+    case 'held':
+      return {
+        level: 'info',
+        partition: news.partition,
+        message: news.isTakeOver
+          ? 'A partition is taken over: the lease of the follower that held it was over'
+          : 'A partition is held: its reports and its forwarding are made here',
+      }
+    case 'lost':
+      return {
+        level: 'warn',
+        partition: news.partition,
+        message:
+          'A partition is held by another follower, since its lease was not renewed in time. This machine or the cluster is slow',
+      }
+  }
+}

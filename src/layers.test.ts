@@ -45,7 +45,7 @@ const GATEWAY = {
   script: ['collect', 'customers', 'http', 'lib', 'problems'],
   people: ['lib'],
   settings: ['lib'],
-  doctor: ['http', 'lib', 'sqlite'],
+  doctor: ['http', 'lib', 'nats', 'sqlite'],
   logs: ['http'],
   collect: ['customers', 'http', 'lib', 'problems'],
   problems: ['customers', 'http', 'lib'],

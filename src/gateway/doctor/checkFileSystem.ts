@@ -21,10 +21,15 @@ const TMPFS = 0x01021994
 
 const TIMEOUT_MS = 20_000
 
-/** The file system of the data folder: whether it locks, and whether it keeps files. */
+/**
+ * The file system of the data folder: whether it locks, and whether it keeps files.
+ *
+ * @param mayBeLost Whether the files need not be kept.
+ */
 export async function checkFileSystem(
   folder: string,
   probeFile: URL,
+  mayBeLost = false,
   type = statfsSync(folder).type,
 ): Promise<Found[]> {
   const found: Found[] = []
@@ -36,14 +41,14 @@ export async function checkFileSystem(
         'Use a disk of this machine, or a network block device with a file system of its own',
       ),
     )
-  if (type >>> 0 === OVERLAY)
+  if (type >>> 0 === OVERLAY && !mayBeLost)
     found.push(
       warning(
         `${folder} is in the writable layer of a container, and is lost when the container is removed`,
         `Mount a volume there: docker run --volume shoptrail:${folder} …`,
       ),
     )
-  if (type >>> 0 === TMPFS)
+  if (type >>> 0 === TMPFS && !mayBeLost)
     found.push(
       warning(
         `${folder} is in memory (tmpfs), and is lost when the machine restarts`,

@@ -66,14 +66,20 @@ test.each([
   [0x794c7630, /^warning .* writable layer of a container/],
   [0x01021994, /^warning .* in memory \(tmpfs\)/],
 ])('a file system of type %i is reported', async (type, expected) => {
-  expect(texts(await checkFileSystem(folder, probeFile, type))).toEqual([
+  expect(texts(await checkFileSystem(folder, probeFile, false, type))).toEqual([
     expect.stringMatching(expected),
     'ok A lock keeps a second process away',
   ])
 })
 
+test('a folder whose files need not be kept may be in memory', async () => {
+  expect(texts(await checkFileSystem(folder, probeFile, true, 0x01021994))).toEqual([
+    'ok A lock keeps a second process away',
+  ])
+})
+
 test('a folder that can not hold a database is an error', async () => {
-  expect(texts(await checkFileSystem('/proc', probeFile, 0))).toEqual([
+  expect(texts(await checkFileSystem('/proc', probeFile, false, 0))).toEqual([
     expect.stringMatching(/^error \/proc can not hold a database: /),
   ])
 })

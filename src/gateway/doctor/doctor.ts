@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import type { NatsOptions } from '../nats/natsOptions.ts'
 import { type Asked, askDoctor } from './askDoctor.ts'
 import { checkDatabases } from './checkDatabases.ts'
 import { checkDisk } from './checkDisk.ts'
@@ -8,7 +9,9 @@ import { checkClock, checkDescriptors, checkMemory, checkVersions } from './chec
 import { checkFree, checkPort, localAddress } from './checkPorts.ts'
 import { checkDate, checkProxy, checkPublicUrl } from './checkPublicUrl.ts'
 import { checkSpace } from './checkSpace.ts'
-import { type DoctorFinding, error, type Found, note } from './finding.ts'
+import { examineCluster } from './examineCluster.ts'
+import { type DoctorFinding, note } from './finding.ts'
+import { createList } from './findingList.ts'
 import { leaveNonce } from './nonce.ts'
 import type { ProbedDatabase } from './probe.ts'
 
@@ -16,6 +19,8 @@ import type { ProbedDatabase } from './probe.ts'
 export type Checked = {
   /** An absolute path. */
   readonly dataDir: string
+  /** Undefined if the engine is SQLite. */
+  readonly cluster?: NatsOptions | undefined
   readonly host: string
   readonly port: number
   readonly metricsPort: number | undefined
@@ -37,7 +42,7 @@ export async function examine(
   probeFile: URL,
   now: () => number = Date.now,
 ): Promise<DoctorFinding[]> {
-  const { dataDir, maxConnections } = settings
+  const { dataDir, cluster, maxConnections } = settings
   const { findings, add } = createList()
   const hasDriver = await add('versions', () => checkVersions())
   await add('memory', () => checkMemory(settings))
@@ -45,21 +50,24 @@ export async function examine(
   const mayUse = await add('folder', () => checkFolder(dataDir))
   const isThere = mayUse && statSync(dataDir, { throwIfNoEntry: false })?.isDirectory() === true
   if (isThere) {
-    await add('disk', () => checkDisk(dataDir))
+    // With a cluster the folder has no events, or a copy of them, which is made again if it is damaged or lost.
+    if (!cluster) await add('disk', () => checkDisk(dataDir))
     if (hasDriver) {
-      await add('file system', () => checkFileSystem(dataDir, probeFile))
+      await add('file system', () => checkFileSystem(dataDir, probeFile, cluster !== undefined))
       let events: ProbedDatabase | undefined
-      await add('databases', async () => {
-        const checked = await checkDatabases(dataDir, probeFile)
-        events = checked.events
-        return checked.found
-      })
+      if (!cluster)
+        await add('databases', async () => {
+          const checked = await checkDatabases(dataDir, probeFile)
+          events = checked.events
+          return checked.found
+        })
       await add('space', () =>
         checkSpace(dataDir, events?.days ?? [], now(), settings.diskReserveBytes),
       )
       await add('clock', () => checkClock(events?.newest, now()))
     }
   }
+  if (cluster) findings.push(...(await examineCluster(cluster, now)))
   findings.push(...(await examineNetwork(settings, isThere, now)))
   return findings
 }
@@ -114,31 +122,5 @@ function tryLeave(dataDir: string): ReturnType<typeof leaveNonce> | undefined {
     return leaveNonce(dataDir)
   } catch {
     return undefined
-  }
-}
-
-function createList() {
-  const findings: DoctorFinding[] = []
-  return {
-    findings,
-    /** Adds what a check finds. One that fails is an error, so that the others still run. False after an error. */
-    async add(check: string, run: () => readonly Found[] | Promise<readonly Found[]>) {
-      const found = await attempt(run)
-      findings.push(...found.map((one) => ({ check, ...one })))
-      return !found.some(({ level }) => level === 'error')
-    },
-  }
-}
-
-async function attempt(run: () => readonly Found[] | Promise<readonly Found[]>) {
-  try {
-    return await run()
-  } catch (failure) {
-    return [
-      error(
-        `This could not be checked: ${(failure as Error).message}`,
-        'Run doctor as the user of the gateway',
-      ),
-    ]
   }
 }

@@ -8,6 +8,7 @@ import {
   type Worked,
 } from './backupCommand.ts'
 import { CHECK_OPTIONS, prepareCheck } from './checkCommand.ts'
+import { onCluster, refuseOnCluster } from './clusterCommand.ts'
 import { runCustomer, VERBS } from './customerCommand.ts'
 import { settingsHelp } from './customers/settingsHelp.ts'
 import { acceptData, DATA_VERBS } from './dataCommand.ts'
@@ -193,6 +194,8 @@ function run(args: readonly string[], env: Readonly<Record<string, string | unde
     const missing = findDriverFault()
     if (missing) return fail(EX_UNAVAILABLE, missing.split('\n'))
   }
+  const refused = read.settings.cluster && refuseOnCluster(positionals)
+  if (refused) return fail(1, [refused])
   if (command === 'start') return { start: read.settings, warnings: read.warnings }
   if (command === 'export') {
     const work = prepareExport(values, read.settings)
@@ -206,6 +209,17 @@ function run(args: readonly string[], env: Readonly<Record<string, string | unde
         : prepareRestore(rest, values, read.settings)
     return typeof work === 'function' ? { work } : fail(EX_USAGE, work.lines)
   }
+  if (
+    read.settings.cluster &&
+    (command === 'customer' || (command === 'snippet' && needsData(values)))
+  )
+    return {
+      work: onCluster(read.settings, read.settings.cluster, (settings) =>
+        command === 'customer'
+          ? runCustomer(rest, values, settings, env.REST_KEY)
+          : runSnippet(values, settings, SCRIPT_FOLDER),
+      ),
+    }
   const done = carryOut(command, rest, values, read.settings, env)
   if (!done.ok) return fail(done.isUsage ? EX_USAGE : 1, done.lines)
   return 'pieces' in done ? { pieces: done.pieces } : answer(done.lines)

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { validate } from '../contract/index.ts'
+import { placeOf } from './clusterCommand.ts'
 import {
   type Customer,
   type CustomerChange,
@@ -89,20 +90,20 @@ export function runCustomer(
   const file = join(folder, 'customers.db')
   // Only `add` creates the file, so that a wrong DATA_DIR stays empty.
   if (verb !== 'add' && !existsSync(file))
-    return verb === 'list' ? done(...list([], settings)) : failed(unknown(id, folder))
+    return verb === 'list' ? done(...list([], settings)) : failed(unknown(id, settings))
   const customers = createSqliteCustomers(file)
   try {
     if (verb === 'add') return add(customers, read.asked, options, settings, ownRestKey)
     if (verb === 'list') return done(...list(customers.list(), settings))
-    if (!customers.find(id as string)) return failed(unknown(id, folder))
+    if (!customers.find(id as string)) return failed(unknown(id, settings))
     return changeOne(customers, verb as string, id as string, read.asked, options, settings)
   } finally {
     customers.close()
   }
 }
 
-const unknown = (id: string | undefined, folder: string): string =>
-  `There is no customer ${id} in ${folder}`
+const unknown = (id: string | undefined, settings: Settings): string =>
+  `There is no customer ${id} in ${placeOf(settings)}`
 
 function add(
   customers: Customers,
@@ -139,7 +140,7 @@ function add(
       `restKey      ${ownRestKey ? '(the one in REST_KEY)' : restKey}`,
       '',
       'The restKey is a secret of your servers. It is not stored and can not be shown again.',
-      `The customer is stored in ${resolve(settings.dataDir)}.`,
+      `The customer is stored in ${placeOf(settings)}.`,
       `In the shop's pages: <script async src="${script}"></script>`,
       settings.publicUrl
         ? `(${base} is the PUBLIC_URL of the settings.)`
@@ -312,7 +313,7 @@ function toChange(
 const list = (customers: readonly Customer[], settings: Settings): string[] =>
   customers.length === 0
     ? [
-        `There are no customers in ${resolve(settings.dataDir)} yet: npx shoptrail customer add --origin https://shop.example`,
+        `There are no customers in ${placeOf(settings)} yet: npx shoptrail customer add --origin https://shop.example`,
       ]
     : linesOf(customers, settings)
 

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { brotliCompressSync } from 'node:zlib'
 import { validate } from '../contract/index.ts'
 import { stubOf, tagOf } from './check/snippetLines.ts'
+import { placeOf } from './clusterCommand.ts'
 import type { Customer } from './customers/customers.ts'
 import { findMismatch } from './dataCommand.ts'
 import { type Done, done, type Fault, failed, misused } from './lib/command.ts'
@@ -108,7 +109,7 @@ function withCustomer(
   if (mismatch) return failed(mismatch)
   const file = join(folder, 'customers.db')
   const unknown = failed(
-    `No customer in ${folder} has the tracking key ${key}: npx shoptrail customer list`,
+    `No customer in ${placeOf(settings)} has the tracking key ${key}: npx shoptrail customer list`,
   )
   // A wrong DATA_DIR stays empty.
   if (!existsSync(file)) return unknown

@@ -71,7 +71,8 @@ const MAX_AWAY_MS = TOMBSTONE_MS / 2
 const NOTE_MS = 60_000
 /** Retry-After, seconds. */
 const RETRY_SECONDS = 2
-const CONFLICT = 'This was changed by another gateway at the same time. Try again'
+/** The message of an Unavailable: another process has changed the same row. */
+export const CONFLICT = 'This was changed by another gateway at the same time. Try again'
 /** Error codes of JetStream: the last sequence is another one. */
 const WRONG_SEQUENCE = [10070, 10071]
 const OPERATION = 'KV-Operation'

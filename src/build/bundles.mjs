@@ -47,6 +47,7 @@ const GATEWAY_BUNDLES = {
   'person-worker.js': 'src/gateway/sqlite/personWorker.ts',
   'doctor-probe.js': 'src/gateway/doctor/probe.ts',
   'forward-worker.js': 'src/gateway/sqlite/forwardWorker.ts',
+  'derived-worker.js': 'src/gateway/sqlite/derivedWorker.ts',
 }
 
 /**

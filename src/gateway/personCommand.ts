@@ -8,7 +8,8 @@ import type { Settings } from './settings.ts'
 import { findOldData } from './sqlite/backup/finishRestore.ts'
 import { createSqliteCustomers } from './sqlite/customers.ts'
 import { prepareDataFolder } from './sqlite/dataFolder.ts'
-import { openPersonStore, type PersonStore, readProofs, type Steps } from './sqlite/personStore.ts'
+import type { Steps } from './sqlite/derivedFiles.ts'
+import { openPersonStore, type PersonStore, readProofs } from './sqlite/personStore.ts'
 
 /** Options of `shoptrail person …`, as they were typed. */
 export type PersonOptions = {

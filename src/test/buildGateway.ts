@@ -33,6 +33,7 @@ export default async function setup(project: TestProject) {
         'person-worker': 'src/gateway/sqlite/personWorker.ts',
         'doctor-probe': 'src/gateway/doctor/probe.ts',
         'forward-worker': 'src/gateway/sqlite/forwardWorker.ts',
+        'derived-worker': 'src/gateway/sqlite/derivedWorker.ts',
       },
       outdir: folder,
       bundle: true,

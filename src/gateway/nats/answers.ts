@@ -7,6 +7,7 @@ import type { ForwardFigures } from '../http/forwardMetrics.ts'
 import type { Kept, Proof } from '../people/people.ts'
 import type { Person } from '../people/person.ts'
 import type { CoverageHistory, ProblemCount } from '../problems/problems.ts'
+import type { LongAnswer } from './follower/jobs.ts'
 
 /**
  * What the follower that holds a partition answers. A function gets only customers of its partition, except where it
@@ -28,12 +29,12 @@ export type Answers = {
   readProblems(customer: string, fromDay: number, after: number): Promise<readonly ProblemCount[]>
   /** The same. */
   readCoverage(customer: string, now: number, after: number): Promise<CoverageHistory>
-  findPerson(customer: string, person: Person): Promise<Kept | undefined>
+  findPerson(customer: string, person: Person): Promise<LongAnswer<Kept | undefined>>
   /** @returns Number of the export, for `nextPiece`. Undefined if nothing is kept. */
-  exportPerson(customer: string, person: Person): Promise<number | undefined>
+  exportPerson(customer: string, person: Person): Promise<LongAnswer<number | undefined>>
   nextPiece(exported: number): Promise<Uint8Array | undefined>
   endExport(exported: number): Promise<void>
-  erasePerson(customer: string, person: Person): Promise<Proof | undefined>
+  erasePerson(customer: string, person: Person): Promise<LongAnswer<Proof | undefined>>
   proofs(customer: string): Promise<readonly Proof[]>
   forwardFigures(): Promise<readonly ForwardFigures[]>
   addDestination: Forwarding['add']

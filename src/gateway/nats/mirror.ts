@@ -44,6 +44,8 @@ export type Mirror = {
    * and is tried again).
    */
   flush(): Promise<void>
+  /** Resolves when the tables have all rows that the bucket has now. Rejects with Unavailable. */
+  catchUp(): Promise<void>
   /** Ends it. Changes that are not in the bucket are stored after the next opening. */
   close(): Promise<void>
 }
@@ -354,6 +356,18 @@ export function openMirror(options: MirrorOptions): Mirror {
       }
       if (undone !== before) throw new Unavailable(CONFLICT, RETRY_SECONDS)
     },
+    async catchUp() {
+      await ready
+      if (!connected) throw unavailable()
+      try {
+        const sent = await connected.js.publish(`${subjects}${BARRIER}`, undefined, {
+          timeout: PATIENCE_MS,
+        })
+        await reach(() => head >= sent.seq)
+      } catch (error) {
+        throw error instanceof Unavailable ? error : unavailable(error)
+      }
+    },
     async close() {
       isClosed = true
       clearInterval(poll)
@@ -384,7 +398,8 @@ const EMPTY = '='
 /** The key of an entry that is no row. */
 const BARRIER = 'barrier'
 
-const toEntryKey = (table: string, key: RowKey): string =>
+/** The key of a row's entry, without the prefix. */
+export const toEntryKey = (table: string, key: RowKey): string =>
   [table, ...key.map((part) => toToken(part) || EMPTY)].join('.')
 
 /** The row of an entry. None if it can not be one. */

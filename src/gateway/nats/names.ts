@@ -3,9 +3,10 @@ import { createHash } from 'node:crypto'
 /*
  * The names in the cluster. Streams, buckets and subjects of one installation are in one NATS account.
  *
- * Every partition is one stream with three kinds of messages, in one order:
+ * Every partition is one stream with four kinds of messages, in one order:
  *   events.{partition}.{customer}    an event, see eventMessage.ts
  *   removed.{partition}.{customer}   positions of events that were erased, see removedMessage.ts
+ *   expired.{partition}.{customer}   up to where the events have expired, see removedMessage.ts. Only the last one is kept
  *   counts.{partition}               counts of problems and coverage, see countsMessage.ts
  */
 
@@ -30,6 +31,7 @@ export const streamOf = (partition: number): string => `shoptrail-events-${parti
 export const subjectsOf = (partition: number): string[] => [
   `events.${partition}.*`,
   `removed.${partition}.*`,
+  `expired.${partition}.*`,
   `counts.${partition}`,
 ]
 
@@ -40,6 +42,10 @@ export const eventSubject = (partition: number, customer: string): string =>
 /** Subject of the erased events of a customer. */
 export const removedSubject = (partition: number, customer: string): string =>
   `removed.${partition}.${toToken(customer)}`
+
+/** Subject of the position up to which a customer's events have expired. */
+export const expiredSubject = (partition: number, customer: string): string =>
+  `expired.${partition}.${toToken(customer)}`
 
 export const countsSubject = (partition: number): string => `counts.${partition}`
 

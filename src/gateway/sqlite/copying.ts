@@ -2,7 +2,12 @@ import type { Database } from 'better-sqlite3'
 import type { Usage } from '../customers/usage.ts'
 import type { CountBatch } from '../problems/problems.ts'
 import { type Cells, COLUMNS, eachRow } from './cells.ts'
-import type { Removal } from './removal.ts'
+import {
+  COPY_REMOVAL_TABLES,
+  type CopyRemovals,
+  createCopyRemovals,
+  type ErasedEvent,
+} from './copyRemovals.ts'
 import type { UsageRows } from './usageRows.ts'
 
 /** A log that this file is a copy of, and how far it is copied. */
@@ -29,8 +34,9 @@ export type CopyBatch = {
 
 /** A message that is not an event. */
 export type OtherMessage = { readonly seq: number } & (
-  | { readonly removed: readonly number[]; readonly counts?: never }
-  | { readonly counts: CountBatch; readonly removed?: never }
+  | { readonly customer: string; readonly erased: readonly ErasedEvent[] }
+  | { readonly customer: string; readonly expiredTo: number }
+  | { readonly counts: CountBatch }
 )
 
 /** The result of `apply`. */
@@ -42,7 +48,7 @@ export type AppliedBatch = {
 }
 
 /** The copy of a log that is kept elsewhere. Synchronous, like the store. */
-export type Copying = {
+export type Copying = CopyRemovals & {
   /** Undefined if this file is not a copy yet. */
   copied(): Copied | undefined
   /** Makes an empty file the copy of a log. @throws Error if it has events. */
@@ -66,7 +72,6 @@ const COPIED_TABLE = `
 export function createCopying(
   database: Database,
   usageRows: UsageRows,
-  { removeEvents }: Pick<Removal, 'removeEvents'>,
   writeCounts: (batch: CountBatch) => void,
 ): Copying {
   const isCopy = database
@@ -77,6 +82,7 @@ export function createCopying(
   /** Only a copy has the table. */
   function prepare() {
     return {
+      removals: createCopyRemovals(database),
       find: database.prepare<[], Copied>('SELECT source, last FROM copied'),
       move: database.prepare<[number]>('UPDATE copied SET last = ?'),
       insert: database.prepare(
@@ -96,13 +102,13 @@ export function createCopying(
   const beginCopy = database.transaction((source: string): void => {
     if (database.prepare('SELECT 1 FROM events LIMIT 1').get())
       throw new Error('Only an empty events.db can become a copy')
-    database.exec(COPIED_TABLE)
+    database.exec(COPIED_TABLE + COPY_REMOVAL_TABLES)
     database.prepare('DELETE FROM copied').run()
     database.prepare<[string]>('INSERT INTO copied (source, last) VALUES (?, 0)').run(source)
   })
 
   const apply = database.transaction((batch: CopyBatch): AppliedBatch => {
-    const { find, move, insert } = prepared()
+    const { find, move, insert, removals } = prepared()
     const { last } = find.get() as Copied
     if (last < batch.after || last >= batch.last) return { last, usage: [] }
     usageRows.reset()
@@ -112,12 +118,14 @@ export function createCopying(
       if (seq <= last) return
       const { changes } = insert.run(...row, seq)
       if (changes > 0) usageRows.count(String(row[0]), row[7], row[10].length)
+      else removals.noteRepeat(seq, String(row[0]), row[9])
     })
-    // After the events: a message can only remove events before it, and counts do not depend on events.
-    for (const { seq, removed, counts } of batch.others) {
-      if (seq <= last) continue
-      if (removed) removeEvents(removed)
-      else writeCounts(counts)
+    // After the events: what is removed was stored before, and counts do not depend on events.
+    for (const other of batch.others) {
+      if (other.seq <= last) continue
+      if ('erased' in other) removals.noteErased(other.customer, other.erased)
+      else if ('expiredTo' in other) removals.noteExpired(other.customer, other.expiredTo)
+      else writeCounts(other.counts)
     }
     move.run(batch.last)
     return { last: batch.last, usage: usageRows.write() }
@@ -127,5 +135,9 @@ export function createCopying(
     copied,
     beginCopy: (source) => beginCopy.immediate(source),
     apply: (batch) => apply.immediate(batch),
+    toRemove: () => prepared().removals.toRemove(),
+    repeatsOf: (customer, ids) => prepared().removals.repeatsOf(customer, ids),
+    dueRepeats: (max) => prepared().removals.dueRepeats(max),
+    forgetRepeats: (seqs) => prepared().removals.forgetRepeats(seqs),
   }
 }

@@ -1,7 +1,9 @@
 import { Worker } from 'node:worker_threads'
 import { Unavailable } from '../lib/unavailable.ts'
-import type { People } from '../people/people.ts'
-import type { PersonFiles } from './personStore.ts'
+import type { People, Proof } from '../people/people.ts'
+import type { Person } from '../people/person.ts'
+import type { ErasedEvent } from './copyRemovals.ts'
+import type { PersonFiles } from './derivedFiles.ts'
 import type { Served } from './personWorker.ts'
 import { type Remote, remote } from './remote.ts'
 
@@ -13,6 +15,22 @@ export type PeopleOptions = PersonFiles & {
   readonly onEnd?: (error: Error) => void
 }
 
+/** Persons in a copy of a log. */
+export type CopiedPeople = People & {
+  /**
+   * Erases in the copy what `remove` has removed from the log before. Undefined if nothing is kept.
+   *
+   * @param remove Called with some hundred events at once. If it rejects, the proof has no end.
+   */
+  eraseCopied(
+    customer: string,
+    person: Person,
+    remove: (events: readonly ErasedEvent[]) => Promise<void>,
+  ): Promise<Proof | undefined>
+  /** Removes what was erased from the log, see copyRemovals.ts. */
+  eraseNoted(): Promise<void>
+}
+
 /** Deadline of the calls that are short, ms. */
 const DEADLINE_MS = 15_000
 /** Retry-After, seconds. */
@@ -21,7 +39,7 @@ const RETRY_SECONDS = 5
 const LIMITS = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 128 }
 
 /** Persons in the SQLite files, in a thread that starts with the first call. */
-export function createSqlitePeople(options: PeopleOptions): People {
+export function createSqlitePeople(options: PeopleOptions): CopiedPeople {
   const { workerFile, onEnd = () => {}, ...files } = options
   let thread: Remote<Served> | undefined
   let isClosed = false
@@ -35,7 +53,7 @@ export function createSqlitePeople(options: PeopleOptions): People {
     const started = remote<Served>(worker, {
       subject: 'The event log',
       deadlineMs: DEADLINE_MS,
-      unlimited: ['find', 'open', 'erase'],
+      unlimited: ['find', 'open', 'erase', 'openErasure', 'nextErased', 'eraseNoted'],
       onEnd: ended,
     })
     started.ready.catch(ended)
@@ -72,6 +90,21 @@ export function createSqlitePeople(options: PeopleOptions): People {
       }
     },
     erase: (customer, person) => call('erase', customer, person),
+    async eraseCopied(customer, person, remove) {
+      const opened = await call('openErasure', customer, person)
+      if (opened === undefined) return undefined
+      try {
+        for (;;) {
+          const next = await call('nextErased', opened)
+          if ('proof' in next) return next
+          await remove(next)
+        }
+      } finally {
+        // A thread that has ended has closed it.
+        thread?.call('endErasure', opened).catch(() => {})
+      }
+    },
+    eraseNoted: () => call('eraseNoted'),
     proofs: (customer) => call('proofs', customer),
     async close() {
       isClosed = true

@@ -8,14 +8,9 @@ import type { ReportFigures } from '../campaigns/report.ts'
 import type { LogEvent } from '../collect/eventLog.ts'
 import { type Person, readPerson } from '../people/person.ts'
 import { toCells } from './cells.ts'
+import type { PersonFiles, Steps } from './derivedFiles.ts'
 import { openForwardStore } from './forwardStore.ts'
-import {
-  openPersonStore,
-  type PersonFiles,
-  type PersonStore,
-  readProofs,
-  type Steps,
-} from './personStore.ts'
+import { openPersonStore, type PersonStore, readProofs } from './personStore.ts'
 import { openReportStore } from './reportStore.ts'
 import { openStore } from './store.ts'
 

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import type { Statement } from 'better-sqlite3'
 import { findMention } from '../people/addresses.ts'
 import { type Kept, MAX_LISTED, type Proof } from '../people/people.ts'
@@ -11,26 +10,23 @@ import {
   eventJson,
   type PersonEvent,
 } from '../people/personJson.ts'
+import type { ErasedEvent } from './copyRemovals.ts'
 import { closeDatabase, openDatabase } from './database.ts'
+import {
+  clearDerived,
+  clearWals,
+  closeDerived,
+  type Derived,
+  openDerived,
+  type PersonFiles,
+  type Steps,
+} from './derivedFiles.ts'
 import { createErasures } from './erasures.ts'
-import { type ForwardStore, openForwardStore } from './forwardStore.ts'
 import { createRemoval, MAX_REMOVED } from './removal.ts'
 import type { ReadEvent } from './reportForgetting.ts'
-import { openReportStore, type ReportStore } from './reportStore.ts'
+import type { ReportStore } from './reportStore.ts'
 import { EVENTS_SCHEMA } from './store.ts'
 import { uuidOf } from './uuid.ts'
-
-/** The files in which a person's data is. */
-export type PersonFiles = {
-  readonly eventsFile: string
-  /** May be missing: then there are no reports yet. */
-  readonly reportsFile: string
-  /** May be missing: then there are no destinations. Default: there are none. */
-  readonly forwardFile?: string
-}
-
-/** Work in steps of a few hundredths of a second. Yields how long to pause after each step, ms. */
-export type Steps<Result> = Generator<number, Result>
 
 /** The data of one person. */
 export type PersonStore = {
@@ -47,6 +43,11 @@ export type PersonStore = {
   /** Removes the events and what was derived from them. Throws if another process reads the files all the time. */
   erase(): Steps<Proof>
   /**
+   * The same in a copy of a log. Also yields events before they are removed from the copy: remove them from the log
+   * before the next step.
+   */
+  eraseCopied(): Generator<number | readonly ErasedEvent[], Proof>
+  /**
    * Removes what an erasure that was interrupted at its very end has left in the -wal of the files. Call it if an
    * erasure finds nothing.
    */
@@ -61,9 +62,6 @@ const STEP_MS = 30
 const STEP_CHARACTERS = 65_536
 /** A pause after a transaction that removes events, as a multiple of its duration. */
 const PAUSE_FACTOR = 3
-/** Time between two tries to empty the -wal, ms, and how many there are. */
-const RETRY_MS = 20
-const MAX_TRIES = 1_000
 /** Devices in a piece of an export, and in a transaction that forgets them. */
 const PIECE_DEVICES = 500
 
@@ -84,16 +82,12 @@ const SAYS = 'seq IN (SELECT seq FROM temp.carriers WHERE says = 1)'
 /** Events that may contain an address. In a URL the @ may be encoded. */
 const HAS_AT = "(instr(payload, '@') > 0 OR instr(payload, '%40') > 0)"
 
-/** The files with what was derived from the events, as far as they are there. */
-type Derived = {
-  readonly reports: ReportStore | undefined
-  readonly forward: ForwardStore | undefined
-}
 type Located = { readonly seq: number }
 type Found = Located & { readonly did: string | null; readonly payload: string }
 /** An event with the address. `did` is the device that gave it by this event. */
 type Carrier = Located & { readonly did: string | null }
 type Removed = Located & ReadEvent
+type Announce<Step> = (events: readonly Removed[]) => Step
 type Row = Found & Omit<PersonEvent, 'id' | 'did' | 'payload'> & { readonly id: Buffer }
 type Select<R> = Statement<[string, number, number], R>
 
@@ -260,53 +254,59 @@ export function openPersonStore(
     yield END_JSON
   }
 
-  /** What was derived from the events. A missing file would be created. */
-  const openDerived = (): Derived => ({
-    reports: existsSync(files.reportsFile) ? openReportStore(files) : undefined,
-    forward:
-      files.forwardFile !== undefined && existsSync(files.forwardFile)
-        ? openForwardStore(files.forwardFile)
-        : undefined,
-  })
-
-  /** Removes events in small transactions, with pauses, since appends wait for each. */
-  function* removeAll(proof: number, derived: Derived, events: Select<Removed>): Steps<void> {
+  /**
+   * Removes events in small transactions, with pauses, since appends wait for each.
+   *
+   * @param announce Makes a step of events before they are removed. Default: there is none.
+   */
+  function* removeAll<Step>(
+    proof: number,
+    derived: Derived,
+    events: Select<Removed>,
+    announce: Announce<Step> | undefined,
+  ): Generator<number | Step, void> {
+    const { reports, forward } = derived
     const found: Removed[] = []
     const steps = scan(events, (row) => found.push(row) >= MAX_REMOVED)
     for (const _ of steps) {
-      const begun = performance.now()
-      if (found.length > 0) remove(proof, derived, found.splice(0))
+      let begun = performance.now()
+      const removed = found.splice(0)
+      if (removed.length > 0) {
+        const counted = reports?.forgetEvents(customer, removed) ?? 0
+        if (announce) {
+          yield announce(removed)
+          begun = performance.now()
+        }
+        removeEvents.immediate(proof, removed, counted, announce !== undefined)
+        // The reports may have read them from the log in between.
+        if (removed.some(({ did }) => did !== null)) reports?.forgetEvents(customer, removed)
+        // The reason of a dead letter may quote the event.
+        forward?.letters.removeEvents(removed.map(({ seq }) => seq))
+      }
       yield PAUSE_FACTOR * (performance.now() - begun)
     }
   }
 
-  function remove(proof: number, { reports, forward }: Derived, events: readonly Removed[]): void {
-    const counted = reports?.forgetEvents(customer, events) ?? 0
-    removeEvents.immediate(proof, events, counted)
-    // The reports may have read them from the log in between.
-    if (events.some(({ did }) => did !== null)) reports?.forgetEvents(customer, events)
-    // The reason of a dead letter may quote the event.
-    forward?.letters.removeEvents(events.map(({ seq }) => seq))
-  }
-
+  /** @param isCopy Then the log may have told the copy already that the events are removed. They count once, here. */
   const removeEvents = database.transaction(
-    (proof: number, events: readonly Removed[], counted: number) =>
-      erasures.count(proof, removal.removeEvents(events.map(({ seq }) => seq)), counted),
+    (proof: number, events: readonly Removed[], counted: number, isCopy: boolean) => {
+      const removed = removal.removeEvents(events.map(({ seq }) => seq))
+      erasures.count(proof, isCopy ? events.length : removed, counted)
+    },
   )
 
   function* clearFiles(): Steps<void> {
-    const derived = openDerived()
+    const derived = openDerived(files)
     try {
       yield* clearAll(derived)
     } finally {
-      close(derived)
+      closeDerived(derived)
     }
   }
 
-  function* clearAll({ reports, forward }: Derived): Steps<void> {
-    yield* clear(removal.clearWal)
-    if (reports) yield* clear(reports.clearWal)
-    if (forward) yield* clear(forward.overwrite)
+  function* clearAll(derived: Derived): Steps<void> {
+    yield* clearWals(removal.clearWal)
+    yield* clearDerived(derived)
   }
 
   function* forgetDevices(reports: ReportStore): Steps<void> {
@@ -320,18 +320,19 @@ export function openPersonStore(
    * The events that connect the address with its devices are removed last, so that an erasure which was interrupted
    * finds the rest when it is repeated.
    */
-  function* erase(): Steps<Proof> {
-    const derived = openDerived()
+  function* eraseAll<Step>(announce?: Announce<Step>): Generator<number | Step, Proof> {
+    const derived = openDerived(files)
     try {
       const proof = erasures.begin(customer, now(), countDevices.get() as number)
       const columns = 'seq, did, at, id'
-      yield* removeAll(proof, derived, select(columns, `${OF_PERSON} AND NOT ${SAYS}`))
+      const others = select<Removed>(columns, `${OF_PERSON} AND NOT ${SAYS}`)
+      yield* removeAll(proof, derived, others, announce)
       if (derived.reports) yield* forgetDevices(derived.reports)
-      yield* removeAll(proof, derived, select(columns, SAYS))
+      yield* removeAll(proof, derived, select<Removed>(columns, SAYS), announce)
       yield* clearAll(derived)
       return erasures.end(proof, now())
     } finally {
-      close(derived)
+      closeDerived(derived)
     }
   }
 
@@ -344,23 +345,13 @@ export function openPersonStore(
     },
     describe,
     json,
-    erase,
+    erase: () => eraseAll<never>(),
+    eraseCopied: () =>
+      eraseAll((events): readonly ErasedEvent[] =>
+        events.map(({ seq, id }) => ({ seq, id: uuidOf(id) })),
+      ),
     clearFiles,
     close: () => closeDatabase(database),
-  }
-}
-
-function close({ reports, forward }: Derived): void {
-  reports?.close()
-  forward?.close()
-}
-
-/** Empties a -wal between the reads and writes of others. */
-function* clear(clearWal: () => boolean): Steps<void> {
-  for (let tries = 1; !clearWal(); tries++) {
-    if (tries === MAX_TRIES)
-      throw new Error('The files are read all the time, so old pages stay in them. Erase again')
-    yield RETRY_MS
   }
 }
 

@@ -3,13 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { workerData } from 'node:worker_threads'
 import { type Kept, MAX_LISTED, type Proof } from '../people/people.ts'
 import type { Person } from '../people/person.ts'
-import {
-  openPersonStore,
-  type PersonFiles,
-  type PersonStore,
-  readProofs,
-  type Steps,
-} from './personStore.ts'
+import { eraseNoted } from './copyErasure.ts'
+import type { ErasedEvent } from './copyRemovals.ts'
+import type { PersonFiles, Steps } from './derivedFiles.ts'
+import { openPersonStore, type PersonStore, readProofs } from './personStore.ts'
 import { serve } from './remote.ts'
 
 /** The functions of the thread. */
@@ -22,10 +19,22 @@ export type Served = {
   /** Closes an export. */
   release(opened: number): void
   erase(customer: string, person: Person): Promise<Proof | undefined>
+  /** Opens an erasure in a copy of a log. Returns its number; undefined if nothing is kept. */
+  openErasure(customer: string, person: Person): Promise<number | undefined>
+  /** Carries the erasure on: events that must be removed from the log before the next call, and at its end the proof. */
+  nextErased(opened: number): Promise<readonly ErasedEvent[] | Proof>
+  /** Closes an erasure. If it has not ended, its proof says so. */
+  endErasure(opened: number): void
+  /** Removes what was erased from the log that this file is a copy of. */
+  eraseNoted(): Promise<void>
   proofs(customer: string): Proof[]
   close(): void
 }
 
+type Erasure = {
+  readonly store: PersonStore
+  readonly steps: Generator<number | readonly ErasedEvent[], Proof>
+}
 type Export = { readonly store: PersonStore; readonly pieces: Generator<string, void> }
 
 /** Characters of a piece. */
@@ -36,7 +45,8 @@ const READ_MS = 1_000
 /** The thread that searches, exports and erases. It uses at most half a core, since appends are more urgent. */
 const files = workerData as PersonFiles
 const exports = new Map<number, Export>()
-let lastExport = 0
+const erasures = new Map<number, Erasure>()
+let lastOpened = 0
 let isClosed = false
 
 function open(customer: string, person: Person): PersonStore {
@@ -82,6 +92,47 @@ function release(opened: number): void {
   exports.delete(opened)
 }
 
+/**
+ * Searches, and keeps the store open if anything is kept.
+ *
+ * @param otherwise Carried out if nothing is.
+ */
+async function openFound(
+  customer: string,
+  person: Person,
+  otherwise?: (store: PersonStore) => Steps<void>,
+): Promise<PersonStore | undefined> {
+  const store = open(customer, person)
+  try {
+    if (await finish(store.search())) return store
+    if (otherwise) await finish(otherwise(store))
+  } catch (error) {
+    store.close()
+    throw error
+  }
+  store.close()
+  return undefined
+}
+
+async function nextErased(opened: number): Promise<readonly ErasedEvent[] | Proof> {
+  const steps = erasures.get(opened)?.steps
+  // The thread was restarted meanwhile.
+  if (!steps) throw new Error('The erasure is closed')
+  for (;;) {
+    const step = await paced(steps, (pause) => (typeof pause === 'number' ? pause : 0))
+    if (step.done || typeof step.value !== 'number')
+      return step.value as Proof | readonly ErasedEvent[]
+  }
+}
+
+function endErasure(opened: number): void {
+  const erasure = erasures.get(opened)
+  erasures.delete(opened)
+  // Closes what the steps have opened.
+  erasure?.steps.return(undefined as never)
+  erasure?.store.close()
+}
+
 serve<Served>({
   find: (customer, person) => using(customer, person, (store) => store.describe()),
   erase: (customer, person) =>
@@ -91,20 +142,22 @@ serve<Served>({
       (store) => store.erase(),
       (store) => store.clearFiles(),
     ),
+  async openErasure(customer, person) {
+    const store = await openFound(customer, person, (opened) => opened.clearFiles())
+    if (!store) return undefined
+    lastOpened++
+    erasures.set(lastOpened, { store, steps: store.eraseCopied() })
+    return lastOpened
+  },
+  nextErased,
+  endErasure,
+  eraseNoted: () => finish(eraseNoted(files)),
   async open(customer, person) {
-    const store = open(customer, person)
-    try {
-      if (!(await finish(store.search()))) {
-        store.close()
-        return undefined
-      }
-    } catch (error) {
-      store.close()
-      throw error
-    }
-    lastExport++
-    exports.set(lastExport, { store, pieces: store.json() })
-    return lastExport
+    const store = await openFound(customer, person)
+    if (!store) return undefined
+    lastOpened++
+    exports.set(lastOpened, { store, pieces: store.json() })
+    return lastOpened
   },
   async read(opened) {
     const pieces = exports.get(opened)?.pieces
@@ -125,5 +178,6 @@ serve<Served>({
   close() {
     isClosed = true
     for (const opened of [...exports.keys()]) release(opened)
+    for (const opened of [...erasures.keys()]) endErasure(opened)
   },
 })

@@ -223,7 +223,7 @@ export function openStore(file: string): Store {
     ...removal,
     ...createClosedFigures(database),
     ...createSweep(database, removal),
-    ...createCopying(database, usageRows, removal, writeCounts),
+    ...createCopying(database, usageRows, writeCounts),
     usage: () => usageRows.all(),
     probe: () => {
       const version = database.pragma('user_version', { simple: true })

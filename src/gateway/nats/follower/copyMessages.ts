@@ -3,6 +3,7 @@ import { toCells } from '../../sqlite/cells.ts'
 import type { CopyBatch, OtherMessage } from '../../sqlite/copying.ts'
 import { decodeEvent } from '../eventMessage.ts'
 import { fromToken } from '../names.ts'
+import { decodeExpired, decodeRemoved } from '../removedMessage.ts'
 
 /** A message of a partition's stream. */
 export type StreamMessage = {
@@ -38,7 +39,11 @@ export function collectMessages(): Collected {
       if (kind === 'events') {
         events.push(decodeEvent(fromToken(customer), data))
         seqs.push(seq)
-      } else throw new Error(`It is of an unknown kind: ${subject}. Upgrade shoptrail`)
+      } else if (kind === 'removed')
+        others.push({ seq, customer: fromToken(customer), erased: decodeRemoved(data) })
+      else if (kind === 'expired')
+        others.push({ seq, customer: fromToken(customer), expiredTo: decodeExpired(data) })
+      else throw new Error(`It is of an unknown kind: ${subject}. Upgrade shoptrail`)
     },
     size: () => ({ messages, bytes }),
     batch: (after) => ({ after, last, cells: toCells(events), seqs, others }),

@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Customers } from '../../customers/customers.ts'
 import { Unavailable } from '../../lib/unavailable.ts'
+import { createDerivedThread } from '../../sqlite/derivedThread.ts'
 import type { Answers } from '../answers.ts'
 import { serveAnswers } from '../ask.ts'
 import type { Broker } from '../broker.ts'
 import { streamOf } from '../names.ts'
 import { type FollowingCopy, openCopy } from './copy.ts'
+import { type CopyWork, startCopyWork } from './copyWork.ts'
 import { type Leases, startLeases } from './leases.ts'
 import type { RunningTask, StartTask, TaskContext } from './task.ts'
 
@@ -49,6 +51,8 @@ export type FollowerOptions = {
 type Part = {
   readonly partition: number
   copy: FollowingCopy | undefined
+  /** What is done with the copy whether the partition is held or not. */
+  work: CopyWork | undefined
   /** Whether the copy has reached the end of the stream since it was opened. */
   isWhole: boolean
   /** Set while the partition is held: stops its tasks. */
@@ -72,10 +76,14 @@ export function startFollower(options: FollowerOptions): Follower {
     (_, partition): Part => ({
       partition,
       copy: undefined,
+      work: undefined,
       isWhole: false,
       tasks: undefined,
       opening: Promise.resolve(),
     }),
+  )
+  const derivedThread = createDerivedThread(new URL('./derived-worker.js', workerFile), (error) =>
+    onError(error, 'the thread of the copies'),
   )
   const nameOf = (partition: number): string => `partition ${partition}`
 
@@ -94,6 +102,7 @@ export function startFollower(options: FollowerOptions): Follower {
           onError: (error) => onError(error, nameOf(part.partition)),
           onLost: (error, damaged) => reopen(part, error, damaged),
         })
+        part.work = startCopyWork({ broker, copy, workerFile, derivedThread, onError })
         part.copy = copy
         void awaitWhole(part, copy)
         return
@@ -128,6 +137,7 @@ export function startFollower(options: FollowerOptions): Follower {
     part.isWhole = false
     part.opening = part.opening.then(async () => {
       await leases.release(part.partition)
+      await part.work?.close()
       await part.copy?.close()
       part.copy = undefined
       await open(part, isDamaged)
@@ -136,17 +146,18 @@ export function startFollower(options: FollowerOptions): Follower {
 
   /** Starts the tasks of a partition that was taken. */
   function hold(part: Part): void {
-    const { copy, partition } = part
+    const { copy, work, partition } = part
     const running: RunningTask[] = []
     const ending = new AbortController()
     let stopServing = () => {}
 
     async function start(): Promise<void> {
-      if (!copy) throw new Error('The copy was closed')
+      if (!copy || !work) throw new Error('The copy was closed')
       await unless(ending.signal, endOf(partition).then(copy.reach))
       const context: TaskContext = {
         broker,
         copy,
+        derived: work.derived,
         customers: options.customers,
         customersFile: options.customersFile,
         workerFile,
@@ -221,9 +232,11 @@ export function startFollower(options: FollowerOptions): Follower {
       await Promise.all(
         parts.map(async (part) => {
           await part.opening
+          await part.work?.close()
           await part.copy?.close()
         }),
       )
+      await derivedThread.close()
     },
   }
 }

@@ -3,6 +3,7 @@ import type { Usage } from '../../customers/usage.ts'
 import type { SqliteThread } from '../../sqlite/thread.ts'
 import type { Answers } from '../answers.ts'
 import type { Broker } from '../broker.ts'
+import type { Derived } from './derived.ts'
 
 /** The local copy of a partition: the databases of one folder, made by reading the stream in order. */
 export type PartitionCopy = {
@@ -30,6 +31,8 @@ export type PartitionCopy = {
 export type TaskContext = {
   readonly broker: Broker
   readonly copy: PartitionCopy
+  /** What can not be made again from the log. */
+  readonly derived: Derived
   readonly customers: Customers
   /** Local copy of customers.db, for threads that look up customers. */
   readonly customersFile: string

@@ -1,0 +1,73 @@
+import { Unavailable } from '../lib/unavailable.ts'
+import type { People } from '../people/people.ts'
+import type { Answers } from './answers.ts'
+import type { Ask } from './ask.ts'
+import type { LongAnswer } from './follower/jobs.ts'
+
+/** How long a question whose follower is being replaced is repeated, ms. */
+const PATIENCE_MS = 60_000
+const RETRY_MS = 500
+/** Answers that wait for the copy or for a thread, ms. */
+const TIMEOUT_MS = 20_000
+
+type LongName = {
+  [Name in keyof Answers]: Answers[Name] extends (...args: never[]) => Promise<LongAnswer<unknown>>
+    ? Name
+    : never
+}[keyof Answers]
+type ValueOf<Name extends LongName> = Answers[Name] extends (
+  ...args: never[]
+) => Promise<LongAnswer<infer Value>>
+  ? Value
+  : never
+
+/**
+ * Persons, by the follower that holds the partition of their customer. A search that takes long, or an erasure, is
+ * carried on by the follower that takes over.
+ *
+ * @param partitionOf The partition of a customer.
+ */
+export function createNatsPeople(ask: Ask, partitionOf: (customer: string) => number): People {
+  let isClosed = false
+
+  /** Asks until it is done. Only the first question may fail at once. */
+  async function askLong<Name extends LongName>(
+    name: Name,
+    args: Parameters<Answers[Name]>,
+    partition: number,
+  ): Promise<ValueOf<Name>> {
+    let answer = await ask(partition, name, args, TIMEOUT_MS)
+    let failedAt: number | undefined
+    while (!(answer as LongAnswer<unknown>).isDone) {
+      if (isClosed) throw new Unavailable('The gateway is stopping')
+      try {
+        answer = await ask(partition, name, args, TIMEOUT_MS)
+        failedAt = undefined
+      } catch (error) {
+        failedAt ??= performance.now()
+        if (performance.now() - failedAt > PATIENCE_MS) throw error
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+      }
+    }
+    return (answer as unknown as { readonly value: ValueOf<Name> }).value
+  }
+
+  return {
+    find: (customer, person) => askLong('findPerson', [customer, person], partitionOf(customer)),
+    async export(customer, person) {
+      const partition = partitionOf(customer)
+      const number = await askLong('exportPerson', [customer, person], partition)
+      if (number === undefined) return undefined
+      return {
+        next: () => ask(partition, 'nextPiece', [number], TIMEOUT_MS),
+        // A follower that has stopped has ended it.
+        end: () => void ask(partition, 'endExport', [number]).catch(() => {}),
+      }
+    },
+    erase: (customer, person) => askLong('erasePerson', [customer, person], partitionOf(customer)),
+    proofs: (customer) => ask(partitionOf(customer), 'proofs', [customer], TIMEOUT_MS),
+    async close() {
+      isClosed = true
+    },
+  }
+}

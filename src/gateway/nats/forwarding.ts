@@ -1,0 +1,68 @@
+import type { DestinationStatus, Forwarding } from '../forward/forwarding.ts'
+import type { ForwardFigures } from '../http/forwardMetrics.ts'
+import { Unavailable } from '../lib/unavailable.ts'
+import type { Ask } from './ask.ts'
+
+/** Answers that wait for the thread of the forwarding and for the cluster, ms. */
+const TIMEOUT_MS = 20_000
+/** Retry-After, seconds. */
+const RETRY_SECONDS = 5
+
+/** What the forwarding of a gateway uses. */
+export type NatsForwardingOptions = {
+  readonly ask: Ask
+  readonly partitions: number
+  readonly partitionOf: (customer: string) => number
+  /** The partitions whose follower is this process. */
+  readonly held: () => readonly number[]
+}
+
+/** Destinations, by the followers that hold the partitions of their customers. */
+export function createNatsForwarding({
+  ask,
+  partitions,
+  partitionOf,
+  held,
+}: NatsForwardingOptions): Forwarding & { figures(): Promise<readonly ForwardFigures[]> } {
+  /** A list with gaps would look like destinations that were removed, so it is all or nothing. */
+  async function listAll(): Promise<readonly DestinationStatus[]> {
+    const all = Array.from({ length: partitions }, (_, partition) => partition)
+    const lists = await Promise.allSettled(
+      all.map((partition) => ask(partition, 'listDestinations', [], TIMEOUT_MS)),
+    )
+    const missing = all.filter((partition) => lists[partition]?.status === 'rejected')
+    if (missing.length > 0)
+      throw new Unavailable(
+        `The destinations of ${missing.length === 1 ? 'partition' : 'partitions'} ${missing.join(', ')} can not be listed: no follower answers. One has to run: shoptrail follow`,
+        RETRY_SECONDS,
+      )
+    return lists.flatMap((list) => (list.status === 'fulfilled' ? list.value : []))
+  }
+
+  return {
+    add: (given) => ask(partitionOf(given.customer), 'addDestination', [given], TIMEOUT_MS),
+    list: (customer) =>
+      customer === undefined
+        ? listAll()
+        : ask(partitionOf(customer), 'listDestinations', [customer], TIMEOUT_MS),
+    /** Only those of this process, so that each destination is in the metrics of one process. */
+    async figures() {
+      const lists = await Promise.all(
+        held().map((partition) => ask(partition, 'forwardFigures', [], TIMEOUT_MS)),
+      )
+      return lists.flat()
+    },
+    change: (customer, id, change) =>
+      ask(partitionOf(customer), 'changeDestination', [customer, id, change], TIMEOUT_MS),
+    remove: (customer, id) =>
+      ask(partitionOf(customer), 'removeDestination', [customer, id], TIMEOUT_MS),
+    letters: (customer, id, asked) =>
+      ask(partitionOf(customer), 'letters', [customer, id, asked], TIMEOUT_MS),
+    mend: (customer, id, patch, filter) =>
+      ask(partitionOf(customer), 'mendLetters', [customer, id, patch, filter], TIMEOUT_MS),
+    replay: (customer, id, filter) =>
+      ask(partitionOf(customer), 'replayLetters', [customer, id, filter], TIMEOUT_MS),
+    discard: (customer, id, filter) =>
+      ask(partitionOf(customer), 'discardLetters', [customer, id, filter], TIMEOUT_MS),
+  }
+}

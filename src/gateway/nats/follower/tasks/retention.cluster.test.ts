@@ -1,0 +1,99 @@
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { afterAll, expect, test } from 'vitest'
+import {
+  makeLogEvent,
+  publishEvent,
+  startTestFollower,
+  type TestFollower,
+} from '../../../../test/followers.ts'
+import { takeAccount } from '../../../../test/sharedCluster.ts'
+import { streamOf } from '../../names.ts'
+import { createRetentionTask } from './retention.ts'
+
+/** Long, for busy machines. */
+const SOON = { timeout: 60_000, interval: 50 }
+const DAY_MS = 86_400_000
+const account = takeAccount()
+const followers: TestFollower[] = []
+afterAll(() => Promise.all(followers.map((follower) => follower.stop(true))))
+
+const NOW = Date.now()
+const UTM = Buffer.alloc(32, 1)
+/** Sums of a campaign, as the reports make them. */
+const PART = { devices: [1], names: [], days: [] }
+
+async function start(): Promise<TestFollower> {
+  const retention = createRetentionTask({
+    async closeFigures({ thread }, customer, before) {
+      const figures = [{ utm: UTM, part: PART }]
+      await thread.call('closeFigures', { customer, since: 0, until: before, figures })
+    },
+    onRemoved() {},
+    firstMs: 0,
+    pauseMs: 200,
+  })
+  const follower = await startTestFollower({
+    account,
+    tasks: [retention],
+    customers: [{ id: 'brief', retentionDays: 2 }, { id: 'long' }],
+    now: () => NOW,
+  })
+  followers.push(follower)
+  return follower
+}
+
+function read<Row>({ copy }: TestFollower, sql: string): Row[] {
+  const database = new Database(join(copy, 'events.db'), { readonly: true })
+  try {
+    return database.prepare<[], Row>(sql).all()
+  } finally {
+    database.close()
+  }
+}
+
+const keptOf = (follower: TestFollower) =>
+  read<{ seq: number }>(follower, "SELECT seq FROM events WHERE operation <> '' ORDER BY seq").map(
+    ({ seq }) => seq,
+  )
+
+test('expired events leave the stream and every copy, after their figures are closed', async () => {
+  const one = await start()
+  const { broker } = one
+  const seqs: number[] = []
+  for (const [customer, days] of [
+    ['brief', 5],
+    ['long', 5],
+    ['brief', 4],
+    ['brief', 0],
+    ['long', 0],
+  ] as const)
+    seqs.push(
+      await publishEvent(broker, makeLogEvent({ customer, receivedAt: NOW - days * DAY_MS })),
+    )
+  const [, second, , fourth, fifth] = seqs
+  const other = await start()
+  const left = [second, fourth, fifth]
+  await expect.poll(() => keptOf(one), SOON).toEqual(left)
+  await expect.poll(() => keptOf(other), SOON).toEqual(left)
+  for (const follower of [one, other]) {
+    await expect
+      .poll(() => read(follower, 'SELECT customer FROM closed_reports'), SOON)
+      .toEqual([{ customer: 'brief' }])
+    await expect
+      .poll(() => read(follower, 'SELECT customer, utm FROM closed_figures'), SOON)
+      .toEqual([{ customer: 'brief', utm: UTM }])
+    await expect
+      .poll(() => read(follower, 'SELECT customer FROM swept'), SOON)
+      .toEqual([{ customer: 'brief' }])
+  }
+  const inStream = await Promise.all(
+    seqs.map(async (seq) => (await broker.jsm.streams.getMessage(streamOf(0), { seq })) !== null),
+  )
+  expect(inStream).toEqual([false, true, false, true, true])
+  // A copy that is made later is the same.
+  const third = await start()
+  await expect.poll(() => third.position(), SOON).toBeGreaterThanOrEqual(fifth as number)
+  expect(keptOf(third)).toEqual(left)
+  expect(followers.flatMap(({ errors }) => errors)).toEqual([])
+})

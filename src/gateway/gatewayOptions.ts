@@ -1,3 +1,4 @@
+import type { QueueLimits } from './collect/groupCommit.ts'
 import type { SweeperOptions } from './collect/sweeper.ts'
 import type { StateNews } from './forward/stateNews.ts'
 import type { GivenLimits } from './http/limits.ts'
@@ -7,7 +8,6 @@ import type { ClusterNews } from './nats/clusterNews.ts'
 import type { NatsOptions } from './nats/natsOptions.ts'
 import type { LiveLimits } from './operators/live.ts'
 import type { DiskSpace, DiskState } from './sqlite/disk.ts'
-import type { QueueLimits } from './sqlite/groupCommit.ts'
 
 /** Options of a gateway. Only the folder of its data has no default. */
 export type GatewayOptions = {

@@ -1,13 +1,13 @@
 import type { Campaign, CampaignSummary } from '../../contract/index.ts'
 import type { CampaignQuery } from '../campaigns/campaigns.ts'
 import type { ReportFigures } from '../campaigns/report.ts'
-import type { Usage } from '../customers/usage.ts'
 import type { Forwarding } from '../forward/forwarding.ts'
 import type { ForwardFigures } from '../http/forwardMetrics.ts'
 import type { Kept, Proof } from '../people/people.ts'
 import type { Person } from '../people/person.ts'
 import type { CoverageHistory, ProblemCount } from '../problems/problems.ts'
 import type { LongAnswer } from './follower/jobs.ts'
+import type { UsageReport } from './usageMessage.ts'
 
 /**
  * What the follower that holds a partition answers. A function gets only customers of its partition, except where it
@@ -17,7 +17,7 @@ export type Answers = {
   /** Whether the partition's copy has an event of the customer with each id, in order. */
   has(customer: string, ids: readonly string[]): Promise<readonly boolean[]>
   /** How much every customer of the partition has stored today and yesterday. */
-  usage(): Promise<readonly Usage[]>
+  usage(): Promise<UsageReport>
   listCampaigns(
     customer: string,
     query: CampaignQuery,

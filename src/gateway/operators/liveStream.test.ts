@@ -194,7 +194,7 @@ test('a view that opens after an erasure by another process does not get the pag
   const heard = new Promise<void>((resolve) => {
     log.subscribe((customers) => {
       if (!customers) resolve()
-    })
+    }, 'shop')
   })
   const files = { eventsFile: log.file, reportsFile: `${log.file}-none` }
   const store = openPersonStore(files, 'shop', { did: 'd-1' }, Date.now)

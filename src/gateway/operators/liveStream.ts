@@ -55,7 +55,7 @@ export function streamEvents(watch: Watch): ReadableStream<Uint8Array> {
     if (!customers) pages.forget(customer)
     news = true
     wake()
-  })
+  }, customer)
   const stop = () => wake()
   closing.addEventListener('abort', stop)
 

@@ -16,10 +16,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { BROKEN, FAULT, writeFaultyWorker } from '../../test/faultyWorker.ts'
 import { layOutGateway, makeFolder } from '../../test/gateway.ts'
 import type { EventLog, LogEvent } from '../collect/eventLog.ts'
+import { createGroupCommit } from '../collect/groupCommit.ts'
 import { Unavailable } from '../lib/unavailable.ts'
 import { openDatabase } from './database.ts'
 import { createSqliteLog } from './eventLog.ts'
-import { createGroupCommit } from './groupCommit.ts'
 import { type Supervision, startSupervisedThread } from './supervisedThread.ts'
 
 let product: string
@@ -87,7 +87,7 @@ test.each([
     const before = makeEvent()
     await log.append([before])
     let news = 0
-    log.subscribe(() => news++)
+    log.subscribe(() => news++, 'demo')
     const lost = await Promise.allSettled([
       log.append([makeEvent(FAULT[fault])]),
       log.read({ max: 1 }),

@@ -12,7 +12,7 @@ import { createAsk } from '../ask.ts'
 import { type Broker, connectBroker } from '../broker.ts'
 import { encodeEvent, messageIdOf } from '../eventMessage.ts'
 import { eventSubject, streamOf, usageSubject } from '../names.ts'
-import { decodeUsages } from '../usageMessage.ts'
+import { decodeUsage } from '../usageMessage.ts'
 import { startFollower } from './follower.ts'
 import { startEvents } from './tasks/events.ts'
 
@@ -104,7 +104,7 @@ test('every follower copies every partition, each partition has one holder, and 
 
   const usages: Usage[] = []
   other.broker.nc.subscribe(usageSubject(partition), {
-    callback: (_, { data }) => void usages.push(...decodeUsages(data)),
+    callback: (_, { data }) => void usages.push(...(decodeUsage(data)?.usages ?? [])),
   })
   const ask = createAsk(other.broker.nc)
   const has = () => ask(partition, 'has', ['demo', [first.id, second.id]])

@@ -1,6 +1,6 @@
 import type { Usage } from '../../../customers/usage.ts'
 import { usageSubject } from '../../names.ts'
-import { encodeUsages } from '../../usageMessage.ts'
+import { encodeUsage } from '../../usageMessage.ts'
 import type { StartTask } from '../task.ts'
 
 /** Time between two messages with usages, ms. */
@@ -16,13 +16,19 @@ export const startEvents: StartTask = async ({ broker, copy, isHeld }) => {
   const { thread, partition } = copy
   /** By customer and day, what has changed since the last message. */
   const changed = new Map<string, Usage>()
+  /** Position of the last message. */
+  let reported = 0
 
   function publish(): void {
     if (changed.size === 0 || !isHeld() || broker.nc.isClosed()) return
     const usages = [...changed.values()]
     changed.clear()
-    for (let i = 0; i < usages.length; i += MAX_USAGES)
-      broker.nc.publish(usageSubject(partition), encodeUsages(usages.slice(i, i + MAX_USAGES)))
+    for (let i = 0; i < usages.length; i += MAX_USAGES) {
+      // The last message completes the sums of the new position.
+      if (i + MAX_USAGES >= usages.length) reported = copy.position()
+      const report = { position: reported, usages: usages.slice(i, i + MAX_USAGES) }
+      broker.nc.publish(usageSubject(partition), encodeUsage(report))
+    }
   }
 
   const unwatch = copy.watchUsage((usages) => {
@@ -36,7 +42,11 @@ export const startEvents: StartTask = async ({ broker, copy, isHeld }) => {
   return {
     answers: {
       has: (customer, ids) => thread.call('has', customer, ids),
-      usage: () => thread.call('usage'),
+      async usage() {
+        const usages = await thread.call('usage')
+        // The thread answers in order: no later change is in the sums, and none before is missing.
+        return { position: copy.position(), usages }
+      },
     },
     async stop() {
       clearInterval(timer)

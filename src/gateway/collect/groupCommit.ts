@@ -1,5 +1,5 @@
-import type { EventLog, LogEvent, Outcome } from '../collect/eventLog.ts'
 import { Unavailable } from '../lib/unavailable.ts'
+import type { EventLog, LogEvent, Outcome } from './eventLog.ts'
 
 /** Limits of the queue in front of the log. */
 export type QueueLimits = {
@@ -18,6 +18,22 @@ export const DEFAULT_QUEUE = { maxEvents: 10_000, maxBytes: 16 * 2 ** 20, deadli
 
 /** Called after each commit: its events, and how long it took. */
 export type OnCommit = (events: number, seconds: number) => void
+
+/** Which commits an engine can make at the same time. */
+export type Commits = {
+  /**
+   * Groups of customers. Customers of different groups share no commit, so a commit that hangs or fails concerns only
+   * its group. The log is reported as unhealthy if no group works.
+   */
+  readonly groups: number
+  /** The group of a customer, from 0. */
+  readonly groupOf: (customer: string) => number
+  /** Commits of a group that run at the same time. */
+  readonly concurrent: number
+}
+
+/** One transaction at a time. */
+const ONE_AT_A_TIME: Commits = { groups: 1, groupOf: () => 0, concurrent: 1 }
 
 /** Memory of an event without its payload (ids, names, objects), bytes, roughly. */
 const EVENT_OVERHEAD_BYTES = 512
@@ -46,6 +62,7 @@ type Piece = Part & {
 /** One customer's part of the queue. An append belongs to the customer of its first event. */
 type Lane = {
   readonly customer: string
+  readonly group: Group
   /** In order of arrival. */
   waiting: Piece[]
   /** Waiting and being written. */
@@ -57,8 +74,26 @@ type Lane = {
   newest: Promise<unknown>
 }
 
-const createLane = (customer: string): Lane => ({
+/** The part of the queue whose events may share commits. */
+type Group = {
+  /** The lanes with waiting events. The lane that had the last turn is at the end. */
+  readonly turns: Set<Lane>
+  /** Running commits. */
+  readonly commits: Set<Commit>
+  /** Whether its last commit has failed. */
+  isFailing: boolean
+}
+
+type Commit = {
+  readonly pieces: readonly Piece[]
+  readonly started: number
+  /** Resolves when it has succeeded or failed. */
+  ended: Promise<void>
+}
+
+const createLane = (customer: string, group: Group): Lane => ({
   customer,
+  group,
   waiting: [],
   events: 0,
   bytes: 0,
@@ -75,12 +110,13 @@ const createLane = (customer: string): Lane => ({
  * thresholds share the queue, so that a customer finds room however many events another one has in it (Choudhury and
  * Hahne, https://doi.org/10.1109/90.664262).
  *
- * @param engine A log that makes one commit for each append.
+ * @param engine A log that makes one commit for each append. Its `commits` are those that it can make at the same time.
+ * Default: one.
  * @param probeMs The least time between two probes by `health`, while commits fail, ms. Default 1,000.
  * @returns The same log, whose appends share commits. A large append may be split over several.
  */
 export function createGroupCommit(
-  engine: EventLog,
+  engine: EventLog & { readonly commits?: Commits },
   {
     maxEvents = DEFAULT_QUEUE.maxEvents,
     maxBytes = DEFAULT_QUEUE.maxBytes,
@@ -89,20 +125,17 @@ export function createGroupCommit(
   onCommit: OnCommit = () => {},
   probeMs = 1_000,
 ): EventLog & { readonly depth: () => number } {
+  const { groups: size, groupOf, concurrent } = engine.commits ?? ONE_AT_A_TIME
+  const groups = Array.from(
+    { length: size },
+    (): Group => ({ turns: new Set(), commits: new Set(), isFailing: false }),
+  )
   /** The lanes of all customers with events in the queue. */
   const lanes = new Map<string, Lane>()
-  /** The lanes with waiting events. The lane that had the last turn is at the end. */
-  const turns = new Set<Lane>()
-  let inFlight: Piece[] = []
   let events = 0
   let bytes = 0
-  let draining = false
-  let drained = Promise.resolve()
   let sweep: NodeJS.Timeout | undefined
   let closed = false
-  let isFailing = false
-  /** When the running commit began. Undefined if none runs. */
-  let committingSince: number | undefined
   let triedAt = 0
 
   function append(added: readonly LogEvent[]): Promise<readonly Outcome[]> {
@@ -110,7 +143,7 @@ export function createGroupCommit(
     if (!first) return Promise.resolve([])
     if (closed) return Promise.reject(new Unavailable('The gateway is stopping'))
     const { customer } = first
-    const lane = lanes.get(customer) ?? createLane(customer)
+    const lane = lanes.get(customer) ?? createLane(customer, groups[groupOf(customer)] as Group)
     let size = 0
     for (const event of added) size += weigh(event)
     const freeEvents = maxEvents - events - added.length
@@ -126,16 +159,17 @@ export function createGroupCommit(
   function enqueue(lane: Lane, { events, bytes }: Part): Promise<readonly Outcome[]> {
     const outcomes = new Promise<readonly Outcome[]>((resolve, reject) => {
       lane.waiting.push({ lane, events, bytes, since: performance.now(), resolve, reject })
-      turns.add(lane)
+      lane.group.turns.add(lane)
       sweep ??= setInterval(giveUp, SWEEP_MS)
-      if (!draining) drained = drain()
+      startCommits(lane.group)
     })
     lane.newest = outcomes
     return outcomes
   }
 
   /**
-   * Waits for the customer's newest append. Appends of a lane are settled in order, so the older ones are settled too.
+   * Waits for the customer's newest append. Commits of a group end in order, or nearly so, thus the older ones are settled
+   * too.
    */
   async function has(customer: string, ids: readonly string[]): Promise<readonly boolean[]> {
     if (closed) throw new Unavailable('The gateway is stopping')
@@ -153,38 +187,43 @@ export function createGroupCommit(
     })
   }
 
-  async function drain(): Promise<void> {
-    draining = true
-    while (turns.size > 0) {
-      inFlight = takeGroup()
-      const group = inFlight
-      const started = performance.now()
-      committingSince = started
-      const all = group.length === 1 ? (group[0] as Piece).events : group.flatMap((p) => p.events)
-      try {
-        const outcomes = await engine.append(all)
-        isFailing = false
-        let from = 0
-        for (const { events: own, resolve } of group) {
-          resolve(outcomes.slice(from, from + own.length))
-          from += own.length
-        }
-      } catch (cause) {
-        isFailing = true
-        triedAt = performance.now()
-        const error =
-          cause instanceof Unavailable
-            ? cause
-            : new Unavailable('The event log can not be written', 5, cause)
-        for (const { reject } of group) reject(error)
+  function startCommits(group: Group): void {
+    while (group.commits.size < concurrent && group.turns.size > 0) {
+      const commit: Commit = {
+        pieces: takePieces(group),
+        started: performance.now(),
+        ended: Promise.resolve(),
       }
-      inFlight = []
-      committingSince = undefined
-      release(group)
-      onCommit(all.length, (performance.now() - started) / 1000)
+      group.commits.add(commit)
+      commit.ended = run(group, commit)
     }
-    // Reset in the same tick as the check of the queue, since a caller that was just answered may append at once.
-    draining = false
+  }
+
+  async function run(group: Group, commit: Commit): Promise<void> {
+    const { pieces, started } = commit
+    const all = pieces.length === 1 ? (pieces[0] as Piece).events : pieces.flatMap((p) => p.events)
+    try {
+      const outcomes = await engine.append(all)
+      group.isFailing = false
+      let from = 0
+      for (const { events: own, resolve } of pieces) {
+        resolve(outcomes.slice(from, from + own.length))
+        from += own.length
+      }
+    } catch (cause) {
+      group.isFailing = true
+      triedAt = performance.now()
+      const error =
+        cause instanceof Unavailable
+          ? cause
+          : new Unavailable('The event log can not be written', 5, cause)
+      for (const { reject } of pieces) reject(error)
+    }
+    release(pieces)
+    onCommit(all.length, (performance.now() - started) / 1000)
+    group.commits.delete(commit)
+    startCommits(group)
+    if (groups.some(({ commits }) => commits.size > 0)) return
     clearInterval(sweep)
     sweep = undefined
   }
@@ -197,23 +236,30 @@ export function createGroupCommit(
     triedAt = performance.now()
     engine.probe().then(
       () => {
-        isFailing = false
+        for (const group of groups) group.isFailing = false
       },
       () => {},
     )
   }
 
-  function takeGroup(): Piece[] {
-    const group: Piece[] = []
+  /** Whether a commit runs longer than the deadline. The engine does not notice that. */
+  function hangs({ commits }: Group): boolean {
+    const oldest = performance.now() - deadlineMs
+    for (const { started } of commits) if (started < oldest) return true
+    return false
+  }
+
+  function takePieces({ turns }: Group): Piece[] {
+    const pieces: Piece[] = []
     let size = 0
-    // The loop visits again each lane that is added again, until the group is full or no lane has waiting events.
+    // The loop visits again each lane that is added again, until the commit is full or no lane has waiting events.
     for (const lane of turns) {
       turns.delete(lane)
       let left = TURN_BYTES - lane.debt
       let taken = 0
       while (left > 0 && taken < lane.waiting.length) {
         const piece = lane.waiting[taken++] as Piece
-        group.push(piece)
+        pieces.push(piece)
         size += piece.bytes
         left -= piece.bytes
       }
@@ -222,7 +268,7 @@ export function createGroupCommit(
       if (lane.waiting.length > 0) turns.add(lane)
       if (size >= MAX_GROUP_BYTES) break
     }
-    return group
+    return pieces
   }
 
   function count(lane: Lane, addedEvents: number, addedBytes: number): void {
@@ -242,10 +288,14 @@ export function createGroupCommit(
   function giveUp(): void {
     const oldest = performance.now() - deadlineMs
     const late: Piece[] = []
-    for (const lane of turns) {
-      late.push(...lane.waiting.filter(({ since }) => since < oldest))
-      lane.waiting = lane.waiting.filter(({ since }) => since >= oldest)
-      if (lane.waiting.length === 0) turns.delete(lane)
+    const inFlight: Piece[] = []
+    for (const { turns, commits } of groups) {
+      for (const lane of turns) {
+        late.push(...lane.waiting.filter(({ since }) => since < oldest))
+        lane.waiting = lane.waiting.filter(({ since }) => since >= oldest)
+        if (lane.waiting.length === 0) turns.delete(lane)
+      }
+      for (const { pieces } of commits) inFlight.push(...pieces)
     }
     release(late)
     for (const { since, reject } of [...late, ...inFlight])
@@ -259,19 +309,20 @@ export function createGroupCommit(
     depth: () => events,
     health() {
       if (closed) return { writable: false, reason: 'stopping' }
-      // Checked first, since the engine does not notice a commit that hangs.
-      if (committingSince !== undefined && performance.now() - committingSince > deadlineMs)
+      if (groups.every(hangs))
         return { writable: false, reason: 'the event log answers too slowly' }
       if (events > maxEvents * NEARLY_FULL || bytes > maxBytes * NEARLY_FULL)
         return { writable: false, reason: 'the queue of events is nearly full' }
       const health = engine.health()
-      if (!health.writable || !isFailing) return health
+      if (!health.writable || !groups.every((group) => group.isFailing || hangs(group)))
+        return health
       probeAgain()
       return { writable: false, reason: 'the event log can not be written' }
     },
     async close() {
       closed = true
-      await drained
+      const running = () => groups.flatMap(({ commits }) => [...commits])
+      while (running().length > 0) await Promise.all(running().map(({ ended }) => ended))
       await engine.close()
     },
   }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { EventLog, LogEvent, Outcome } from '../collect/eventLog.ts'
 import { Unavailable } from '../lib/unavailable.ts'
+import type { EventLog, LogEvent, Outcome } from './eventLog.ts'
 import { createGroupCommit } from './groupCommit.ts'
 
 const makeEvent = (id: string, payload = '{}', customer = 'demo'): LogEvent => ({

@@ -1,0 +1,166 @@
+import type { EventLog, LogEvent } from '../collect/eventLog.ts'
+import { type Commits, DEFAULT_QUEUE } from '../collect/groupCommit.ts'
+import { Unavailable } from '../lib/unavailable.ts'
+import type { Ask } from './ask.ts'
+import { createBreakers } from './breaker.ts'
+import type { Broker } from './broker.ts'
+import { watchConnection } from './connectionWatch.ts'
+import { encodeEvent, messageIdOf } from './eventMessage.ts'
+import { createLiveTails } from './liveTails.ts'
+import { eventSubject } from './names.ts'
+import { probeStream } from './probeStream.ts'
+import { type Acknowledgement, createPublisher, type Message } from './publisher.ts'
+import { createStreamReader } from './streamReader.ts'
+import type { StoredEvent } from './usageSums.ts'
+import { createNatsUsageWatch } from './usageWatch.ts'
+
+export type NatsLogOptions = {
+  /** Not closed with the log. */
+  readonly broker: Pick<Broker, 'nc' | 'js' | 'jsm' | 'partitions' | 'partitionOf'>
+  readonly ask: Ask
+  /** Time from the start of an append to its acknowledgements, ms. Default: the deadline of the queue. */
+  readonly deadlineMs?: number | undefined
+  /** Called when the result of `health` may have changed. */
+  readonly onChange?: (() => void) | undefined
+}
+
+/**
+ * Commits of a partition that run at the same time. A commit waits for the cluster, and meanwhile the next ones are on
+ * their way. More than four are not faster, and fewer hold the events that can be sent back to the next customers.
+ */
+const CONCURRENT_COMMITS = 8
+/** Time for the answer whether an id is stored, ms. */
+const HAS_MS = 100
+/** Retry-After while a partition can not be written, seconds: about as long as the election of a leader. */
+const RETRY_SECONDS = 5
+/** Customers whose subject is remembered. */
+const MAX_ROUTES = 10_000
+
+type Route = { readonly partition: number; readonly subject: string }
+
+/**
+ * The log in the streams of a NATS cluster. An append is resolved when a majority of the replicas has every event. To
+ * stand behind the queue of `createGroupCommit`.
+ */
+export function createNatsLog({
+  broker,
+  ask,
+  deadlineMs = DEFAULT_QUEUE.deadlineMs,
+  onChange = () => {},
+}: NatsLogOptions): EventLog & { readonly commits: Commits } {
+  const { nc, partitions, partitionOf } = broker
+  let isConnected = !nc.isClosed()
+  let isClosed = false
+
+  const breakers = createBreakers({
+    partitions,
+    probe: (partition) => probeStream(nc, partition),
+    onChange,
+  })
+  const publisher = createPublisher(nc, { deadlineMs, onTimeout: breakers.open })
+  const usage = createNatsUsageWatch(nc, ask, partitions)
+  const reader = createStreamReader(broker)
+  const tails = createLiveTails(broker)
+  const stopWatching = watchConnection(nc, {
+    onLost() {
+      isConnected = false
+      publisher.pause()
+      onChange()
+    },
+    onBack() {
+      isConnected = true
+      publisher.resume()
+      usage.refresh()
+      onChange()
+    },
+  })
+
+  const routes = new Map<string, Route>()
+  function routeOf(customer: string): Route {
+    let route = routes.get(customer)
+    if (!route) {
+      if (routes.size >= MAX_ROUTES) routes.clear()
+      const partition = partitionOf(customer)
+      route = { partition, subject: eventSubject(partition, customer) }
+      routes.set(customer, route)
+    }
+    return route
+  }
+
+  function toMessage(event: LogEvent): Message {
+    const { partition, subject } = routeOf(event.customer)
+    if (breakers.isOpen(partition))
+      throw new Unavailable('The event log can not be written at the moment', RETRY_SECONDS)
+    return { partition, subject, id: messageIdOf(event), data: encodeEvent(event) }
+  }
+
+  function countStored(
+    events: readonly LogEvent[],
+    acknowledgements: readonly Acknowledgement[],
+  ): void {
+    const stored = new Map<number, StoredEvent[]>()
+    events.forEach(({ customer, receivedAt, payload }, i) => {
+      const { seq, isDuplicate } = acknowledgements[i] as Acknowledgement
+      if (isDuplicate) return
+      const { partition } = routeOf(customer)
+      const one = { customer, receivedAt, bytes: Buffer.byteLength(payload), seq }
+      const ofPartition = stored.get(partition)
+      if (ofPartition) ofPartition.push(one)
+      else stored.set(partition, [one])
+    })
+    for (const [partition, ofPartition] of stored) usage.count(partition, ofPartition)
+  }
+
+  function refuseClosed(): void {
+    if (isClosed) throw new Unavailable('The gateway is stopping')
+  }
+
+  return {
+    commits: {
+      groups: partitions,
+      groupOf: (customer) => routeOf(customer).partition,
+      concurrent: CONCURRENT_COMMITS,
+    },
+    async append(events) {
+      refuseClosed()
+      const acknowledgements = await publisher.publish(events.map(toMessage))
+      countStored(events, acknowledgements)
+      return acknowledgements.map(({ isDuplicate }) => (isDuplicate ? 'duplicate' : 'stored'))
+    },
+    async has(customer, ids) {
+      refuseClosed()
+      if (ids.length === 0) return []
+      const { partition } = routeOf(customer)
+      return ask(partition, 'has', [customer, ids], HAS_MS).catch(() => ids.map(() => false))
+    },
+    async read({ customer, ...range }) {
+      if (customer === undefined)
+        throw new Error('The log of a cluster is read by customer, because it has no common order')
+      return tails.find(customer, range) ?? reader.read(customer, range)
+    },
+    findTail: (customer, max) => reader.findTail(customer, max),
+    subscribe: tails.subscribe,
+    watchUsage: usage.start,
+    health() {
+      if (isClosed) return { writable: false, reason: 'stopping' }
+      if (!isConnected) return { writable: false, reason: 'the connection to the cluster is lost' }
+      if (breakers.areAllOpen())
+        return { writable: false, reason: 'no partition of the event log can be written' }
+      return { writable: true }
+    },
+    async probe() {
+      refuseClosed()
+      if (!(await breakers.probe()))
+        throw new Unavailable('The event log can not be written', RETRY_SECONDS)
+    },
+    async close() {
+      if (isClosed) return
+      isClosed = true
+      await publisher.close()
+      breakers.stop()
+      tails.close()
+      usage.stop()
+      stopWatching()
+    },
+  }
+}

@@ -1,0 +1,198 @@
+import {
+  AckPolicy,
+  type Consumer,
+  type ConsumerAPI,
+  type ConsumerConfig,
+  type ConsumerInfo,
+  DeliverPolicy,
+  type JsMsg,
+  jetstreamManager,
+} from '@nats-io/jetstream'
+import { nanos, nuid } from '@nats-io/transport-node'
+import { type LogRecord, type Range, type Tail, weigh } from '../collect/eventLog.ts'
+import { Unavailable } from '../lib/unavailable.ts'
+import type { Broker } from './broker.ts'
+import { eventSubject, streamOf } from './names.ts'
+import { toRecord } from './record.ts'
+
+/** Reads the events of one customer from its stream, by a consumer that is deleted afterwards. */
+export type StreamReader = {
+  /** See EventLog.read. An id that the stream has twice is returned once. Rejects with Unavailable. */
+  read(customer: string, range: Omit<Range, 'customer'>): Promise<readonly LogRecord[]>
+  /** See EventLog.findTail. Rejects with Unavailable. */
+  findTail(customer: string, max: number): Promise<Tail>
+}
+
+/** Messages of one pull request: at most 2 MiB of events of a page. */
+const CHUNK = 32
+/**
+ * Time for an answer of the JetStream API, ms, and attempts to create a consumer. The server that has to run it may be
+ * busy or have just ended, and another attempt chooses another one.
+ */
+const API_MS = 3_000
+const ATTEMPTS = 3
+/** How long a pull request waits for messages that the consumer has announced, ms. */
+const FETCH_MS = 2_000
+/** When the server deletes a consumer that the gateway could not delete, ms. */
+const INACTIVE_MS = 10_000
+/** Consumers that one search for the tail may create. */
+const MAX_LOOKS = 24
+/** Headers that it may read to find the exact position. */
+const MAX_SKIPPED = 1_000
+
+/** A consumer of a customer's events, from a position. */
+type Opened = {
+  /** Messages that it would deliver. */
+  readonly pending: number
+  /** Delivers at most `max` messages, of those that are pending. */
+  fetch(max: number): AsyncIterable<JsMsg>
+  close(): void
+}
+
+export function createStreamReader({
+  nc,
+  js,
+  partitionOf,
+}: Pick<Broker, 'nc' | 'js' | 'partitionOf'>): StreamReader {
+  const manager = jetstreamManager(nc, { timeout: API_MS, checkAPI: false })
+
+  async function open(customer: string, from: number, headersOnly = false): Promise<Opened> {
+    const partition = partitionOf(customer)
+    const stream = streamOf(partition)
+    const { consumers } = await manager
+    const info = await createConsumer(consumers, stream, {
+      filter_subject: eventSubject(partition, customer),
+      deliver_policy: DeliverPolicy.StartSequence,
+      opt_start_seq: from,
+      ack_policy: AckPolicy.None,
+      inactive_threshold: nanos(INACTIVE_MS),
+      num_replicas: 1,
+      mem_storage: true,
+      headers_only: headersOnly,
+    })
+    const consumer: Consumer = js.consumers.getConsumerFromInfo(info)
+    return {
+      pending: info.num_pending,
+      async *fetch(max) {
+        yield* await consumer.fetch({ max_messages: max, expires: FETCH_MS })
+      },
+      close: () => void consumers.delete(stream, info.name).catch(() => {}),
+    }
+  }
+
+  async function read(
+    customer: string,
+    { after = 0, max, maxBytes = Number.POSITIVE_INFINITY }: Omit<Range, 'customer'>,
+  ): Promise<readonly LogRecord[]> {
+    const opened = await open(customer, after + 1)
+    const records: LogRecord[] = []
+    const ids = new Set<string>()
+    let bytes = 0
+    const isFull = () => records.length >= max || bytes >= maxBytes
+    try {
+      for (let left = opened.pending; left > 0 && !isFull(); ) {
+        const before = left
+        for await (const message of opened.fetch(Math.min(left, max - records.length, CHUNK))) {
+          left = message.info.pending
+          const record = toRecord(customer, message.seq, message.data)
+          if (!record || isFull() || ids.has(record.id.toLowerCase())) continue
+          ids.add(record.id.toLowerCase())
+          records.push(record)
+          bytes += weigh(record)
+        }
+        // The announced messages were deleted meanwhile.
+        if (left === before) break
+      }
+    } finally {
+      opened.close()
+    }
+    return records
+  }
+
+  async function count(customer: string, from: number): Promise<number> {
+    const opened = await open(customer, from, true)
+    opened.close()
+    return opened.pending
+  }
+
+  async function findTail(customer: string, max: number): Promise<Tail> {
+    const partition = partitionOf(customer)
+    const subject = eventSubject(partition, customer)
+    const stream = streamOf(partition)
+    const { streams } = await manager
+    const [{ state }, last] = await Promise.all([
+      streams.info(stream, { subjects_filter: subject }),
+      streams.getMessage(stream, { last_by_subj: subject }),
+    ])
+    const total = state.subjects?.[subject] ?? 0
+    if (!last || total === 0) return { after: 0, newest: 0 }
+    const newest = last.seq
+    if (total <= max) return { after: 0, newest }
+    // More than `max` come from `low` on, and less from `high` on.
+    let low = state.first_seq
+    let found = total
+    let high = newest + 1
+    let looks = 0
+    const perEvent = (newest - low + 1) / total
+    for (let step = Math.ceil(1.2 * max * perEvent); newest - step >= low; step *= 2) {
+      const from = newest - step + 1
+      const counted = await count(customer, from)
+      if (counted === max) return { after: from - 1, newest }
+      if (counted > max) {
+        low = from
+        found = counted
+        break
+      }
+      high = from
+      if (++looks === MAX_LOOKS) return { after: high - 1, newest }
+    }
+    while (found - max > MAX_SKIPPED && high - low > 1 && ++looks < MAX_LOOKS) {
+      const from = Math.floor((low + high) / 2)
+      const counted = await count(customer, from)
+      if (counted === max) return { after: from - 1, newest }
+      if (counted > max) {
+        low = from
+        found = counted
+      } else high = from
+    }
+    // Very many came at once: the tail is a bit shorter.
+    if (found - max > MAX_SKIPPED) return { after: high - 1, newest }
+    return { after: await skip(customer, low, found - max), newest }
+  }
+
+  /** The position of the n-th event from a position on. */
+  async function skip(customer: string, from: number, n: number): Promise<number> {
+    const opened = await open(customer, from, true)
+    let position = from - 1
+    try {
+      for await (const { seq } of opened.fetch(n)) position = seq
+      return position
+    } finally {
+      opened.close()
+    }
+  }
+
+  return {
+    read: (customer, range) => orUnavailable(read(customer, range)),
+    findTail: (customer, max) => orUnavailable(findTail(customer, max)),
+  }
+}
+
+async function createConsumer(
+  consumers: ConsumerAPI,
+  stream: string,
+  config: Partial<ConsumerConfig>,
+): Promise<ConsumerInfo> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await consumers.add(stream, { ...config, name: `read-${nuid.next()}` })
+    } catch (error) {
+      if ((error as Error).name !== 'TimeoutError' || attempt === ATTEMPTS) throw error
+    }
+  }
+}
+
+const orUnavailable = <T>(answer: Promise<T>): Promise<T> =>
+  answer.catch((error) => {
+    throw new Unavailable('The event log can not be read', 5, error)
+  })

@@ -1,9 +1,18 @@
-import { DeliverPolicy, JetStreamApiError, type JsMsg } from '@nats-io/jetstream'
+import {
+  type ConsumerMessages,
+  DeliverPolicy,
+  JetStreamApiError,
+  type JsMsg,
+  jetstream,
+  jetstreamManager,
+} from '@nats-io/jetstream'
 import { delay, headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
 import { Unavailable } from '../lib/unavailable.ts'
 import type { Applied, ChangedRow, MirrorRows, RemoteRow, RowKey } from '../sqlite/mirrorRows.ts'
 import type { Broker } from './broker.ts'
 import { fromToken, toToken } from './names.ts'
+
+type Cluster = Pick<Broker, 'id' | 'nc' | 'js' | 'jsm'>
 
 type Answered<Run> = Run extends (...args: infer Args) => infer Result
   ? (...args: Args) => Result | Promise<Result>
@@ -62,6 +71,8 @@ const RETRY_MS = 250
 const BATCH = 500
 /** Changes that are published at the same time. */
 const IN_FLIGHT = 32
+/** How long messages may be on their way before a writer asks whether there are any, ms. */
+const BARRIER_MS = 1_000
 /** Times of the watch's requests, ms. Two heartbeats that do not come show that its server is gone. */
 const WATCH = { max_messages: BATCH, expires: 5_000, idle_heartbeat: 1_000 }
 /** How long the bucket remembers deleted rows, ms, and time between two looks for older ones. */
@@ -90,7 +101,7 @@ export function openMirror(options: MirrorOptions): Mirror {
   /** How often unsettled changes were undone. */
   let undone = 0
   let isClosed = false
-  let connected: Broker | undefined
+  let connected: Cluster | undefined
   let reported: string | undefined
   const waiting = new Set<() => void>()
   const closers = new Set<() => void>()
@@ -137,11 +148,15 @@ export function openMirror(options: MirrorOptions): Mirror {
 
   // Reading
 
-  async function follow(broker: Broker): Promise<void> {
-    connected = broker
+  async function follow({ id, nc }: Broker): Promise<void> {
+    // Shorter times than elsewhere: while the nodes elect, a question gets no answer, and the next one does.
+    const options = { timeout: PATIENCE_MS, checkAPI: false }
+    const jsm = await jetstreamManager(nc, options)
+    const cluster: Cluster = { id, nc, jsm, js: jetstream(nc, options) }
+    connected = cluster
     while (!isClosed) {
       try {
-        await watch(broker)
+        await watch(cluster)
       } catch (error) {
         report(error)
       }
@@ -150,7 +165,7 @@ export function openMirror(options: MirrorOptions): Mirror {
   }
 
   /** Reads the bucket until the connection was made again, or the consumer ends. */
-  async function watch({ id, nc, js, jsm }: Broker): Promise<void> {
+  async function watch({ id, nc, js, jsm }: Cluster): Promise<void> {
     const { state: stored } = await jsm.streams.info(stream)
     const { layout, position, reachedAt } = await rows.state()
     // The bucket was restored from an older backup. What it has is true.
@@ -183,6 +198,7 @@ export function openMirror(options: MirrorOptions): Mirror {
     closers.add(stop)
     // The consumer may be gone by the time when the connection is there again.
     const unlisten = onDisconnect(nc, stop)
+    const watching = stopWithoutHeartbeats(messages)
     try {
       if (isClosed) return
       let batch: JsMsg[] = []
@@ -202,6 +218,9 @@ export function openMirror(options: MirrorOptions): Mirror {
       unlisten()
       closers.delete(stop)
       messages.stop()
+      await watching
+      // Not awaited: its node may be down.
+      consumer.delete().catch(() => {})
     }
   }
 
@@ -230,7 +249,7 @@ export function openMirror(options: MirrorOptions): Mirror {
    * @returns False if the changes have to be read again.
    */
   async function push(
-    broker: Broker,
+    broker: Cluster,
     change: ChangedRow,
     revision = change.revision,
   ): Promise<boolean> {
@@ -261,7 +280,7 @@ export function openMirror(options: MirrorOptions): Mirror {
   }
 
   /** The row in the bucket is not what it was here. @returns Like `push`. */
-  async function resolveWith(broker: Broker, change: ChangedRow): Promise<boolean> {
+  async function resolveWith(broker: Cluster, change: ChangedRow): Promise<boolean> {
     const { table, key, before, revision } = change
     const subject = subjects + toEntryKey(table, key)
     const entry = await broker.jsm.streams.getMessage(stream, { last_by_subj: subject })
@@ -281,7 +300,7 @@ export function openMirror(options: MirrorOptions): Mirror {
   }
 
   async function publish(
-    { js }: Broker,
+    { js }: Cluster,
     { table, key, value }: ChangedRow,
     expect: { readonly lastSequence: number } | { readonly lastSubjectSequence: number },
   ): Promise<number> {
@@ -294,10 +313,10 @@ export function openMirror(options: MirrorOptions): Mirror {
   }
 
   /** Waits until the tables have more of the bucket. */
-  async function catchUpWith({ js }: Broker, known: number): Promise<void> {
+  async function catchUpWith({ js }: Cluster, known: number): Promise<void> {
     const wait = reach(() => head > known)
     try {
-      await Promise.race([wait, delay(RETRY_MS)])
+      await Promise.race([wait, delay(BARRIER_MS)])
       if (head > known) return
       // The last messages may be deleted, and never come. This one comes, and everything before it came.
       await js.publish(`${subjects}${BARRIER}`, undefined, { timeout: PATIENCE_MS })
@@ -425,9 +444,14 @@ function onDisconnect(nc: NatsConnection, callback: () => void): () => void {
   return () => (events as unknown as { stop(): void }).stop()
 }
 
+/** The node of a consumer may be down. The library waits for it, while a new consumer is on another node. */
+async function stopWithoutHeartbeats(messages: ConsumerMessages): Promise<void> {
+  for await (const { type } of messages.status()) if (type === 'heartbeats_missed') messages.stop()
+}
+
 /** Removes what the bucket remembers of rows that were deleted a day ago. */
 async function purgeTombstones(
-  { js, jsm }: Broker,
+  { js, jsm }: Cluster,
   stream: string,
   subjects: string,
   now: number,

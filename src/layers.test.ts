@@ -31,6 +31,7 @@ const GATEWAY = {
     ...['people', 'problems', 'script', 'sqlite'],
   ],
   export: ['collect', 'lib', 'nats', 'sqlite'],
+  move: ['collect', 'lib', 'nats', 'problems', 'sqlite'],
   engine: [
     ...['campaigns', 'collect', 'customers', 'forward', 'http', 'operators', 'people'],
     ...['problems', 'script'],

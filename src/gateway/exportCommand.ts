@@ -5,6 +5,7 @@ import type { Worked } from './backupCommand.ts'
 import { findMismatch } from './dataCommand.ts'
 import type { CreateEncoder, Encoder, Written } from './export/format.ts'
 import { FORMATS } from './export/formats.ts'
+import { openNatsSource } from './export/natsSource.ts'
 import { runExport, type Selection } from './export/runExport.ts'
 import { createStreamSink, openFileSink, positionFileOf, type Sink } from './export/sink.ts'
 import type { Source } from './export/source.ts'
@@ -15,9 +16,9 @@ import { type Read, readTime } from './forwardCommand/readOptions.ts'
 import { type Fault, misused } from './lib/command.ts'
 import { printError } from './lib/printable.ts'
 import { suggest } from './lib/suggest.ts'
+import { connectBroker } from './nats/broker.ts'
 import type { Settings } from './settings.ts'
 import { syncPath } from './sqlite/backup/durable.ts'
-import { createSqliteCustomers } from './sqlite/customers.ts'
 import { prepareDataFolder } from './sqlite/dataFolder.ts'
 
 /** Options of `shoptrail export`, as they were typed. */
@@ -141,7 +142,7 @@ async function exportEvents(
   terminal: Terminal,
 ): Promise<Worked> {
   const { out } = request
-  const source = openSource(request.customer, settings)
+  const source = await openSource(request.customer, settings)
   try {
     return await (out
       ? exportToFile(request, resolve(out), source, terminal)
@@ -152,31 +153,26 @@ async function exportEvents(
 }
 
 /** @throws Error if the data can not be opened, or has no such customer. */
-function openSource(customer: string, { dataDir }: Settings): Source {
+async function openSource(customer: string, { dataDir, cluster }: Settings): Promise<Source> {
   const folder = resolve(dataDir)
+  const source = cluster
+    ? openNatsSource(await connectBroker(cluster), customer)
+    : openFolder(folder, customer)
+  // An empty export for a mistyped id would be wrong.
+  if (await source?.isKnown()) return source as Source
+  await source?.close()
+  throw new Error(`There is no customer ${customer} in ${cluster ? 'the cluster' : folder}`)
+}
+
+/** Undefined if a gateway was never started over the folder. */
+function openFolder(folder: string, customer: string): Source | undefined {
   prepareDataFolder(folder)
   const mismatch = findMismatch(folder)
   if (mismatch) throw new Error(mismatch)
-  const [customersFile, eventsFile] = ['customers.db', 'events.db'].map((name) =>
-    join(folder, name),
-  ) as [string, string]
-  // An empty export for a mistyped id would be wrong. Events of a removed customer are kept.
-  if (
-    !existsSync(customersFile) ||
-    !existsSync(eventsFile) ||
-    !hasCustomer(customersFile, customer)
-  )
-    throw new Error(`There is no customer ${customer} in ${folder}`)
-  return openSqliteSource(eventsFile, customer)
-}
-
-function hasCustomer(file: string, customer: string): boolean {
-  const customers = createSqliteCustomers(file)
-  try {
-    return customers.find(customer) !== undefined || customers.isRetired(customer)
-  } finally {
-    customers.close()
-  }
+  const files = ['customers.db', 'events.db'].map((name) => join(folder, name))
+  if (!files.every((file) => existsSync(file))) return undefined
+  const [customersFile, eventsFile] = files as [string, string]
+  return openSqliteSource(customersFile, eventsFile, customer)
 }
 
 async function exportToFile(

@@ -61,6 +61,7 @@ export async function runExport(given: Export): Promise<Exported> {
     const bytes = encoder.begin()
     await sink.write(bytes)
     sink.sync()
+    for await (const id of source.removed()) state.note(id)
     const upTo = await source.end()
     const position = selection.from === undefined ? 0 : await source.before(from - CLOCKS_MS)
     const mark = await source.mark(position)

@@ -19,6 +19,10 @@ export const STEP_BYTES = 2 ** 20
 export type Source = {
   /** Whether an id may come more than once. */
   readonly mayRepeat: boolean
+  /** Whether there is such a customer, or has been one with events. */
+  isKnown(): Promise<boolean>
+  /** Ids of events that were removed, and may come again all the same. */
+  removed(): AsyncIterable<string>
   /** The position of the newest event. */
   end(): Promise<number>
   /** A position before the first event that arrived at or after a time, ms since 1970. It need not be the last one. */

@@ -1,15 +1,31 @@
 import { setImmediate } from 'node:timers/promises'
 import { weigh } from '../collect/eventLog.ts'
+import { createSqliteCustomers } from '../sqlite/customers.ts'
 import { openForwardLog } from '../sqlite/forwardLog.ts'
 import { type Placed, type Source, STEP_BYTES, STEP_RECORDS } from './source.ts'
 
 /**
  * Reads events.db. Each step is a read of its own, so that it holds up neither the writers nor the removal of events.
  *
- * @param file Path of events.db. It exists.
+ * @param customersFile Path of customers.db. It exists.
+ * @param eventsFile Path of events.db. It exists.
  */
-export function openSqliteSource(file: string, customer: string): Source {
-  const log = openForwardLog(file)
+export function openSqliteSource(
+  customersFile: string,
+  eventsFile: string,
+  customer: string,
+): Source {
+  const log = openForwardLog(eventsFile)
+
+  async function isKnown(): Promise<boolean> {
+    const customers = createSqliteCustomers(customersFile)
+    try {
+      // Events of a customer that was removed are kept.
+      return customers.find(customer) !== undefined || customers.isRetired(customer)
+    } finally {
+      customers.close()
+    }
+  }
 
   function readStep(after: number, upTo: number) {
     const records: Placed[] = []
@@ -31,6 +47,8 @@ export function openSqliteSource(file: string, customer: string): Source {
 
   return {
     mayRepeat: false,
+    isKnown,
+    async *removed() {},
     end: async () => log.end().seq,
     before: async (time) => log.before(customer, time).seq,
     mark: async (position) => JSON.stringify(log.at(position)),

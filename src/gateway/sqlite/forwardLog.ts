@@ -140,5 +140,8 @@ const toRecord = ({ cookieless, ...row }: Row): ForwardRecord => ({
   id: uuidOf(row.id),
   bot: row.bot === 1,
   // Gateways of earlier versions did not store it.
-  isCookieless: cookieless === null ? DAY_DID.test(row.did ?? '') : cookieless === 1,
+  isCookieless: cookieless === null ? isDayHash(row.did) : cookieless === 1,
 })
+
+/** Whether a device id is the hash of a day. */
+export const isDayHash = (did: string | null): boolean => DAY_DID.test(did ?? '')

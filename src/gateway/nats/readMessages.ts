@@ -1,0 +1,83 @@
+import { AckPolicy, DeliverPolicy, type JsMsg } from '@nats-io/jetstream'
+import { delay, nanos } from '@nats-io/transport-node'
+import type { Broker } from './broker.ts'
+
+/** Which messages of a stream to read. */
+export type MessageRange = {
+  readonly stream: string
+  /** Only messages of this subject. Default: all. */
+  readonly subject?: string
+  /** Only messages after this sequence. */
+  readonly after: number
+  /** Only messages up to this sequence. */
+  readonly upTo: number
+}
+
+/** Messages of one request. Events of 64 KiB are then 8 MiB. */
+const CHUNK = 128
+/** How long a request waits for messages that were announced, ms. */
+const FETCH_MS = 5_000
+/** When the server deletes a consumer that could not be deleted, ms. */
+const INACTIVE_MS = 30_000
+/** How long it is tried again without a message, ms: servers are restarted or elect a leader. */
+const PATIENCE_MS = 60_000
+const RETRY_MS = 500
+
+/**
+ * Reads messages of a stream in order, by a consumer that the server forgets afterwards. At most one request's messages
+ * are in memory. Continues after the last message with a new consumer if a server ends.
+ *
+ * @throws Error if no server answers for a minute.
+ */
+export async function* readMessages(
+  { js, jsm }: Pick<Broker, 'js' | 'jsm'>,
+  { stream, subject, after, upTo }: MessageRange,
+): AsyncGenerator<JsMsg> {
+  let last = after
+  let since = performance.now()
+  while (last < upTo) {
+    let fault: unknown
+    try {
+      const info = await jsm.consumers.add(stream, {
+        ...(subject !== undefined && { filter_subject: subject }),
+        deliver_policy: DeliverPolicy.StartSequence,
+        opt_start_seq: last + 1,
+        ack_policy: AckPolicy.None,
+        inactive_threshold: nanos(INACTIVE_MS),
+        num_replicas: 1,
+        mem_storage: true,
+      })
+      const consumer = js.consumers.getConsumerFromInfo(info)
+      try {
+        let left = info.num_pending
+        while (left > 0) {
+          const before = last
+          const fetched = await consumer.fetch({
+            max_messages: Math.min(left, CHUNK),
+            expires: FETCH_MS,
+          })
+          for await (const message of fetched) {
+            // The consumer delivers a message again after some failures.
+            if (message.seq <= last) continue
+            if (message.seq > upTo) return
+            yield message
+            last = message.seq
+            left = message.info.pending
+            since = performance.now()
+          }
+          // The announced messages were deleted, or the server is gone.
+          if (last === before) break
+        }
+        // All announced messages have come.
+        if (left === 0) return
+      } finally {
+        jsm.consumers.delete(stream, info.name).catch(() => {})
+      }
+    } catch (error) {
+      fault = error
+    }
+    if (performance.now() - since > PATIENCE_MS)
+      throw new Error('The cluster does not answer. Try again', { cause: fault })
+    await delay(RETRY_MS)
+  }
+}

@@ -22,6 +22,7 @@ import {
 } from './forwardCommand.ts'
 import { suggest } from './lib/suggest.ts'
 import { version } from './lib/version.ts'
+import { MOVE_OPTIONS, prepareMove } from './moveCommand.ts'
 import { PERSON_VERBS, runPerson } from './personCommand.ts'
 import { helpOf } from './settings/help.ts'
 import type { GivenSettings } from './settings/readValues.ts'
@@ -59,6 +60,7 @@ ${FORWARD_COMMANDS_HELP}
   shoptrail backup DIR                        copy the databases to a new folder, also while the gateway runs
   shoptrail backup verify DIR                 check that such a copy is whole
   shoptrail restore DIR [--yes]               put it in the place of the databases; stop the gateway first
+  shoptrail move --from sqlite --to nats://…  copy everything in DATA_DIR to a cluster; stop the gateway first
   shoptrail snippet --key KEY                 print the tag and the stub for the pages of a shop
   shoptrail check URL                         read pages of a shop, and print what keeps events from arriving
 
@@ -181,7 +183,7 @@ function run(args: readonly string[], env: Readonly<Record<string, string | unde
   const [command, ...rest] = positionals as [string, ...string[]]
   const fault = findFault(command, rest, Object.keys(values))
   if (fault) return fail(EX_USAGE, [fault])
-  const read = readSettings(env, givenSettings(values))
+  const read = readSettings(env, givenSettings(command, values))
   if (command === 'doctor') return { work: prepareDoctor(read, values) }
   if (!read.ok) return fail(EX_CONFIG, read.message.split('\n'))
   if (command === 'settings')
@@ -199,6 +201,10 @@ function run(args: readonly string[], env: Readonly<Record<string, string | unde
   if (command === 'start') return { start: read.settings, warnings: read.warnings }
   if (command === 'export') {
     const work = prepareExport(values, read.settings)
+    return typeof work === 'function' ? { work } : fail(EX_USAGE, work.lines)
+  }
+  if (command === 'move') {
+    const work = prepareMove(values, read.settings)
     return typeof work === 'function' ? { work } : fail(EX_USAGE, work.lines)
   }
   if (command === 'data' && rest[0] === 'upgrade') return { work: prepareUpgrade(read.settings) }
@@ -225,8 +231,13 @@ function run(args: readonly string[], env: Readonly<Record<string, string | unde
   return 'pieces' in done ? { pieces: done.pieces } : answer(done.lines)
 }
 
-const givenSettings = (values: ReturnType<typeof parse>['values']): GivenSettings => ({
+const givenSettings = (
+  command: string,
+  values: ReturnType<typeof parse>['values'],
+): GivenSettings => ({
   file: values.settings,
+  ...(command === 'move' &&
+    values.to !== undefined && { options: { ENGINE: { text: values.to, where: '--to' } } }),
   ...(values.demo && { options: { DEMO: { text: 'on', where: '--demo' } } }),
 })
 
@@ -336,6 +347,7 @@ const PLAIN: Readonly<
   snippet: { options: SNIPPET_OPTIONS, words: 0 },
   check: { options: CHECK_OPTIONS, words: 1 },
   export: { options: EXPORT_OPTIONS, words: 0 },
+  move: { options: MOVE_OPTIONS, words: 0 },
   backup: { options: [], words: 2 },
   restore: { options: RESTORE_OPTIONS, words: 1 },
 }

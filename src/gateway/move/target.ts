@@ -1,0 +1,151 @@
+import type { Broker } from '../nats/broker.ts'
+import {
+  CAMPAIGNS_BUCKET,
+  CUSTOMERS_BUCKET,
+  eventSubject,
+  fromToken,
+  removedSubject,
+  streamOf,
+} from '../nats/names.ts'
+import { createPublisher, type Message } from '../nats/publisher.ts'
+import { readMessages } from '../nats/readMessages.ts'
+import { decodeRemoved } from '../nats/removedMessage.ts'
+import type { Counts } from './source.ts'
+
+/** The cluster as a move sees it. */
+export type MoveTarget = {
+  readonly broker: Broker
+  /**
+   * Publishes messages that may be in the streams already, but only after these sequences. Those are not published
+   * again, however long ago that was. Resolves with the sequence of each, when all are stored.
+   *
+   * @param after Sequence by partition. Undefined if none of the messages can be there.
+   */
+  publish(messages: readonly Message[], after?: readonly number[]): Promise<readonly number[]>
+  /** Sequences of the events of a customer after one sequence, up to another one, by their ids. */
+  sequencesOf(customer: string, after: number, upTo: number): Promise<ReadonlyMap<string, number>>
+  /** The last sequence of each partition. */
+  ends(): Promise<readonly number[]>
+  /** Number of customers. */
+  customerCount(): Promise<number>
+  eventCounts(): Promise<Counts>
+  removedCounts(): Promise<Counts>
+  campaignCounts(): Promise<Counts>
+  /** Does not close the broker. */
+  close(): Promise<void>
+}
+
+/** How long a message is tried, ms. A cluster that elects a leader answers after some seconds. */
+const PATIENCE_MS = 60_000
+const MESSAGE_ID = 'Nats-Msg-Id'
+
+export function createMoveTarget(broker: Broker): MoveTarget {
+  const { jsm, partitions, partitionOf } = broker
+  const publisher = createPublisher(broker.nc, { deadlineMs: PATIENCE_MS, onTimeout() {} })
+  const all = Array.from({ length: partitions }, (_, partition) => partition)
+
+  async function publishNew(messages: readonly Message[]): Promise<readonly number[]> {
+    try {
+      return (await publisher.publish(messages)).map(({ seq }) => seq)
+    } catch (error) {
+      throw new Error(`${(error as Error).message}. Repeat the command to continue`, {
+        cause: error,
+      })
+    }
+  }
+
+  /** Sequences of those of the messages that are in the streams after some sequences, by message id. */
+  async function findStored(messages: readonly Message[], after: readonly number[]) {
+    const ids = new Set(messages.map(({ id }) => id))
+    const stored = new Map<string, number>()
+    const upTo = await ends()
+    for (const partition of all) {
+      const range = { stream: streamOf(partition), after: after[partition] ?? 0 }
+      for await (const { headers, seq } of readMessages(broker, {
+        ...range,
+        upTo: upTo[partition] as number,
+      })) {
+        const id = headers?.get(MESSAGE_ID)
+        if (id && ids.has(id) && !stored.has(id)) stored.set(id, seq)
+      }
+    }
+    return stored
+  }
+
+  const ends = (): Promise<number[]> =>
+    Promise.all(
+      all.map(async (partition) => (await jsm.streams.info(streamOf(partition))).state.last_seq),
+    )
+
+  async function subjectCounts(stream: string, filter: string) {
+    const { state } = await jsm.streams.info(stream, { subjects_filter: filter })
+    return Object.entries(state.subjects ?? {})
+  }
+
+  return {
+    broker,
+    async publish(messages, after) {
+      if (!after) return publishNew(messages)
+      const stored = await findStored(messages, after)
+      const missing = messages.filter(({ id }) => !stored.has(id))
+      const sequences = await publishNew(missing)
+      missing.forEach(({ id }, i) => {
+        stored.set(id, sequences[i] as number)
+      })
+      return messages.map(({ id }) => stored.get(id) as number)
+    },
+    async sequencesOf(customer, after, upTo) {
+      const partition = partitionOf(customer)
+      const [stream, subject] = [streamOf(partition), eventSubject(partition, customer)]
+      const sequences = new Map<string, number>()
+      const prefix = `${customer}/`
+      for await (const { headers, seq } of readMessages(broker, { stream, subject, after, upTo })) {
+        const id = headers?.get(MESSAGE_ID)
+        if (id?.startsWith(prefix)) sequences.set(id.slice(prefix.length), seq)
+      }
+      return sequences
+    },
+    ends,
+    customerCount: async () =>
+      (await subjectCounts(`KV_${CUSTOMERS_BUCKET}`, `$KV.${CUSTOMERS_BUCKET}.customers.*`)).length,
+    async eventCounts() {
+      const counts = new Map<string, number>()
+      for (const partition of all)
+        for (const [subject, count] of await subjectCounts(
+          streamOf(partition),
+          `events.${partition}.*`,
+        ))
+          counts.set(fromToken(subject.split('.')[2] as string), count)
+      return counts
+    },
+    async removedCounts() {
+      const counts = new Map<string, number>()
+      const upTo = await ends()
+      for (const partition of all) {
+        const stream = streamOf(partition)
+        for (const [subject] of await subjectCounts(stream, `removed.${partition}.*`)) {
+          const customer = fromToken(subject.split('.')[2] as string)
+          const ids = new Set<string>()
+          const range = { stream, subject: removedSubject(partition, customer), after: 0 }
+          for await (const { data } of readMessages(broker, {
+            ...range,
+            upTo: upTo[partition] as number,
+          }))
+            for (const { id } of decodeRemoved(data)) ids.add(id)
+          counts.set(customer, ids.size)
+        }
+      }
+      return counts
+    },
+    async campaignCounts() {
+      const counts = new Map<string, number>()
+      const prefix = `$KV.${CAMPAIGNS_BUCKET}.`
+      for (const [subject] of await subjectCounts(`KV_${CAMPAIGNS_BUCKET}`, `${prefix}*.*.*`)) {
+        const customer = fromToken(subject.slice(prefix.length).split('.')[1] as string)
+        counts.set(customer, (counts.get(customer) ?? 0) + 1)
+      }
+      return counts
+    },
+    close: () => publisher.close(),
+  }
+}

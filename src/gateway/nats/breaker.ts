@@ -5,8 +5,8 @@ export type Breakers = {
   /** Whether no partition is written. */
   areAllOpen(): boolean
   /**
-   * A message of the partition was not acknowledged in time. Closes it off until a probe succeeds, and probes the other
-   * partitions, so that a cluster without a quorum is noticed at once.
+   * A message of the partition was not acknowledged in time. Closes it off until a probe succeeds. Meanwhile the other
+   * partitions are probed too, so that a cluster without a quorum is noticed at once.
    */
   open(partition: number): void
   /** Probes every partition. Resolves with whether one can be written. */
@@ -20,7 +20,7 @@ export type BreakerOptions = {
   readonly probe: (partition: number) => Promise<boolean>
   /** Called when a partition is closed off, and when it is written again. */
   readonly onChange: (partition: number, isOpen: boolean) => void
-  /** Time between two probes of a partition that is closed off, ms. Default 500. */
+  /** Time between two probes of all partitions, while one is closed off, ms. Default 500. */
   readonly probeMs?: number
 }
 
@@ -34,54 +34,49 @@ export function createBreakers({
   onChange,
   probeMs = 500,
 }: BreakerOptions): Breakers {
-  /** The partitions that are closed off, and the timer of the next probe. */
-  const open = new Map<number, NodeJS.Timeout | undefined>()
+  const all = Array.from({ length: partitions }, (_, partition) => partition)
+  /** The partitions that are closed off. */
+  const open = new Set<number>()
+  let timer: NodeJS.Timeout | undefined
+  let isProbing = false
   let isStopped = false
 
-  function trip(partition: number): void {
-    if (isStopped || open.has(partition)) return
-    open.set(partition, undefined)
-    onChange(partition, true)
-    probeLater(partition)
+  function set(partition: number, isOpen: boolean): void {
+    if (isStopped || open.has(partition) === isOpen) return
+    if (isOpen) open.add(partition)
+    else open.delete(partition)
+    onChange(partition, isOpen)
   }
 
-  function probeLater(partition: number): void {
-    const timer = setTimeout(async () => {
-      const works = await probe(partition)
-      if (isStopped) return
-      if (works) close(partition)
-      else probeLater(partition)
-    }, probeMs)
-    open.set(partition, timer)
+  /** Probes all partitions again and again, as long as one is closed off. */
+  async function probeAll(): Promise<void> {
+    if (isProbing) return
+    isProbing = true
+    await Promise.all(
+      all.map(async (partition) => {
+        // One that was closed off just now gets its probe in the next round.
+        const wasOpen = open.has(partition)
+        const works = await probe(partition)
+        if (wasOpen || !works) set(partition, !works)
+      }),
+    )
+    isProbing = false
+    if (open.size > 0 && !isStopped) timer = setTimeout(probeAll, probeMs)
   }
-
-  function close(partition: number): void {
-    if (!open.has(partition)) return
-    clearTimeout(open.get(partition))
-    open.delete(partition)
-    onChange(partition, false)
-  }
-
-  async function check(partition: number): Promise<boolean> {
-    const works = await probe(partition)
-    if (!works) trip(partition)
-    return works
-  }
-
-  const all = Array.from({ length: partitions }, (_, partition) => partition)
 
   return {
     isOpen: (partition) => open.has(partition),
     areAllOpen: () => open.size === partitions,
     open(partition) {
-      if (open.has(partition)) return
-      trip(partition)
-      for (const other of all) if (!open.has(other)) check(other)
+      if (isStopped || open.has(partition)) return
+      clearTimeout(timer)
+      set(partition, true)
+      probeAll()
     },
     probe: async () => (await Promise.all(all.map(probe))).includes(true),
     stop() {
       isStopped = true
-      for (const timer of open.values()) clearTimeout(timer)
+      clearTimeout(timer)
     },
   }
 }

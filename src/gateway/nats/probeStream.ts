@@ -4,8 +4,8 @@ import { streamOf } from './names.ts'
 
 /** Time for the answer, ms. Only the leader of a stream answers. */
 const TIMEOUT_MS = 1_000
-/** A replica that the leader has not heard of for so long does not count, ms. They speak about once a second. */
-const SILENT_MS = 5_000
+/** A replica that the leader has not heard of for so long does not count, ms. They speak once a second. */
+const SILENT_MS = 3_000
 
 /**
  * Whether a partition can be written: its stream has a leader, which is in contact with a majority of the replicas.

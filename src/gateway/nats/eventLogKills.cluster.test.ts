@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { makeLogEvent } from '../../test/logEvents.ts'
+import { type NatsCluster, startNatsCluster } from '../../test/natsCluster.ts'
+import { createGroupCommit } from '../collect/groupCommit.ts'
+import { Unavailable } from '../lib/unavailable.ts'
+import { createAsk } from './ask.ts'
+import { type Broker, connectBroker } from './broker.ts'
+import { createNatsLog } from './eventLog.ts'
+import { eventSubject, streamOf } from './names.ts'
+
+/** Long: elections take seconds, and the machine may be busy. */
+const PATIENCE = { timeout: 60_000, interval: 100 }
+const DEADLINE_MS = 2_000
+/** One in each partition. */
+const CUSTOMERS = ['c0', 'c1', 'c2', 'c3', 'c4', 'c5']
+
+let cluster: NatsCluster
+let broker: Broker
+let log: ReturnType<typeof createGroupCommit>
+
+beforeAll(async () => {
+  cluster = await startNatsCluster()
+  broker = await connectBroker({ ...cluster.takeAccount(), partitions: 2 })
+  const engine = createNatsLog({ broker, ask: createAsk(broker.nc), deadlineMs: DEADLINE_MS })
+  log = createGroupCommit(engine, { deadlineMs: DEADLINE_MS })
+})
+afterAll(async () => {
+  await log.close()
+  await broker.close()
+  await cluster.end()
+})
+
+/**
+ * Senders that append events one after another, and repeat an event with the same id until it is acknowledged, as the
+ * tracker does.
+ */
+function startLoad() {
+  const acknowledged: { readonly customer: string; readonly id: string }[] = []
+  let refusals = 0
+  let isOver = false
+  async function sendOn(customer: string): Promise<void> {
+    while (!isOver) {
+      const event = makeLogEvent({ customer })
+      while (!(await appendOnce(event)));
+      acknowledged.push({ customer, id: event.id })
+    }
+  }
+  async function appendOnce(event: ReturnType<typeof makeLogEvent>): Promise<boolean> {
+    try {
+      await log.append([event])
+      return true
+    } catch (error) {
+      expect(error).toBeInstanceOf(Unavailable)
+      refusals++
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      return false
+    }
+  }
+  const senders = Array.from({ length: 24 }, (_, i) => sendOn(CUSTOMERS[i % 6] as string))
+  return {
+    count: () => acknowledged.length,
+    refusals: () => refusals,
+    /** Resolves with what was acknowledged, when every sender has its last acknowledgement. */
+    async end() {
+      isOver = true
+      await Promise.all(senders)
+      return acknowledged
+    },
+  }
+}
+
+/** The ids in the streams, by customer. */
+async function storedIds(customer: string): Promise<readonly string[]> {
+  const partition = broker.partitionOf(customer)
+  const subject = eventSubject(partition, customer)
+  const records = await log.read({ customer, max: 1_000_000 })
+  const { state } = await broker.jsm.streams.info(streamOf(partition), { subjects_filter: subject })
+  // Otherwise the stream has an id twice, which a read leaves out.
+  expect(state.subjects?.[subject]).toBe(records.length)
+  return records.map(({ id }) => id)
+}
+
+test('kill -9 of the leader under load: nothing acknowledged is lost, and nothing is stored twice', async () => {
+  const load = startLoad()
+  await vi.waitFor(() => expect(load.count()).toBeGreaterThan(200), PATIENCE)
+  const { cluster: state } = await broker.jsm.streams.info(streamOf(0))
+  const leader = cluster.nodeOf(state?.leader)
+  await cluster.kill(leader)
+  const before = load.count()
+  await vi.waitFor(() => expect(load.count()).toBeGreaterThan(before + 500), PATIENCE)
+  await cluster.start(leader)
+  const acknowledged = await load.end()
+  for (const customer of CUSTOMERS) {
+    const ids = await storedIds(customer)
+    const own = acknowledged.filter((one) => one.customer === customer).map(({ id }) => id)
+    expect(new Set(ids)).toEqual(new Set(own))
+  }
+}, 180_000)
+
+test('without a quorum appends fail at once after the first time-out, and work again when it is back', async () => {
+  await vi.waitFor(async () => expect(await log.probe()).toBeUndefined(), PATIENCE)
+  await Promise.all([cluster.kill(0), cluster.kill(1)])
+  const sent = makeLogEvent({ customer: 'c0' })
+  await vi.waitFor(
+    () => expect(log.append([sent])).rejects.toThrow('can not be written at the moment'),
+    PATIENCE,
+  )
+  await vi.waitFor(
+    () =>
+      expect(log.health()).toEqual({
+        writable: false,
+        reason: 'no partition of the event log can be written',
+      }),
+    PATIENCE,
+  )
+  for (const customer of CUSTOMERS)
+    await expect(log.append([makeLogEvent({ customer })])).rejects.toThrow('at the moment')
+  await expect(log.probe()).rejects.toBeInstanceOf(Unavailable)
+  // A question is answered, not refused.
+  expect(await log.has('c0', [randomUUID()])).toEqual([false])
+
+  await Promise.all([cluster.start(0), cluster.start(1)])
+  await vi.waitFor(() => expect(log.health()).toEqual({ writable: true }), PATIENCE)
+  await vi.waitFor(() => log.append([sent]), PATIENCE)
+  await vi.waitFor(async () => {
+    const ids = await storedIds('c0')
+    expect(ids.filter((id) => id === sent.id)).toHaveLength(1)
+  }, PATIENCE)
+}, 180_000)

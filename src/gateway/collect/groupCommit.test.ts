@@ -345,3 +345,46 @@ test('asking a log that does not answer fails at the deadline', async () => {
   await log.close()
   await expect(log.has('demo', ['a'])).rejects.toThrow('The gateway is stopping')
 })
+
+/** An engine of two groups: customers that begin with `a`, and others. */
+function createGroups(concurrent: number) {
+  const { engine, commits, failProbe } = createEngine()
+  const groupOf = (customer: string) => (customer.startsWith('a') ? 0 : 1)
+  return { engine: { ...engine, commits: { groups: 2, groupOf, concurrent } }, commits, failProbe }
+}
+
+test('groups commit at the same time, each as many as the engine can, and share no commit', async () => {
+  const { engine, commits } = createGroups(2)
+  const log = createGroupCommit(engine)
+  const appends = ['a1', 'b1', 'a2', 'b2', 'a3', 'b3', 'a4'].map((id) =>
+    log.append([makeEvent(id, '{}', id[0])]),
+  )
+  expect(commits.map(({ ids }) => ids)).toEqual([['a1'], ['b1'], ['a2'], ['b2']])
+  commits[2]?.end()
+  await settle()
+  expect(commits[4]?.ids).toEqual(['a3', 'a4'])
+  commits[1]?.end()
+  await settle()
+  expect(commits[5]?.ids).toEqual(['b3'])
+  const closed = log.close()
+  for (const { end } of commits) end()
+  expect(await Promise.all(appends)).toEqual(Array(7).fill(['stored']))
+  await closed
+  expect(log.depth()).toBe(0)
+})
+
+test('the log is healthy while a group works, however the other one fails or hangs', async () => {
+  const { engine, commits, failProbe } = createGroups(1)
+  failProbe()
+  const log = createGroupCommit(engine, { deadlineMs: 1 }, () => {}, 0)
+  const failing = log.append([makeEvent('a', '{}', 'a')])
+  commits[0]?.end(new Error('no leader'))
+  await expect(failing).rejects.toBeInstanceOf(Unavailable)
+  expect(log.health().writable).toBe(true)
+  const hanging = log.append([makeEvent('b', '{}', 'b')])
+  await expect(hanging).rejects.toThrow('too slowly')
+  expect(log.health().writable).toBe(false)
+  commits[1]?.end()
+  await settle()
+  expect(log.health().writable).toBe(true)
+})

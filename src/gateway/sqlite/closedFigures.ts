@@ -40,7 +40,12 @@ export type ClosedFigures = {
    * changed.
    */
   closeFigures(closing: Closing): boolean
+  /** Where the closed figures of each customer end, in the order of the customers. */
+  closedTimes(): readonly ClosedTime[]
 }
+
+/** Where the closed figures of a customer end, ms since 1970. */
+export type ClosedTime = readonly [customer: string, until: number]
 
 export function createClosedFigures(database: Database): ClosedFigures {
   const untilOf = database
@@ -72,5 +77,11 @@ export function createClosedFigures(database: Database): ClosedFigures {
       return true
     },
   )
-  return { closeFigures: (closing) => closeFigures.immediate(closing) }
+  const times = database
+    .prepare<[], ClosedTime>('SELECT customer, until FROM closed_reports ORDER BY customer')
+    .raw()
+  return {
+    closeFigures: (closing) => closeFigures.immediate(closing),
+    closedTimes: () => times.all(),
+  }
 }

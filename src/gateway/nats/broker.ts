@@ -11,10 +11,14 @@ import {
   type NatsConnection,
   type NodeConnectionOptions,
 } from '@nats-io/transport-node'
+import { EngineAway } from '../engine/engineAway.ts'
 import { version } from '../lib/version.ts'
 import { ensureLayout, type Layout } from './layout.ts'
 import { partitionOf } from './names.ts'
 import type { NatsOptions } from './natsOptions.ts'
+
+/** Errors that stay, whatever the cluster does. */
+const REFUSED = /^(AuthorizationError|UserAuthenticationExpiredError|InvalidArgumentError)$/
 
 /** An open connection to the cluster, whose streams and buckets exist. */
 export type Broker = Layout & {
@@ -40,8 +44,9 @@ const MAX_PINGS_OUT = 2
 /**
  * Connects, and creates what is missing in the cluster. A connection that is lost is made again, for ever.
  *
- * @throws Error that says what is wrong and what to do: no server answers, the credentials are refused, a file can not
- * be read, JetStream is not enabled, the streams have another number of partitions.
+ * @throws EngineAway if no server answers, or the cluster has no leader. Error that says what is wrong and what to do:
+ * the credentials are refused, a file can not be read, JetStream is not enabled, the streams have another number of
+ * partitions.
  */
 export async function connectBroker(options: NatsOptions): Promise<Broker> {
   const nc = await connectNats(options)
@@ -62,17 +67,16 @@ export async function connectBroker(options: NatsOptions): Promise<Broker> {
   }
 }
 
-/** @throws Error, see connectBroker. */
+/** @throws EngineAway and Error, see connectBroker. */
 export async function connectNats(options: NatsOptions): Promise<NatsConnection> {
   const settings = connectionOptions(options)
   try {
     return await connect(settings)
   } catch (error) {
-    const servers = options.servers.join(', ')
-    throw new Error(
-      `The cluster can not be reached at ${servers} (ENGINE): ${(error as Error).message}. Check that nats-server runs there, and the NATS_ settings`,
-      { cause: error },
-    )
+    const { name, message } = error as Error
+    const what = `The cluster can not be reached at ${options.servers.join(', ')} (ENGINE): ${message}. Check that nats-server runs there, and the NATS_ settings`
+    if (REFUSED.test(name)) throw new Error(what, { cause: error })
+    throw new EngineAway(what, 'The cluster can not be reached', error)
   }
 }
 

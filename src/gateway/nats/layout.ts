@@ -9,6 +9,7 @@ import {
 import { type KV, Kvm } from '@nats-io/kv'
 import { type ObjectStore, Objm } from '@nats-io/obj'
 import { delay, type NatsConnection, nanos } from '@nats-io/transport-node'
+import { EngineAway } from '../engine/engineAway.ts'
 import {
   CAMPAIGNS_BUCKET,
   CONTENT_STORE,
@@ -58,7 +59,8 @@ const RETRY_MS = 250
  * Creates the streams and buckets that are missing. Several processes may do so at once. The replicas and limits of
  * existing streams are the operator's: they are not changed.
  *
- * @throws Error if the number of partitions is another one, or the cluster refuses.
+ * @throws EngineAway if the cluster has no leader or too few nodes for half a minute. Error if the number of partitions
+ * is another one, or the cluster refuses.
  */
 export async function ensureLayout(
   nc: NatsConnection,
@@ -70,7 +72,13 @@ export async function ensureLayout(
     try {
       return await createLayout(nc, jsm, options)
     } catch (error) {
-      if (!isPassing(error as Error) || performance.now() > until) throw error
+      if (!isPassing(error as Error)) throw error
+      if (performance.now() > until)
+        throw new EngineAway(
+          `The cluster at ${options.servers.join(', ')} (ENGINE) does not answer: ${(error as Error).message}. Check that most of its nodes run`,
+          'The cluster does not answer',
+          error,
+        )
       await delay(RETRY_MS)
     }
   }

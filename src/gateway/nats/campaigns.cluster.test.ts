@@ -48,7 +48,7 @@ function openCopy(partition: number, name = 'copy') {
 }
 
 async function serve(partition: number, thread: SqliteThread, campaigns: CopiedCampaigns) {
-  const task = await startCampaigns(campaigns)({ copy: { thread } } as TaskContext)
+  const task = await startCampaigns({ copy: { thread }, campaigns } as unknown as TaskContext)
   return serveAnswers(brokers[0].nc, partition, task.answers as Answers, onError)
 }
 

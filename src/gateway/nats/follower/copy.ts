@@ -20,6 +20,8 @@ import type { PartitionCopy } from './task.ts'
 export type FollowingCopy = PartitionCopy & {
   /** Messages of the stream that are not in the copy. Undefined before the stream was first asked. */
   lag(): number | undefined
+  /** Gives sums that have changed otherwise than by messages to the listeners. */
+  reportUsage(usages: readonly Usage[]): void
   /** Resolves when the messages that have arrived are applied, and the files are closed. */
   close(): Promise<void>
 }
@@ -164,7 +166,11 @@ export async function openCopy(options: CopyOptions): Promise<FollowingCopy> {
     if (last < position)
       throw new Error(`The copy of partition ${partition} has lost its last changes`)
     move(last)
-    if (usage.length > 0) for (const listener of listeners) listener(usage)
+    reportUsage(usage)
+  }
+
+  function reportUsage(usages: readonly Usage[]): void {
+    if (usages.length > 0) for (const listener of listeners) listener(usages)
   }
 
   /** Applies the messages of one consumer, until it ends. */
@@ -321,6 +327,7 @@ export async function openCopy(options: CopyOptions): Promise<FollowingCopy> {
         lookNow()
       })
     },
+    reportUsage,
     watchUsage(listener) {
       listeners.add(listener)
       return () => void listeners.delete(listener)

@@ -1,6 +1,7 @@
 import type { LogEvent } from '../../collect/eventLog.ts'
 import { toCells } from '../../sqlite/cells.ts'
 import type { CopyBatch, OtherMessage } from '../../sqlite/copying.ts'
+import { decodeCounts } from '../countsMessage.ts'
 import { decodeEvent } from '../eventMessage.ts'
 import { fromToken } from '../names.ts'
 import { decodeExpired, decodeRemoved } from '../removedMessage.ts'
@@ -10,6 +11,8 @@ export type StreamMessage = {
   readonly seq: number
   readonly subject: string
   readonly data: Uint8Array
+  /** When the broker has stored it. */
+  readonly time: Date
 }
 
 /** Messages in the order of the stream, for one transaction of the copy. */
@@ -31,7 +34,8 @@ export function collectMessages(): Collected {
   let last = 0
 
   return {
-    add({ seq, subject, data }) {
+    add(message) {
+      const { seq, subject, data } = message
       messages++
       bytes += data.length
       last = seq
@@ -43,6 +47,8 @@ export function collectMessages(): Collected {
         others.push({ seq, customer: fromToken(customer), erased: decodeRemoved(data) })
       else if (kind === 'expired')
         others.push({ seq, customer: fromToken(customer), expiredTo: decodeExpired(data) })
+      else if (kind === 'counts')
+        others.push({ seq, counts: decodeCounts(data, message.time.getTime()) })
       else throw new Error(`It is of an unknown kind: ${subject}. Upgrade shoptrail`)
     },
     size: () => ({ messages, bytes }),

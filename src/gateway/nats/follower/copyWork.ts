@@ -1,19 +1,21 @@
 import type { DerivedThread } from '../../sqlite/derivedThread.ts'
 import type { Broker } from '../broker.ts'
+import type { FollowingCopy } from './copy.ts'
 import { type Derived, startDerived } from './derived.ts'
+import { type CopiedCampaigns, followCampaigns } from './followCampaigns.ts'
 import { startRemovals } from './removals.ts'
-import type { PartitionCopy } from './task.ts'
 
 /** What a follower does with each copy, whether it holds the partition or not. */
 export type CopyWork = {
   readonly derived: Derived
+  readonly campaigns: CopiedCampaigns
   /** Resolves when nothing is written any more. Call it before the copy is closed. */
   close(): Promise<void>
 }
 
 export type CopyWorkOptions = {
   readonly broker: Broker
-  readonly copy: PartitionCopy
+  readonly copy: FollowingCopy
   /** The bundle of sqlite/worker.ts, with those of the other workers in the same folder. */
   readonly workerFile: URL
   readonly derivedThread: DerivedThread
@@ -36,10 +38,12 @@ export function startCopyWork(options: CopyWorkOptions): CopyWork {
     workerFile,
     onError: (error) => onError(error, `the removals of partition ${partition}`),
   })
+  const campaigns = followCampaigns(broker, copy, copy.reportUsage, onError)
   return {
     derived,
+    campaigns,
     async close() {
-      await Promise.all([stopRemovals(), derived.close()])
+      await Promise.all([stopRemovals(), derived.close(), campaigns.stop()])
     },
   }
 }

@@ -153,11 +153,13 @@ export function startFollower(options: FollowerOptions): Follower {
 
     async function start(): Promise<void> {
       if (!copy || !work) throw new Error('The copy was closed')
-      await unless(ending.signal, endOf(partition).then(copy.reach))
+      const reached = Promise.all([endOf(partition).then(copy.reach), work.campaigns.catchUp()])
+      await unless(ending.signal, reached)
       const context: TaskContext = {
         broker,
         copy,
         derived: work.derived,
+        campaigns: work.campaigns,
         customers: options.customers,
         customersFile: options.customersFile,
         workerFile,
@@ -242,7 +244,7 @@ export function startFollower(options: FollowerOptions): Follower {
 }
 
 /** Waits for a promise, until the signal is aborted. */
-async function unless(signal: AbortSignal, promise: Promise<void>): Promise<void> {
+async function unless(signal: AbortSignal, promise: Promise<unknown>): Promise<void> {
   let end = () => {}
   const aborted = new Promise<void>((resolve) => {
     end = resolve

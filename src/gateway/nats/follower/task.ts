@@ -4,6 +4,7 @@ import type { SqliteThread } from '../../sqlite/thread.ts'
 import type { Answers } from '../answers.ts'
 import type { Broker } from '../broker.ts'
 import type { Derived } from './derived.ts'
+import type { CopiedCampaigns } from './followCampaigns.ts'
 
 /** The local copy of a partition: the databases of one folder, made by reading the stream in order. */
 export type PartitionCopy = {
@@ -33,6 +34,8 @@ export type TaskContext = {
   readonly copy: PartitionCopy
   /** What can not be made again from the log. */
   readonly derived: Derived
+  /** The campaigns on their way into the copy. */
+  readonly campaigns: CopiedCampaigns
   readonly customers: Customers
   /** Local copy of customers.db, for threads that look up customers. */
   readonly customersFile: string

@@ -5,9 +5,6 @@ import { Unavailable } from '../../../lib/unavailable.ts'
 import { createSqliteReports } from '../../../sqlite/reports.ts'
 import type { PartitionCopy, StartTask } from '../task.ts'
 
-/** Time between two looks for the first e-mail campaign, ms. */
-const LOOK_MS = 2_000
-
 /** The reports of the partitions that this process holds. */
 export type ReportsTask = {
   readonly start: StartTask
@@ -25,7 +22,7 @@ export type ReportsTask = {
 export function createReportsTask(): ReportsTask {
   const running = new Map<number, Reports>()
 
-  const start: StartTask = async ({ copy, isHeld, workerFile, onError }) => {
+  const start: StartTask = async ({ copy, campaigns, isHeld, workerFile, onError }) => {
     const { partition, thread, eventsFile, reportsFile } = copy
     const markFile = `${reportsFile}.closed`
 
@@ -55,19 +52,10 @@ export function createReportsTask(): ReportsTask {
     })
     running.set(partition, reports)
 
-    function look(): void {
-      thread.call('hasEmail').then(
-        (hasEmail) => {
-          if (!hasEmail) return
-          clearInterval(timer)
-          reports.follow()
-        },
-        // The next look may succeed.
-        () => {},
-      )
-    }
-    const timer = setInterval(look, LOOK_MS)
-    look()
+    let isStopped = false
+    campaigns.firstEmail.then(() => {
+      if (!isStopped) reports.follow()
+    })
 
     return {
       answers: {
@@ -75,7 +63,7 @@ export function createReportsTask(): ReportsTask {
         reportsLag: reports.lag,
       },
       async stop() {
-        clearInterval(timer)
+        isStopped = true
         running.delete(partition)
         await reports.close()
       },

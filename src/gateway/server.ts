@@ -16,6 +16,7 @@ import type { Forwarding } from './forward/forwarding.ts'
 import type { GatewayOptions } from './gatewayOptions.ts'
 import { createAddresses } from './http/address.ts'
 import { createBodyBudget } from './http/bodyBudget.ts'
+import type { ClusterFigures } from './http/clusterMetrics.ts'
 import { chooseMaxConnections } from './http/descriptors.ts'
 import { createHttpServer } from './http/httpServer.ts'
 import { completeLimits } from './http/limits.ts'
@@ -25,6 +26,7 @@ import { createMetricsPort, MAX_METRICS_CONNECTIONS, METRICS_HOST } from './http
 import { removePathPrefix } from './http/pathPrefix.ts'
 import { watchReadiness } from './http/readiness.ts'
 import { reportRequests } from './logs/requestLines.ts'
+import type { NatsOptions } from './nats/natsOptions.ts'
 import { type ProblemRecorder, startRecorder } from './problems/recorder.ts'
 import { createRoutes } from './routes.ts'
 import { readScriptFiles } from './script/serveScript.ts'
@@ -69,6 +71,9 @@ export type Gateway = {
 /** How long a gateway waits for clients that are reading answers after a fatal error, ms. */
 const FATAL_PATIENCE_MS = 500
 
+/** How long the first connection to a cluster may take before the gateway listens and is not ready, ms. */
+const CLUSTER_PATIENCE_MS = 10_000
+
 /** Everything that exists only while the data is open. */
 type Opened = Pick<Gateway, 'demo' | 'demoBlock' | 'demoRestKey'> & {
   readonly data: Data
@@ -96,7 +101,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     monotonicNow = () => performance.now(),
     onError = () => {},
   } = options
-  const { trustedProxies = [], publicUrl, metricsPort } = options
+  const { trustedProxies = [], publicUrl, metricsPort, cluster } = options
   const maxConnections = chooseMaxConnections(options.maxConnections)
   const script = readScriptFiles(scriptFolder)
   const addresses = createAddresses(trustedProxies, publicUrl)
@@ -108,8 +113,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       onRefused: options.onRefused,
       forwarding: async () => (await opening?.opened()?.data.forwarding.figures()) ?? [],
       reportsLag: async () => opening?.opened()?.data.reports.lag(),
+      cluster: cluster && (() => readClusterFigures?.()),
     },
   )
+  let readClusterFigures: (() => ClusterFigures) | undefined
   let isStopping = false
   /** How long a stop waits for clients that are reading answers, ms. */
   let patienceMs = options.requestTimeoutMs
@@ -122,30 +129,53 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     return open ? open.data.findFault() : opening?.reason()
   }
 
+  const ofData = {
+    dataDir,
+    workerFile,
+    now,
+    queue: options.queue,
+    onCommit: metrics.commit,
+    onDestination: options.onDestination,
+    onChange: readiness.check,
+    onFatal(error: Error) {
+      patienceMs = FATAL_PATIENCE_MS
+      readiness.check()
+      options.onFatal?.(error)
+    },
+  }
+
+  async function openCluster(cluster: NatsOptions): Promise<Data> {
+    // Loaded only here, so that a start with SQLite does not take longer.
+    const { openNatsData } = await import('./nats/data.ts')
+    const data = await openNatsData({
+      ...ofData,
+      cluster,
+      monotonicNow,
+      sweep: options.sweep,
+      onRemoved: metrics.removed,
+      onPass: options.onRemoved,
+      onCluster: options.onCluster ?? (() => {}),
+      onError,
+    })
+    readClusterFigures = data.figures
+    return data
+  }
+
   /** Opens everything that needs the data. */
   async function open(): Promise<Opened> {
-    const data = await openData({
-      dataDir,
-      workerFile,
-      upgradeBackup: options.upgradeBackup,
-      onUpgrade: options.onUpgrade,
-      diskReserveBytes: options.diskReserveBytes,
-      onDisk: options.onDisk,
-      now,
-      queue: options.queue,
-      onCommit: metrics.commit,
-      onReportsEnd: (error) => onError(error, 'the thread of the reports'),
-      onSaltError: (error) => onError(error, 'the salt of the day'),
-      onPeopleEnd: (error) => onError(error, 'the thread of persons'),
-      onForwardingError: (error) => onError(error, 'the forwarding'),
-      onDestination: options.onDestination,
-      onChange: readiness.check,
-      onFatal(error) {
-        patienceMs = FATAL_PATIENCE_MS
-        readiness.check()
-        options.onFatal?.(error)
-      },
-    })
+    const data = cluster
+      ? await openCluster(cluster)
+      : await openData({
+          ...ofData,
+          upgradeBackup: options.upgradeBackup,
+          onUpgrade: options.onUpgrade,
+          diskReserveBytes: options.diskReserveBytes,
+          onDisk: options.onDisk,
+          onReportsEnd: (error) => onError(error, 'the thread of the reports'),
+          onSaltError: (error) => onError(error, 'the salt of the day'),
+          onPeopleEnd: (error) => onError(error, 'the thread of persons'),
+          onForwardingError: (error) => onError(error, 'the forwarding'),
+        })
     const problems = startRecorder({
       store: data.counts,
       customers: data.customers,
@@ -179,7 +209,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         onUnknownProxy: options.onUnknownProxy ?? (() => {}),
       })
       if (demo) await addDemoCampaign(campaigns, now())
-      if (await campaigns.hasEmail()) reports.follow()
+      if (!cluster && (await campaigns.hasEmail())) reports.follow()
       const routes = createRoutes({
         customers,
         pinned,
@@ -232,7 +262,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
 
   try {
-    opening = await openOrWait(open, readiness.check, (error) => onError(error, 'the data'))
+    opening = await openOrWait(
+      open,
+      readiness.check,
+      (error) => onError(error, 'the data'),
+      cluster && CLUSTER_PATIENCE_MS,
+    )
     const { opened, reason, stop: stopOpening } = opening
     const bounds = {
       addresses,

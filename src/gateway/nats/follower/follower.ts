@@ -5,6 +5,7 @@ import { createDerivedThread } from '../../sqlite/derivedThread.ts'
 import type { Answers } from '../answers.ts'
 import { serveAnswers } from '../ask.ts'
 import type { Broker } from '../broker.ts'
+import type { ClusterNews } from '../clusterNews.ts'
 import { streamOf } from '../names.ts'
 import { type FollowingCopy, openCopy } from './copy.ts'
 import { type CopyWork, startCopyWork } from './copyWork.ts'
@@ -25,6 +26,8 @@ export type PartitionStatus = {
 /** Copies all partitions, and runs the tasks of those that it holds. */
 export type Follower = {
   status(): readonly PartitionStatus[]
+  /** Partitions whose last holder had not made them free, since the start. */
+  takeOvers(): number
   /** Stops the tasks, makes the partitions free for others, then closes the copies. */
   close(): Promise<void>
 }
@@ -43,6 +46,8 @@ export type FollowerOptions = {
   readonly now: () => number
   /** A monotonic clock, ms. */
   readonly monotonicNow: () => number
+  /** Called when a partition is held, and when it was lost. Default none. */
+  readonly onNews?: (news: ClusterNews) => void
   /** @param what The subject of the error. */
   readonly onError: (error: unknown, what: string) => void
 }
@@ -69,7 +74,8 @@ const MAX_REOPEN_MS = 30_000
 
 /** Starts to follow. It does not wait for the copies, which may take minutes if they are made again. */
 export function startFollower(options: FollowerOptions): Follower {
-  const { broker, dataDir, workerFile, tasks, now, monotonicNow, onError } = options
+  const { broker, dataDir, workerFile, tasks, now, monotonicNow, onNews, onError } = options
+  let takeOvers = 0
   const stopping = new AbortController()
   const parts = Array.from(
     { length: broker.partitions },
@@ -153,13 +159,18 @@ export function startFollower(options: FollowerOptions): Follower {
 
     async function start(): Promise<void> {
       if (!copy || !work) throw new Error('The copy was closed')
-      const reached = Promise.all([endOf(partition).then(copy.reach), work.campaigns.catchUp()])
+      const { campaigns, derived } = work
+      const reached = Promise.all([
+        endOf(partition).then(copy.reach),
+        campaigns.catchUp(),
+        derived.catchUp(),
+      ])
       await unless(ending.signal, reached)
       const context: TaskContext = {
         broker,
         copy,
-        derived: work.derived,
-        campaigns: work.campaigns,
+        derived,
+        campaigns,
         customers: options.customers,
         customersFile: options.customersFile,
         workerFile,
@@ -207,8 +218,13 @@ export function startFollower(options: FollowerOptions): Follower {
     bucket: broker.leases,
     partitions: broker.partitions,
     canHold: (partition) => parts[partition]?.isWhole === true,
-    onHeld: (partition) => hold(parts[partition] as Part),
-    async onLost(partition) {
+    onHeld(partition, isTakeOver) {
+      if (isTakeOver) takeOvers++
+      onNews?.({ what: 'held', partition, isTakeOver })
+      hold(parts[partition] as Part)
+    },
+    async onLost(partition, isGivenUp) {
+      if (!isGivenUp) onNews?.({ what: 'lost', partition })
       const part = parts[partition] as Part
       await part.tasks?.stop()
       part.tasks = undefined
@@ -228,6 +244,7 @@ export function startFollower(options: FollowerOptions): Follower {
         lag: copy?.lag(),
         isHeld: leases.isHeld(partition),
       })),
+    takeOvers: () => takeOvers,
     async close() {
       stopping.abort()
       await leases.close()

@@ -31,13 +31,19 @@ export type LeaseOptions = {
   readonly partitions: number
   /** Whether this follower could run the tasks of a partition now. It is announced when it could run all of them. */
   readonly canHold: (partition: number) => boolean
-  /** Called when a partition was taken. */
-  readonly onHeld: (partition: number) => void
+  /**
+   * Called when a partition was taken.
+   *
+   * @param isTakeOver Whether its last holder has not made it free.
+   */
+  readonly onHeld: (partition: number, isTakeOver: boolean) => void
   /**
    * Called when a partition is lost or shall be given up. It becomes free for others when the promise resolves, or
    * after LEASE_MS. Never rejects.
+   *
+   * @param isGivenUp Whether this follower wants to.
    */
-  readonly onLost: (partition: number) => Promise<void>
+  readonly onLost: (partition: number, isGivenUp: boolean) => Promise<void>
   readonly onError: (error: unknown) => void
   /** A monotonic clock, ms. */
   readonly monotonicNow: () => number
@@ -224,6 +230,7 @@ export function startLeases(options: LeaseOptions): Leases {
       sent: new Map([[number, sentAt]]),
       losing: undefined,
     }
+    const before = seen.get(keyOf(partition))?.holder
     taking.add(partition)
     const revision = await write(keyOf(partition), text, number)
     taking.delete(partition)
@@ -232,11 +239,11 @@ export function startLeases(options: LeaseOptions): Leases {
     lease.sent.clear()
     if (stopping.signal.aborted || since(sentAt) >= FENCE_MS) return void free(partition)
     held.set(partition, lease)
-    onHeld(partition)
+    onHeld(partition, before !== undefined && before.id !== id)
   }
 
-  function lose(partition: number, lease: Held): Promise<void> {
-    lease.losing ??= onLost(partition).finally(() => held.delete(partition))
+  function lose(partition: number, lease: Held, isGivenUp = false): Promise<void> {
+    lease.losing ??= onLost(partition, isGivenUp).finally(() => held.delete(partition))
     return lease.losing
   }
 
@@ -255,7 +262,7 @@ export function startLeases(options: LeaseOptions): Leases {
   async function giveUp(partition: number): Promise<void> {
     const lease = held.get(partition)
     if (!lease) return
-    await lose(partition, lease)
+    await lose(partition, lease, true)
     await free(partition)
   }
 

@@ -6,13 +6,12 @@ const DEMO_CAMPAIGN_ID = 'autumn-mugs'
 const DAY_MS = 86_400_000
 
 /**
- * Creates the demo customer's e-mail campaign if it has none.
+ * Creates the demo customer's e-mail campaign if it is missing.
  *
  * @param now ms since 1970. The campaign is scheduled for the next morning.
  */
 export async function addDemoCampaign(campaigns: Campaigns, now: number): Promise<void> {
-  const { total } = await campaigns.list(DEMO_CUSTOMER_ID, { type: 'email', page: 1, limit: 1 })
-  if (total > 0) return
+  if (await campaigns.findSummary(DEMO_CUSTOMER_ID, DEMO_CAMPAIGN_ID)) return
   await campaigns.create(DEMO_CUSTOMER_ID, {
     id: DEMO_CAMPAIGN_ID,
     status: 'scheduled',

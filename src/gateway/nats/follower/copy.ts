@@ -14,7 +14,7 @@ import type { Broker } from '../broker.ts'
 import { streamOf } from '../names.ts'
 import { deleteCopy, filesOfCopy, makeCopyFolder, moveCopyAside } from './copyFolder.ts'
 import { type Collected, collectMessages } from './copyMessages.ts'
-import type { PartitionCopy } from './task.ts'
+import type { PartitionCopy } from './partitionCopy.ts'
 
 /** A copy that follows its stream. */
 export type FollowingCopy = PartitionCopy & {

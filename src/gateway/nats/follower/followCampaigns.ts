@@ -6,7 +6,7 @@ import { type CopiedCampaign, summaryRow } from '../../sqlite/campaignRows.ts'
 import type { Broker } from '../broker.ts'
 import { decodeCampaign } from '../campaignEntry.ts'
 import { CAMPAIGNS_BUCKET } from '../names.ts'
-import type { PartitionCopy } from './task.ts'
+import type { PartitionCopy } from './partitionCopy.ts'
 
 /** The campaigns of a partition, on their way into its local copy. */
 export type CopiedCampaigns = {

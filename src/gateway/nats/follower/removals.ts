@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createSqliteExpiredEvents } from '../../sqlite/expiredEvents.ts'
 import { createSqlitePeople } from '../../sqlite/people.ts'
-import type { PartitionCopy } from './task.ts'
+import type { PartitionCopy } from './partitionCopy.ts'
 
 /** Time between two looks for something to remove, ms. */
 const LOOK_MS = 1_000

@@ -1,5 +1,6 @@
 import { Unavailable } from '../../../lib/unavailable.ts'
-import type { PartitionCopy, StartTask } from '../task.ts'
+import type { PartitionCopy } from '../partitionCopy.ts'
+import type { StartTask } from '../task.ts'
 
 /** How long an answer waits for the counts that the gateway has written, ms. */
 const REACH_MS = 5_000

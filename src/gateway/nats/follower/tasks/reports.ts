@@ -3,7 +3,8 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import type { Reports } from '../../../campaigns/report.ts'
 import { Unavailable } from '../../../lib/unavailable.ts'
 import { createSqliteReports } from '../../../sqlite/reports.ts'
-import type { PartitionCopy, StartTask } from '../task.ts'
+import type { PartitionCopy } from '../partitionCopy.ts'
+import type { StartTask } from '../task.ts'
 
 /** The reports of the partitions that this process holds. */
 export type ReportsTask = {

@@ -4,7 +4,8 @@ import { Unavailable } from '../../../lib/unavailable.ts'
 import { createSqliteExpiredEvents } from '../../../sqlite/expiredEvents.ts'
 import { eventSubject, expiredSubject, streamOf } from '../../names.ts'
 import { encodeExpired } from '../../removedMessage.ts'
-import type { PartitionCopy, StartTask, TaskContext } from '../task.ts'
+import type { PartitionCopy } from '../partitionCopy.ts'
+import type { StartTask, TaskContext } from '../task.ts'
 
 export type RetentionOptions = Pick<
   SweeperOptions,

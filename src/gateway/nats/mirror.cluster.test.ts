@@ -91,6 +91,47 @@ test('changes of each side come to the other one, also those of another connecti
   expect([one, two, third].flatMap(({ errors }) => errors)).toEqual([])
 })
 
+test('an own change that comes back before it is settled is not one of others', async () => {
+  const database = new Database(join(folder, `${++files}.db`))
+  database.exec(TABLE)
+  const put = (name: string) =>
+    database.prepare('INSERT OR REPLACE INTO shops VALUES (1, ?, 1)').run(name)
+  const real = createMirrorRows(database, [{ table: 'shops', key: ['id'] }])
+  let onApply = () => {}
+  const changes: unknown[] = []
+  const mirror = openMirror({
+    rows: {
+      ...real,
+      apply(...args) {
+        onApply()
+        return real.apply(...args)
+      },
+      async settle(settled) {
+        // As slow as another thread, which changes the row again meanwhile.
+        if (settled.some(({ value }) => value?.includes('first'))) put('second')
+        await new Promise<void>((resolve) => {
+          onApply = resolve
+          setTimeout(resolve, 1_000)
+        })
+        real.settle(settled)
+      },
+    },
+    ...{ broker: first, prefix: `${++prefixes}.`, bucket: DERIVED_BUCKET },
+    onChange: (tables) => changes.push(tables),
+    onError: (error) => changes.push(error),
+  })
+  ends.push(async () => {
+    await mirror.close()
+    database.close()
+  })
+  await mirror.ready
+  put('first')
+  await mirror.flush()
+  expect(database.prepare('SELECT name FROM shops').pluck().get()).toBe('second')
+  await mirror.catchUp()
+  expect(changes).toEqual([])
+})
+
 test.each([false, true])(
   'of two changes at once one is stored, exclusive: %s',
   async (exclusive) => {

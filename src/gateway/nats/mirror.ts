@@ -14,6 +14,9 @@ import { fromToken, toToken } from './names.ts'
 
 type Cluster = Pick<Broker, 'id' | 'nc' | 'js' | 'jsm'>
 
+/** What the bucket must be like for a change to be stored. */
+type Expected = { readonly lastSequence: number } | { readonly lastSubjectSequence: number }
+
 type Answered<Run> = Run extends (...args: infer Args) => infer Result
   ? (...args: Args) => Result | Promise<Result>
   : never
@@ -98,6 +101,8 @@ export function openMirror(options: MirrorOptions): Mirror {
   /** Every message up to this sequence was applied, or is our own. */
   let head = 0
   let isCaughtUp = false
+  /** Changes that are being published, by subject. The watch may bring them before they are settled. */
+  const inFlight = new Map<string, Promise<unknown>>()
   /** How often unsettled changes were undone. */
   let undone = 0
   let isClosed = false
@@ -207,6 +212,8 @@ export function openMirror(options: MirrorOptions): Mirror {
         const isLast = message.info.pending === 0
         if (!isLast && batch.length < BATCH) continue
         const read = batch.flatMap((one) => toRow(one, subjects))
+        // Otherwise an own change would be taken for one of others, which undoes a later change of the row.
+        await Promise.allSettled(batch.map((one) => inFlight.get(one.subject)))
         batch = []
         // While everything is read, the position stays at 0: otherwise rows that did not come would stay for ever.
         note(await rows.apply(read, isCaughtUp || !isFull ? message.seq : 0))
@@ -267,8 +274,7 @@ export function openMirror(options: MirrorOptions): Mirror {
     const lastSequence = head
     try {
       const expect = isExclusive ? { lastSequence } : { lastSubjectSequence: revision }
-      const sequence = await publish(broker, change, expect)
-      await rows.settle([{ ...change, revision: sequence }])
+      const sequence = await publishAndSettle(broker, change, expect)
       if (isExclusive) advance(sequence)
       return true
     } catch (error) {
@@ -277,6 +283,25 @@ export function openMirror(options: MirrorOptions): Mirror {
     if (!isExclusive) return resolveWith(broker, change)
     await catchUpWith(broker, lastSequence)
     return false
+  }
+
+  async function publishAndSettle(
+    cluster: Cluster,
+    change: ChangedRow,
+    expect: Expected,
+  ): Promise<number> {
+    const subject = subjects + toEntryKey(change.table, change.key)
+    const settled = (async () => {
+      const sequence = await publish(cluster, change, expect)
+      await rows.settle([{ ...change, revision: sequence }])
+      return sequence
+    })()
+    inFlight.set(subject, settled)
+    try {
+      return await settled
+    } finally {
+      inFlight.delete(subject)
+    }
   }
 
   /** The row in the bucket is not what it was here. @returns Like `push`. */
@@ -294,7 +319,8 @@ export function openMirror(options: MirrorOptions): Mirror {
     }
     const applied = await rows.apply([remote], 0)
     note(applied)
-    if (applied.tables.length === 0)
+    // Without a fault the watch was faster.
+    if (applied.faults.length > 0)
       throw new Error(`The row ${subject} of the bucket can not be stored here`)
     return false
   }
@@ -302,7 +328,7 @@ export function openMirror(options: MirrorOptions): Mirror {
   async function publish(
     { js }: Cluster,
     { table, key, value }: ChangedRow,
-    expect: { readonly lastSequence: number } | { readonly lastSubjectSequence: number },
+    expect: Expected,
   ): Promise<number> {
     const options = { timeout: PATIENCE_MS, expect }
     const subject = subjects + toEntryKey(table, key)

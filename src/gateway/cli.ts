@@ -14,6 +14,7 @@ import { settingsHelp } from './customers/settingsHelp.ts'
 import { acceptData, DATA_VERBS } from './dataCommand.ts'
 import { DOCTOR_OPTIONS, prepareDoctor } from './doctorCommand.ts'
 import { EXPORT_OPTIONS, prepareExport } from './exportCommand.ts'
+import { prepareForward, preparePerson } from './followerCommand.ts'
 import {
   FORWARD_COMMANDS_HELP,
   FORWARD_OPTIONS_HELP,
@@ -226,6 +227,10 @@ function run(args: readonly string[], env: Readonly<Record<string, string | unde
           : runSnippet(values, settings, SCRIPT_FOLDER),
       ),
     }
+  if (read.settings.cluster && command === 'forward')
+    return { work: prepareForward(rest, values, read.settings.cluster, env) }
+  if (read.settings.cluster && command === 'person')
+    return { work: preparePerson(rest[0] as string, values, read.settings.cluster) }
   const done = carryOut(command, rest, values, read.settings, env)
   if (!done.ok) return fail(done.isUsage ? EX_USAGE : 1, done.lines)
   return 'pieces' in done ? { pieces: done.pieces } : answer(done.lines)

@@ -4,6 +4,7 @@ import { findMismatch } from './dataCommand.ts'
 import type { Destination, KindName } from './forward/destination.ts'
 import type { Changed, DestinationGiven, LettersChanged } from './forward/forwarding.ts'
 import { KINDS } from './forward/kinds.ts'
+import { type Calling, call, runNow } from './forwardCommand/calls.ts'
 import {
   count,
   describeDestinations,
@@ -24,9 +25,9 @@ import {
 } from './forwardCommand/readOptions.ts'
 import { type Done, done, type Fault, failed, misused } from './lib/command.ts'
 import type { Settings } from './settings.ts'
-import { type CustomerIds, openCustomerIds } from './sqlite/customerIds.ts'
+import { openCustomerIds } from './sqlite/customerIds.ts'
 import { prepareDataFolder } from './sqlite/dataFolder.ts'
-import { createDestinations, type Destinations } from './sqlite/destinations.ts'
+import { createDestinations } from './sqlite/destinations.ts'
 import { openForwardLog } from './sqlite/forwardLog.ts'
 import { openForwardStore } from './sqlite/forwardStore.ts'
 
@@ -89,14 +90,9 @@ export function runForward(
   settings: Settings,
   env: Env,
 ): Done {
-  const [verb = '', id, ...more] = words
-  if (more.length > 0) return misused(`forward ${verb} takes no ${more[0]}`)
-  if (verb !== 'list' && !id)
-    return misused(
-      verb === 'add'
-        ? 'Expected the id of a customer: forward add ID --kind KIND'
-        : `Expected the id of a destination: forward ${verb} DEST`,
-    )
+  const [verb = '', id] = words
+  const fault = findForwardFault(words)
+  if (fault) return fault
   const folder = resolve(settings.dataDir)
   prepareDataFolder(folder)
   const mismatch = findMismatch(folder)
@@ -120,11 +116,11 @@ export function runForward(
         ...{ store, log, kinds: KINDS, now: Date.now },
         isCustomer: customers.has,
       })
-      if (verb === 'add') return add(destinations, id as string, options, env)
-      if (verb === 'list') return list(destinations, id, options, folder, customers)
-      const destination = store.find(id as string)
-      if (!destination) return failed(unknown(verb, id, folder))
-      return changeOne(verb, destinations, destination, options, env)
+      const found = {
+        isCustomer: id !== undefined && customers.has(id),
+        destination: id === undefined ? undefined : store.find(id),
+      }
+      return runNow(forward(words, options, env, folder, found), destinations)
     } finally {
       store.close()
       log?.close()
@@ -132,6 +128,42 @@ export function runForward(
   } finally {
     customers.close()
   }
+}
+
+/** What the id of a command stands for. */
+export type Named = {
+  readonly isCustomer: boolean
+  readonly destination: Pick<Destination, 'id' | 'customer' | 'kind'> | undefined
+}
+
+/** Why the words after `forward` are wrong. */
+export function findForwardFault([verb = '', id, ...more]: readonly string[]): Fault | undefined {
+  if (more.length > 0) return misused(`forward ${verb} takes no ${more[0]}`)
+  if (verb === 'list' || id) return undefined
+  return misused(
+    verb === 'add'
+      ? 'Expected the id of a customer: forward add ID --kind KIND'
+      : `Expected the id of a destination: forward ${verb} DEST`,
+  )
+}
+
+/**
+ * `forward add | list | set | …`, wherever the destinations are.
+ *
+ * @param place Where they are, for messages: a folder, or the cluster.
+ */
+export function* forward(
+  [verb = '', id]: readonly string[],
+  options: ForwardOptions,
+  env: Env,
+  place: string,
+  { isCustomer, destination }: Named,
+): Calling<Done> {
+  if (verb === 'add')
+    return isCustomer ? yield* add(id as string, options, env) : failed(unknown(verb, id, place))
+  if (verb === 'list') return yield* list(id, options, place, isCustomer)
+  if (!destination) return failed(unknown(verb, id, place))
+  return yield* changeOne(verb, destination, options, env)
 }
 
 const none = (folder: string): string[] => [
@@ -143,12 +175,7 @@ const unknown = (verb: string, id: string | undefined, folder: string): string =
     ? `There is no customer ${id} in ${folder}`
     : `There is no destination ${id} in ${folder}. List them: npx shoptrail forward list`
 
-function add(
-  destinations: Destinations,
-  customer: string,
-  options: ForwardOptions,
-  env: Env,
-): Done {
+function* add(customer: string, options: ForwardOptions, env: Env): Calling<Done> {
   const { kind } = options
   if (!kind) return misused(`Expected --kind as one of ${[...KINDS.keys()].join(', ')}`)
   const change = readChange(options, kind, env)
@@ -162,46 +189,42 @@ function add(
     kind: kind as KindName,
     ...(from.value !== undefined && { from: from.value }),
   }
-  const added = withTexts(given, (typed) => destinations.add(typed))
+  const added = yield* withTexts(given, (typed) => call('add', typed))
   if (!added.ok) return refuse(added.faults, kind)
+  const { id } = added.destination
+  const all = yield* call('list', customer)
   return done(
-    ...describeDestinations(
-      destinations
-        .list(customer)
-        .filter(({ destination }) => destination.id === added.destination.id),
-    ),
+    ...describeDestinations(all.filter(({ destination }) => destination.id === id)),
     '',
     'A running gateway begins to send within a second. See how far it is: npx shoptrail forward list',
   )
 }
 
-function list(
-  destinations: Destinations,
+function* list(
   customer: string | undefined,
   { json }: ForwardOptions,
   folder: string,
-  customers: CustomerIds,
-): Done {
-  const found = destinations.list(customer)
-  if (customer !== undefined && found.length === 0 && !customers.has(customer))
+  isCustomer: boolean,
+): Calling<Done> {
+  const found = yield* call('list', customer)
+  if (customer !== undefined && found.length === 0 && !isCustomer)
     return failed(unknown('add', customer, folder))
   if (json) return done(JSON.stringify(found))
   return done(...(found.length === 0 ? none(folder) : describeDestinations(found)))
 }
 
-function changeOne(
+function* changeOne(
   verb: string,
-  destinations: Destinations,
-  { id, customer, kind }: Destination,
+  { id, customer, kind }: Pick<Destination, 'id' | 'customer' | 'kind'>,
   options: ForwardOptions,
   env: Env,
-): Done {
+): Calling<Done> {
   if (verb === 'remove') {
     if (!options.yes)
       return misused(
         `This removes ${id} with its position in the log and its dead letters. What was sent stays where it is. To confirm: npx shoptrail forward remove ${id} --yes`,
       )
-    destinations.remove(customer, id)
+    yield* call('remove', customer, id)
     return done(`Removed ${id}`)
   }
   if (verb === 'set') {
@@ -211,48 +234,48 @@ function changeOne(
       return misused(
         `Expected one of ${CHANGES.map((option) => `--${option}`).join(', ')}, or a secret in the environment`,
       )
-    return changed(
-      withTexts(change.value, (typed) => destinations.change(customer, id, typed)),
-      destinations,
-      kind,
-    )
+    const result = yield* withTexts(change.value, (typed) => call('change', customer, id, typed))
+    return yield* changed(result, kind)
   }
   if (verb === 'pause' || verb === 'resume') {
     const isPaused = verb === 'pause'
-    return changed(destinations.change(customer, id, { isPaused }), destinations, kind)
+    return yield* changed(yield* call('change', customer, id, { isPaused }), kind)
   }
   const filter = readFilter(options)
   if (!filter.ok) return filter
   if (verb === 'letters') {
     const after = readPosition('after', options.after)
     if (!after.ok) return after
-    const page = destinations.letters(customer, id, { ...filter.value, after: after.value })
+    const page = yield* call('letters', customer, id, { ...filter.value, after: after.value })
     if (!page) return failed(`${id} was removed`)
     return done(...(options.json ? [JSON.stringify(page)] : describeLetters(page, id)))
   }
   if (verb === 'mend') {
     const patch = readPatch(options.patch)
     if (!patch.ok) return patch
-    return lettersDone(destinations.mend(customer, id, patch.value, filter.value), (n) =>
+    const mended = yield* call('mend', customer, id, patch.value, filter.value)
+    const first = yield* call('letters', customer, id, { ...filter.value, max: 1 })
+    return lettersDone(mended, (n) =>
       patch.value
         ? [
             `Mended ${n}. Next: npx shoptrail forward replay ${id}${filterText(filter.value)}`,
-            ...describeFault(destinations.letters(customer, id, { ...filter.value, max: 1 })),
+            ...describeFault(first),
           ]
         : [`Removed the patch of ${n}`],
     )
   }
   if (verb === 'replay')
-    return lettersDone(destinations.replay(customer, id, filter.value), (n) => [
+    return lettersDone(yield* call('replay', customer, id, filter.value), (n) => [
       `${n} will be sent again. Those that are refused stay in the list`,
     ])
   if (!options.yes) {
-    const letters = destinations.letters(customer, id, { ...filter.value, max: 1 })?.count ?? 0
+    const page = yield* call('letters', customer, id, { ...filter.value, max: 1 })
+    const letters = page?.count ?? 0
     return misused(
       `This deletes ${count(letters, 'dead letter')} of ${id}, whose events it will never get. To confirm, add --yes.`,
     )
   }
-  return lettersDone(destinations.discard(customer, id, filter.value), (n) => [`Discarded ${n}`])
+  return lettersDone(yield* call('discard', customer, id, filter.value), (n) => [`Discarded ${n}`])
 }
 
 function lettersDone(
@@ -264,15 +287,12 @@ function lettersDone(
   return done(...(result.count === 0 ? [NO_LETTERS] : say(count(result.count, 'dead letter'))))
 }
 
-function changed(result: Changed | undefined, destinations: Destinations, kind: string): Done {
+function* changed(result: Changed | undefined, kind: string): Calling<Done> {
   if (!result) return failed('The destination was removed')
   if (!result.ok) return refuse(result.faults, kind)
   const { id, customer } = result.destination
-  return done(
-    ...describeDestinations(
-      destinations.list(customer).filter(({ destination }) => destination.id === id),
-    ),
-  )
+  const all = yield* call('list', customer)
+  return done(...describeDestinations(all.filter(({ destination }) => destination.id === id)))
 }
 
 /**
@@ -280,17 +300,17 @@ function changed(result: Changed | undefined, destinations: Destinations, kind: 
  *
  * @returns The faults of the first try, if both fail.
  */
-function withTexts<
+function* withTexts<
   Given extends { readonly settings?: Readonly<Record<string, unknown>> | undefined },
->(given: Given, apply: (given: Given) => Changed | undefined): Changed {
+>(given: Given, apply: (given: Given) => Calling<Changed | undefined>): Calling<Changed> {
   const gone: Changed = { ok: false, faults: ['The destination was removed'] }
-  const first = apply(given) ?? gone
+  const first = (yield* apply(given)) ?? gone
   const { settings = {} } = given
   if (first.ok || !Object.values(settings).some(isSimple)) return first
   const texts = Object.fromEntries(
     Object.entries(settings).map(([name, value]) => [name, isSimple(value) ? `${value}` : value]),
   )
-  const second = apply({ ...given, settings: texts }) ?? gone
+  const second = (yield* apply({ ...given, settings: texts })) ?? gone
   return second.ok ? second : first
 }
 

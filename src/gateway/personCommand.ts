@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { findMismatch } from './dataCommand.ts'
 import { type Done, done, type Fault, failed, misused } from './lib/command.ts'
 import { type Kept, MAX_LISTED, type Proof } from './people/people.ts'
-import { readPerson } from './people/person.ts'
+import { type Person, readPerson } from './people/person.ts'
 import type { Settings } from './settings.ts'
 import { findOldData } from './sqlite/backup/finishRestore.ts'
 import { createSqliteCustomers } from './sqlite/customers.ts'
@@ -40,10 +40,9 @@ export function runPerson(
   options: PersonOptions,
   settings: Settings,
 ): Done | Streamed {
-  const { customer } = options
-  if (!customer) return misused('Expected the id of a customer: --customer ID')
-  const read = verb === 'proofs' ? undefined : readPerson(options)
-  if (read && !read.ok) return misused(`${read.message}: --email ADDRESS or --did ID`)
+  const read = readRequest(verb, options)
+  if (!read.ok) return read
+  const { customer, person } = read
   const folder = resolve(settings.dataDir)
   prepareDataFolder(folder)
   const mismatch = findMismatch(folder)
@@ -53,14 +52,14 @@ export function runPerson(
   const eventsFile = join(folder, 'events.db')
   // Before the first start there is no log, and none is created.
   const isThere = existsSync(eventsFile)
-  if (!read) return done(...listProofs(isThere ? readProofs(eventsFile, customer) : []))
+  if (!person) return done(...listProofs(isThere ? readProofs(eventsFile, customer) : []))
   if (!isThere) return nothing(customer)
   const files = {
     eventsFile,
     reportsFile: join(folder, 'reports.db'),
     forwardFile: join(folder, 'forward.db'),
   }
-  const store = openPersonStore(files, customer, read.person, Date.now)
+  const store = openPersonStore(files, customer, person, Date.now)
   let isOpenLonger = false
   try {
     if (!finish(store.search())) {
@@ -76,6 +75,19 @@ export function runPerson(
   } finally {
     if (!isOpenLonger) store.close()
   }
+}
+
+/** Whom a command is about. Of `proofs` only the customer. */
+export function readRequest(
+  verb: string,
+  options: PersonOptions,
+): { readonly ok: true; readonly customer: string; readonly person: Person | undefined } | Fault {
+  const { customer } = options
+  if (!customer) return misused('Expected the id of a customer: --customer ID')
+  if (verb === 'proofs') return { ok: true, customer, person: undefined }
+  const read = readPerson(options)
+  if (!read.ok) return misused(`${read.message}: --email ADDRESS or --did ID`)
+  return { ok: true, customer, person: read.person }
 }
 
 function* thenClose(store: PersonStore): Generator<string, void> {
@@ -109,13 +121,13 @@ function findUnknown(folder: string, customer: string): Fault | undefined {
 }
 
 /** None of the texts below contains the person, since a command's output may be kept in a log. */
-const nothing = (customer: string): Fault =>
+export const nothing = (customer: string): Fault =>
   failed(
     `Nothing is kept of this person for the customer ${customer}.`,
     'E-mail addresses are compared without regard to case, device ids exactly.',
   )
 
-const describeKept = ({ events, devices, operations, first, last, shared, dids }: Kept) => [
+export const describeKept = ({ events, devices, operations, first, last, shared, dids }: Kept) => [
   `This removes ${counted(events, 'event')} of ${counted(devices, 'device')}, from ${dayOf(first)} to ${dayOf(last)}:`,
   ...Object.entries(operations).map(([operation, count]) => `  ${operation}  ${number(count)}`),
   ...dids.map((did) => `  device ${did}`),
@@ -128,7 +140,7 @@ const describeKept = ({ events, devices, operations, first, last, shared, dids }
   'It can not be undone. To confirm, add --yes.',
 ]
 
-const describeProof = ({ proof, events, devices, counted: inReports, customer }: Proof) => [
+export const describeProof = ({ proof, events, devices, counted: inReports, customer }: Proof) => [
   `Removed ${counted(events, 'event')} of ${counted(devices, 'device')}. The reports had ${number(inReports)} of them.`,
   `This is kept as proof ${proof} of the customer ${customer}, without the person: npx shoptrail person proofs --customer ${customer}`,
 ]
@@ -141,7 +153,7 @@ const describeOld = (folders: readonly string[]): string[] =>
         `The databases in ${folders.join(', ')} are of before, and still have it. Remove these folders as soon as you can.`,
       ]
 
-const listProofs = (proofs: readonly Proof[]): string[] =>
+export const listProofs = (proofs: readonly Proof[]): string[] =>
   proofs.length === 0
     ? ['Nothing was erased yet.']
     : proofs.map(({ proof, begun, ended, ...removed }) => {

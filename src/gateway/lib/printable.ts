@@ -38,6 +38,6 @@ export const printError = (lines: readonly string[]): void => console.error(prin
  * escapes what is unsafe. Rejects with the error of the iteration or of the stream.
  */
 export const writePieces = (
-  pieces: Iterable<string>,
+  pieces: Iterable<string> | AsyncIterable<string | Uint8Array>,
   stream: NodeJS.WritableStream,
 ): Promise<void> => pipeline(Readable.from(pieces), stream, { end: false })

@@ -1,4 +1,4 @@
-import type { DestinationStatus, Forwarding } from '../forward/forwarding.ts'
+import type { DestinationStatus, Forwarding, ShownDestination } from '../forward/forwarding.ts'
 import type { ForwardFigures } from '../http/forwardMetrics.ts'
 import { Unavailable } from '../lib/unavailable.ts'
 import type { Ask } from './ask.ts'
@@ -17,6 +17,40 @@ export type NatsForwardingOptions = {
   readonly held: () => readonly number[]
 }
 
+/** @param missing The partitions whose follower has not answered. */
+const missingError = (missing: readonly number[]): Unavailable =>
+  new Unavailable(
+    `The destinations of ${missing.length === 1 ? 'partition' : 'partitions'} ${missing.join(', ')} can not be listed: no follower answers. One has to run: shoptrail follow`,
+    RETRY_SECONDS,
+  )
+
+/** Asks all partitions. */
+async function listEach(
+  ask: Ask,
+  partitions: number,
+): Promise<{ readonly found: readonly DestinationStatus[]; readonly missing: readonly number[] }> {
+  const all = Array.from({ length: partitions }, (_, partition) => partition)
+  const lists = await Promise.allSettled(
+    all.map((partition) => ask(partition, 'listDestinations', [], TIMEOUT_MS)),
+  )
+  return {
+    found: lists.flatMap((list) => (list.status === 'fulfilled' ? list.value : [])),
+    missing: all.filter((partition) => lists[partition]?.status === 'rejected'),
+  }
+}
+
+/** The destination with an id, of any customer. Undefined if there is none. */
+export async function findDestination(
+  ask: Ask,
+  partitions: number,
+  id: string,
+): Promise<ShownDestination | undefined> {
+  const { found, missing } = await listEach(ask, partitions)
+  const one = found.find(({ destination }) => destination.id === id)?.destination
+  if (!one && missing.length > 0) throw missingError(missing)
+  return one
+}
+
 /** Destinations, by the followers that hold the partitions of their customers. */
 export function createNatsForwarding({
   ask,
@@ -26,17 +60,9 @@ export function createNatsForwarding({
 }: NatsForwardingOptions): Forwarding & { figures(): Promise<readonly ForwardFigures[]> } {
   /** A list with gaps would look like destinations that were removed, so it is all or nothing. */
   async function listAll(): Promise<readonly DestinationStatus[]> {
-    const all = Array.from({ length: partitions }, (_, partition) => partition)
-    const lists = await Promise.allSettled(
-      all.map((partition) => ask(partition, 'listDestinations', [], TIMEOUT_MS)),
-    )
-    const missing = all.filter((partition) => lists[partition]?.status === 'rejected')
-    if (missing.length > 0)
-      throw new Unavailable(
-        `The destinations of ${missing.length === 1 ? 'partition' : 'partitions'} ${missing.join(', ')} can not be listed: no follower answers. One has to run: shoptrail follow`,
-        RETRY_SECONDS,
-      )
-    return lists.flatMap((list) => (list.status === 'fulfilled' ? list.value : []))
+    const { found, missing } = await listEach(ask, partitions)
+    if (missing.length > 0) throw missingError(missing)
+    return found
   }
 
   return {

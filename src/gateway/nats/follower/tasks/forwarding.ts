@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path'
+import type { Forwarding } from '../../../forward/forwarding.ts'
 import type { StateNews } from '../../../forward/stateNews.ts'
 import { createSqliteForwarding, type ForwardingThread } from '../../../sqlite/forwarding.ts'
 import type { StartTask } from '../task.ts'
@@ -42,30 +43,39 @@ export const createForwardingTask =
       })
     })
 
+    async function ask<Name extends keyof Forwarding>(
+      name: Name,
+      args: Parameters<Forwarding[Name]>,
+    ): Promise<Awaited<ReturnType<Forwarding[Name]>>> {
+      await restarting
+      const run = forwarding[name] as (...args: readonly unknown[]) => Promise<never>
+      return run(...args)
+    }
+
     /** A change is answered when it is in the cluster. */
-    const stored =
-      <Args extends unknown[], Result>(change: (...args: Args) => Promise<Result>) =>
-      async (...args: Args): Promise<Result> => {
-        const result = await change(...args)
-        await derived.flush()
-        return result
-      }
+    async function change<Name extends keyof Forwarding>(
+      name: Name,
+      args: Parameters<Forwarding[Name]>,
+    ): Promise<Awaited<ReturnType<Forwarding[Name]>>> {
+      const result = await ask(name, args)
+      await derived.flush()
+      return result
+    }
 
     return {
       answers: {
-        addDestination: stored((given) => forwarding.add(given)),
-        listDestinations: (customer) => forwarding.list(customer),
-        changeDestination: stored((customer, id, change) =>
-          forwarding.change(customer, id, change),
-        ),
-        removeDestination: stored((customer, id) => forwarding.remove(customer, id)),
-        letters: (customer, id, asked) => forwarding.letters(customer, id, asked),
-        mendLetters: stored((customer, id, patch, filter) =>
-          forwarding.mend(customer, id, patch, filter),
-        ),
-        replayLetters: stored((customer, id, filter) => forwarding.replay(customer, id, filter)),
-        discardLetters: stored((customer, id, filter) => forwarding.discard(customer, id, filter)),
-        forwardFigures: () => forwarding.figures(),
+        addDestination: (...args) => change('add', args),
+        listDestinations: (...args) => ask('list', args),
+        changeDestination: (...args) => change('change', args),
+        removeDestination: (...args) => change('remove', args),
+        letters: (...args) => ask('letters', args),
+        mendLetters: (...args) => change('mend', args),
+        replayLetters: (...args) => change('replay', args),
+        discardLetters: (...args) => change('discard', args),
+        forwardFigures: async () => {
+          await restarting
+          return forwarding.figures()
+        },
       },
       async stop() {
         isStopped = true

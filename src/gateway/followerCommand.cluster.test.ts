@@ -1,0 +1,99 @@
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { afterAll, expect, test } from 'vitest'
+import { makeLogEvent, publishEvent, startTestFollower } from '../test/followers.ts'
+import { startReceiver } from '../test/receiver.ts'
+import { takeAccount } from '../test/sharedCluster.ts'
+import { runCommandLine } from './cli.ts'
+import { preparePerson } from './followerCommand.ts'
+import { createForwardingTask } from './nats/follower/tasks/forwarding.ts'
+import { startPeople } from './nats/follower/tasks/people.ts'
+
+/** Long, for busy machines. */
+const SOON = { timeout: 60_000, interval: 50 }
+const account = takeAccount()
+const receiver = await startReceiver()
+afterAll(() => receiver.close())
+
+const env = {
+  ENGINE: `nats://${account.servers.join(',')}`,
+  NATS_USER: account.user,
+  NATS_PASSWORD: account.password,
+  NATS_PARTITIONS: '1',
+  FORWARD_SECRET: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
+}
+
+/** Runs a command line as the process does. */
+async function run(...args: readonly string[]) {
+  const { work } = runCommandLine(args, env)
+  if (!work) throw new Error('Expected a command that takes a while')
+  const { code, lines, errors = [] } = await work()
+  return { code, out: lines.join('\n'), err: errors.join('\n') }
+}
+
+test('without a follower, commands say that one has to run', async () => {
+  expect(await run('customer', 'add', '--id', 'shop', '--origin', 'null')).toMatchObject({
+    code: 0,
+  })
+  const proofs = await run('person', 'proofs', '--customer', 'shop')
+  expect(proofs).toMatchObject({ code: 1, err: expect.stringContaining('shoptrail follow') })
+  const list = await run('forward', 'list')
+  expect(list).toMatchObject({ code: 1, err: expect.stringContaining('shoptrail follow') })
+})
+
+test('destinations and persons of a cluster are listed and changed as those of a folder', async () => {
+  const follower = await startTestFollower({
+    account,
+    tasks: [startPeople, createForwardingTask()],
+    customers: [{ id: 'shop' }],
+  })
+  try {
+    await publishEvent(follower.broker, makeLogEvent({ customer: 'shop', did: 'd-ana' }))
+    await publishEvent(follower.broker, makeLogEvent({ customer: 'shop', did: 'd-ben' }))
+    await expect.poll(() => run('forward', 'list'), SOON).toMatchObject({ code: 0 })
+    expect((await run('forward', 'list')).out).toContain('There are no destinations in the cluster')
+
+    const kind = ['--kind', 'webhook', '--from', 'beginning']
+    expect(await run('forward', 'add', 'nobody', ...kind)).toMatchObject({
+      ...{ code: 1, err: 'There is no customer nobody in the cluster' },
+    })
+    const added = await run('forward', 'add', 'shop', ...kind, '--set', `url=${receiver.url}/`)
+    expect(added).toMatchObject({ code: 0, err: '' })
+    const id = added.out.slice(0, 10)
+    await receiver.wait(1)
+    expect(await run('forward', 'pause', id)).toMatchObject({ code: 0 })
+    expect((await run('forward', 'list', 'shop')).out).toContain('paused')
+    expect(await run('forward', 'pause', 'no-such-id')).toMatchObject({
+      ...{ code: 1, err: expect.stringContaining('There is no destination no-such-id') },
+    })
+    expect(await run('forward', 'remove', id, '--yes')).toMatchObject({ out: `Removed ${id}` })
+
+    const ana = ['--customer', 'shop', '--did', 'd-ana']
+    const stdout = new PassThrough()
+    const exported = preparePerson(
+      'export',
+      { customer: 'shop', did: 'd-ana' },
+      { ...account, partitions: 1 },
+      stdout,
+    )()
+    expect(await exported).toEqual({ code: 0, lines: [] })
+    stdout.end()
+    expect(JSON.parse(await text(stdout)).events).toHaveLength(1)
+    const asked = await run('person', 'erase', ...ana)
+    expect(asked).toMatchObject({ code: 64, err: expect.stringContaining('This removes 1 event') })
+    const erased = await run('person', 'erase', ...ana, '--yes')
+    expect(erased).toMatchObject({
+      code: 0,
+      err: '',
+      out: expect.stringContaining('Removed 1 event'),
+    })
+    expect(await run('person', 'erase', ...ana, '--yes')).toMatchObject({ code: 1 })
+    expect((await run('person', 'proofs', '--customer', 'shop')).out).toMatch(/^1 {2}.*1 event/)
+    expect(await run('person', 'proofs', '--customer', 'nobody')).toMatchObject({
+      ...{ code: 1, err: 'There is no customer nobody in the cluster' },
+    })
+    expect(follower.errors).toEqual([])
+  } finally {
+    await follower.stop(true)
+  }
+})

@@ -19,21 +19,17 @@ export const DEFAULT_QUEUE = { maxEvents: 10_000, maxBytes: 16 * 2 ** 20, deadli
 /** Called after each commit: its events, and how long it took. */
 export type OnCommit = (events: number, seconds: number) => void
 
-/** Which commits an engine can make at the same time. */
-export type Commits = {
-  /**
-   * Groups of customers. Customers of different groups share no commit, so a commit that hangs or fails concerns only
-   * its group. The log is reported as unhealthy if no group works.
-   */
-  readonly groups: number
+/**
+ * The groups of customers whose commits the engine can make at the same time. Customers of different groups share no
+ * commit, so a commit that hangs or fails concerns only its group. The log is reported as unhealthy if no group works.
+ */
+export type Groups = {
+  readonly count: number
   /** The group of a customer, from 0. */
-  readonly groupOf: (customer: string) => number
-  /** Commits of a group that run at the same time. */
-  readonly concurrent: number
+  readonly of: (customer: string) => number
 }
 
-/** One transaction at a time. */
-const ONE_AT_A_TIME: Commits = { groups: 1, groupOf: () => 0, concurrent: 1 }
+const ONE_GROUP: Groups = { count: 1, of: () => 0 }
 
 /** Memory of an event without its payload (ids, names, objects), bytes, roughly. */
 const EVENT_OVERHEAD_BYTES = 512
@@ -78,8 +74,8 @@ type Lane = {
 type Group = {
   /** The lanes with waiting events. The lane that had the last turn is at the end. */
   readonly turns: Set<Lane>
-  /** Running commits. */
-  readonly commits: Set<Commit>
+  /** The running commit. There is one at most, so that the events of a customer keep their order. */
+  commit: Commit | undefined
   /** Whether its last commit has failed. */
   isFailing: boolean
 }
@@ -110,13 +106,13 @@ const createLane = (customer: string, group: Group): Lane => ({
  * thresholds share the queue, so that a customer finds room however many events another one has in it (Choudhury and
  * Hahne, https://doi.org/10.1109/90.664262).
  *
- * @param engine A log that makes one commit for each append. Its `commits` are those that it can make at the same time.
- * Default: one.
+ * @param engine A log that makes one commit for each append. It makes one at a time, or one for each of its
+ * `groups`.
  * @param probeMs The least time between two probes by `health`, while commits fail, ms. Default 1,000.
  * @returns The same log, whose appends share commits. A large append may be split over several.
  */
 export function createGroupCommit(
-  engine: EventLog & { readonly commits?: Commits },
+  engine: EventLog & { readonly groups?: Groups },
   {
     maxEvents = DEFAULT_QUEUE.maxEvents,
     maxBytes = DEFAULT_QUEUE.maxBytes,
@@ -125,10 +121,10 @@ export function createGroupCommit(
   onCommit: OnCommit = () => {},
   probeMs = 1_000,
 ): EventLog & { readonly depth: () => number } {
-  const { groups: size, groupOf, concurrent } = engine.commits ?? ONE_AT_A_TIME
+  const { count: length, of: groupOf } = engine.groups ?? ONE_GROUP
   const groups = Array.from(
-    { length: size },
-    (): Group => ({ turns: new Set(), commits: new Set(), isFailing: false }),
+    { length },
+    (): Group => ({ turns: new Set(), commit: undefined, isFailing: false }),
   )
   /** The lanes of all customers with events in the queue. */
   const lanes = new Map<string, Lane>()
@@ -161,15 +157,14 @@ export function createGroupCommit(
       lane.waiting.push({ lane, events, bytes, since: performance.now(), resolve, reject })
       lane.group.turns.add(lane)
       sweep ??= setInterval(giveUp, SWEEP_MS)
-      startCommits(lane.group)
+      startCommit(lane.group)
     })
     lane.newest = outcomes
     return outcomes
   }
 
   /**
-   * Waits for the customer's newest append. Commits of a group end in order, or nearly so, thus the older ones are settled
-   * too.
+   * Waits for the customer's newest append. Appends of a lane are settled in order, so the older ones are settled too.
    */
   async function has(customer: string, ids: readonly string[]): Promise<readonly boolean[]> {
     if (closed) throw new Unavailable('The gateway is stopping')
@@ -187,16 +182,11 @@ export function createGroupCommit(
     })
   }
 
-  function startCommits(group: Group): void {
-    while (group.commits.size < concurrent && group.turns.size > 0) {
-      const commit: Commit = {
-        pieces: takePieces(group),
-        started: performance.now(),
-        ended: Promise.resolve(),
-      }
-      group.commits.add(commit)
-      commit.ended = run(group, commit)
-    }
+  function startCommit(group: Group): void {
+    if (group.commit || group.turns.size === 0) return
+    const pieces = takePieces(group)
+    group.commit = { pieces, started: performance.now(), ended: Promise.resolve() }
+    group.commit.ended = run(group, group.commit)
   }
 
   async function run(group: Group, commit: Commit): Promise<void> {
@@ -221,9 +211,9 @@ export function createGroupCommit(
     }
     release(pieces)
     onCommit(all.length, (performance.now() - started) / 1000)
-    group.commits.delete(commit)
-    startCommits(group)
-    if (groups.some(({ commits }) => commits.size > 0)) return
+    group.commit = undefined
+    startCommit(group)
+    if (groups.some(({ commit }) => commit)) return
     clearInterval(sweep)
     sweep = undefined
   }
@@ -243,10 +233,8 @@ export function createGroupCommit(
   }
 
   /** Whether a commit runs longer than the deadline. The engine does not notice that. */
-  function hangs({ commits }: Group): boolean {
-    const oldest = performance.now() - deadlineMs
-    for (const { started } of commits) if (started < oldest) return true
-    return false
+  function hangs({ commit }: Group): boolean {
+    return commit !== undefined && performance.now() - commit.started > deadlineMs
   }
 
   function takePieces({ turns }: Group): Piece[] {
@@ -289,13 +277,13 @@ export function createGroupCommit(
     const oldest = performance.now() - deadlineMs
     const late: Piece[] = []
     const inFlight: Piece[] = []
-    for (const { turns, commits } of groups) {
+    for (const { turns, commit } of groups) {
       for (const lane of turns) {
         late.push(...lane.waiting.filter(({ since }) => since < oldest))
         lane.waiting = lane.waiting.filter(({ since }) => since >= oldest)
         if (lane.waiting.length === 0) turns.delete(lane)
       }
-      for (const { pieces } of commits) inFlight.push(...pieces)
+      if (commit) inFlight.push(...commit.pieces)
     }
     release(late)
     for (const { since, reject } of [...late, ...inFlight])
@@ -321,8 +309,7 @@ export function createGroupCommit(
     },
     async close() {
       closed = true
-      const running = () => groups.flatMap(({ commits }) => [...commits])
-      while (running().length > 0) await Promise.all(running().map(({ ended }) => ended))
+      for (const group of groups) while (group.commit) await group.commit.ended
       await engine.close()
     },
   }

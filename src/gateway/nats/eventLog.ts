@@ -1,5 +1,5 @@
 import type { EventLog, LogEvent } from '../collect/eventLog.ts'
-import { type Commits, DEFAULT_QUEUE } from '../collect/groupCommit.ts'
+import { DEFAULT_QUEUE, type Groups } from '../collect/groupCommit.ts'
 import { Unavailable } from '../lib/unavailable.ts'
 import type { Ask } from './ask.ts'
 import { createBreakers } from './breaker.ts'
@@ -24,11 +24,6 @@ export type NatsLogOptions = {
   readonly onChange?: (() => void) | undefined
 }
 
-/**
- * Commits of a partition that run at the same time. A commit waits for the cluster, and meanwhile the next ones are on
- * their way. More than four are not faster, and fewer hold the events that can be sent back to the next customers.
- */
-const CONCURRENT_COMMITS = 8
 /** Time for the answer whether an id is stored, ms. */
 const HAS_MS = 100
 /** Retry-After while a partition can not be written, seconds: about as long as the election of a leader. */
@@ -47,7 +42,7 @@ export function createNatsLog({
   ask,
   deadlineMs = DEFAULT_QUEUE.deadlineMs,
   onChange = () => {},
-}: NatsLogOptions): EventLog & { readonly commits: Commits } {
+}: NatsLogOptions): EventLog & { readonly groups: Groups } {
   const { nc, partitions, partitionOf } = broker
   let isConnected = !nc.isClosed()
   let isClosed = false
@@ -116,11 +111,8 @@ export function createNatsLog({
   }
 
   return {
-    commits: {
-      groups: partitions,
-      groupOf: (customer) => routeOf(customer).partition,
-      concurrent: CONCURRENT_COMMITS,
-    },
+    // Several commits of a partition at the same time were not faster, and could be stored in another order.
+    groups: { count: partitions, of: (customer) => routeOf(customer).partition },
     async append(events) {
       refuseClosed()
       const acknowledgements = await publisher.publish(events.map(toMessage))

@@ -39,6 +39,8 @@ export type NatsCustomers = Pick<Data, 'pinned' | 'sessions' | 'saved'> & {
   readonly customers: Customers
   /** Path of the local copy, for threads that look up customers. */
   readonly file: string
+  /** See Mirror. */
+  conflicts(): number
   close(): Promise<void>
 }
 
@@ -85,7 +87,8 @@ export async function openNatsCustomers(options: NatsCustomersOptions): Promise<
     throw error
   }
   const { pinned, sessions } = customers
-  return { customers, pinned, sessions, file, saved: mirror.flush, close }
+  const { flush: saved, conflicts } = mirror
+  return { customers, pinned, sessions, file, saved, conflicts, close }
 }
 
 /** Does not change the file. */

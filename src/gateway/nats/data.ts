@@ -132,7 +132,7 @@ async function openAll(
       isConnected,
       lostConnections,
       repeatedMessages: 0,
-      mirrorConflicts: 0,
+      mirrorConflicts: stored.conflicts(),
       closedOff: [],
       followed: followed(),
       takeOvers: follower?.takeOvers() ?? 0,

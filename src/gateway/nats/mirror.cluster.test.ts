@@ -142,6 +142,7 @@ test.each([false, true])(
     const [error] = failed.filter((found) => found !== undefined)
     expect(failed.filter((found) => found === undefined)).toHaveLength(1)
     expect(error).toMatchObject({ name: 'Unavailable', message: /another gateway/ })
+    expect(one.mirror.conflicts() + two.mirror.conflicts()).toBe(1)
     const stored = failed[0] ? 'both=two' : 'both=one'
     await vi.waitFor(() => {
       for (const { shops } of [one, two]) expect(shops()).toContain(stored)

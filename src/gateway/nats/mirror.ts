@@ -58,6 +58,8 @@ export type Mirror = {
   flush(): Promise<void>
   /** Resolves when the tables have all rows that the bucket has now. Rejects with Unavailable. */
   catchUp(): Promise<void>
+  /** How often changes were undone, because another process was faster. */
+  conflicts(): number
   /** Ends it. Changes that are not in the bucket are stored after the next opening. */
   close(): Promise<void>
 }
@@ -413,6 +415,7 @@ export function openMirror(options: MirrorOptions): Mirror {
         throw error instanceof Unavailable ? error : unavailable(error)
       }
     },
+    conflicts: () => undone,
     async close() {
       isClosed = true
       clearInterval(poll)

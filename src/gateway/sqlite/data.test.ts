@@ -1,6 +1,7 @@
 import {
   closeSync,
   existsSync,
+  mkdirSync,
   openSync,
   renameSync,
   rmSync,
@@ -20,6 +21,8 @@ import {
 } from '../../test/gateway.ts'
 import type { Gateway, GatewayOptions } from '../index.ts'
 import { createSqliteCustomers } from './customers.ts'
+import { openDatabase } from './database.ts'
+import { createMirrorRows } from './mirrorRows.ts'
 
 let prepared: Awaited<ReturnType<typeof prepareGateway>>
 let faulty: URL
@@ -71,6 +74,20 @@ const post = (url: string, trackingKey: string, source = 'x', origin = ORIGIN) =
   })
 const statusOf = async ({ url }: Pick<Gateway, 'url'>, path: string) =>
   (await send(url, path)).status
+
+test('a folder with the copy of a cluster is refused, and no log is made in it', async () => {
+  const dataDir = join(prepared.folder, `data-${++folders}`)
+  mkdirSync(dataDir)
+  const file = join(dataDir, 'customers.db')
+  createSqliteCustomers(file).close()
+  const database = openDatabase(file)
+  createMirrorRows(database, [{ table: 'customers', key: ['customer_id'] }])
+  database.close()
+  await expect(prepared.start({ dataDir })).rejects.toThrow(
+    /customers\.db is a gateway's copy of a cluster. Set ENGINE/,
+  )
+  expect(existsSync(join(dataDir, 'events.db'))).toBe(false)
+})
 
 test('an event that takes the thread down is answered 503, and the next ones are stored', async () => {
   const { gateway, reasons, fatal, trackingKey } = await open()

@@ -14,6 +14,7 @@ import { createSqliteExpiredEvents } from './expiredEvents.ts'
 import { filesOf } from './files.ts'
 import { watchFiles } from './fileWatch.ts'
 import { createSqliteForwarding } from './forwarding.ts'
+import { refuseMirrored } from './mirrorRows.ts'
 import { createSqlitePeople } from './people.ts'
 import { createSqliteReports } from './reports.ts'
 import { startSupervisedThread } from './supervisedThread.ts'
@@ -73,6 +74,7 @@ export async function openData(options: DataOptions): Promise<Data> {
   }
 
   prepareDataFolder(dataDir)
+  refuseMirrored(customersFile)
   const { upgradeBackup: backup, onUpgrade: onStep, now } = options
   await upgradeData({ dataDir, backup, onStep, now })
   const closePair = openPair(dataDir)

@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs'
 import type { Database } from 'better-sqlite3'
+import { connect } from './driver.ts'
 
 /** A table whose rows are kept equal with a bucket. */
 export type MirroredTable = {
@@ -111,6 +113,30 @@ const TABLES = `
 /** Whether the tables of a database are kept equal with a bucket. */
 export const isMirrored = (database: Database): boolean =>
   database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'mirror_state'").get() !== undefined
+
+/**
+ * For gateways that store in SQLite. Does not change the file, and leaves its faults to those who open it.
+ *
+ * @throws Error that names the file, if it is the copy of a cluster.
+ */
+export function refuseMirrored(file: string): void {
+  if (!existsSync(file)) return
+  let isCopy = false
+  try {
+    const database = connect(file, { readonly: true, fileMustExist: true })
+    try {
+      isCopy = isMirrored(database)
+    } finally {
+      database.close()
+    }
+  } catch {
+    return
+  }
+  if (isCopy)
+    throw new Error(
+      `${file} is a gateway's copy of a cluster. Set ENGINE to the cluster, or DATA_DIR to another folder`,
+    )
+}
 
 type Known = { readonly revision: number; readonly value: string | null }
 type Change = { readonly id: number; readonly table_name: string; readonly row_key: string }

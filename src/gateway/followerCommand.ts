@@ -8,6 +8,7 @@ import { createAsk } from './nats/ask.ts'
 import { type Broker, connectBroker } from './nats/broker.ts'
 import { createNatsForwarding, findDestination } from './nats/forwarding.ts'
 import { toEntryKey } from './nats/mirror.ts'
+import { CUSTOMERS_BUCKET } from './nats/names.ts'
 import type { NatsOptions } from './nats/natsOptions.ts'
 import { createNatsPeople } from './nats/people.ts'
 import type { People } from './people/people.ts'
@@ -45,9 +46,13 @@ async function withBroker(
 }
 
 /** Whether the bucket of the customers has a row. */
-async function hasRow({ customers }: Broker, table: string, ...key: string[]): Promise<boolean> {
-  const entry = await customers.get(toEntryKey(table, key))
-  return entry?.operation === 'PUT'
+async function hasRow({ jsm }: Broker, table: string, ...key: string[]): Promise<boolean> {
+  // From the leader: another node may not have it yet.
+  const entry = await jsm.streams.getMessage(`KV_${CUSTOMERS_BUCKET}`, {
+    last_by_subj: `$KV.${CUSTOMERS_BUCKET}.${toEntryKey(table, key)}`,
+  })
+  // What is left of a row that was deleted has no data.
+  return entry !== null && entry.data.length > 0
 }
 
 /** `forward …` in a cluster: the follower that holds the partition of the customer carries it out. */

@@ -104,7 +104,7 @@ async function createLayout(
     const open = (name: string) =>
       buckets.create(name, { replicas, history: 1, storage: StorageType.File })
     const layout = await open(LAYOUT_BUCKET)
-    const { id, partitions: existing } = await agree(layout, partitions)
+    const { id, partitions: existing } = await agree(jsm, layout, partitions)
     if (options.partitions !== undefined && existing !== partitions)
       throw new Error(
         `The streams were created with ${existing} partitions, which is fixed. Set NATS_PARTITIONS to ${existing}`,
@@ -126,12 +126,16 @@ async function createLayout(
 }
 
 async function agree(
+  jsm: JetStreamManager,
   layout: KV,
   partitions: number,
 ): Promise<{ readonly id: string; readonly partitions: number }> {
   const own = JSON.stringify({ id: randomUUID(), partitions })
   await layout.create(LAYOUT_KEY, own).catch(ignoreExisting)
-  const entry = await layout.get(LAYOUT_KEY)
+  // From the leader: another node may not have it yet.
+  const entry = await jsm.streams.getMessage(`KV_${LAYOUT_BUCKET}`, {
+    last_by_subj: `$KV.${LAYOUT_BUCKET}.${LAYOUT_KEY}`,
+  })
   if (!entry) throw new Error(`The bucket ${LAYOUT_BUCKET} has no ${LAYOUT_KEY}`)
   return entry.json()
 }

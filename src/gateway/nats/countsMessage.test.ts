@@ -37,6 +37,14 @@ test('a gateway whose clock is far ahead does not make the counts of others old'
 })
 
 test('data that is not that of counts is refused', () => {
-  for (const wrong of ['', '[]', '{}', '{"problems":{},"coverage":[],"now":1}', 'null'])
-    expect(() => decodeCounts(Buffer.from(wrong), NOW)).toThrow()
+  const wrong = [
+    ...['', '[]', '{}', '{"problems":{},"coverage":[],"now":1}', 'null'],
+    ...[
+      { ...problem('/a'), path: 1 },
+      { ...problem('/a'), count: 0.5 },
+      { ...problem('/a'), example: {} },
+    ].map((row) => JSON.stringify({ problems: [row], coverage: [], now: 1 })),
+    JSON.stringify({ problems: [], coverage: [{ ...COVERAGE, events: null }], now: 1 }),
+  ]
+  for (const text of wrong) expect(() => decodeCounts(Buffer.from(text), NOW)).toThrow()
 })

@@ -49,7 +49,29 @@ export function encodeCounts({ problems, coverage, now }: CountBatch): Buffer[] 
 export function decodeCounts(data: Uint8Array, storedAt: number): CountBatch {
   const text = Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString()
   const { problems, coverage, now }: CountBatch = JSON.parse(text)
-  if (!Array.isArray(problems) || !Array.isArray(coverage) || typeof now !== 'number')
+  if (
+    !areRows(problems, PROBLEM_TEXTS, PROBLEM_NUMBERS) ||
+    !problems.every(hasExample) ||
+    !areRows(coverage, COVERAGE_TEXTS, COVERAGE_NUMBERS) ||
+    typeof now !== 'number'
+  )
     throw new SyntaxError('The message is not that of counts')
   return { problems, coverage, now: now > storedAt + MAX_AHEAD_MS ? storedAt : now }
 }
+
+const COVERAGE_TEXTS = ['customer', 'operation']
+const COVERAGE_NUMBERS = ['slot', 'events', 'first', 'last']
+const PROBLEM_TEXTS = ['customer', 'operation', 'reason', 'source', 'path', 'page']
+const PROBLEM_NUMBERS = ['day', 'count', 'first', 'last']
+
+/** A row that SQLite refuses would stop the copy of the whole stream. */
+const areRows = (rows: unknown, texts: readonly string[], numbers: readonly string[]): boolean =>
+  Array.isArray(rows) &&
+  rows.every(
+    (row) =>
+      texts.every((name) => typeof row[name] === 'string') &&
+      numbers.every((name) => Number.isSafeInteger(row[name])),
+  )
+
+const hasExample = ({ example }: ProblemCount): boolean =>
+  typeof example === 'string' || example === null

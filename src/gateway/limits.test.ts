@@ -50,7 +50,10 @@ import { LINES_EACH, LINES_OF_ALL } from './logs/refusalLines.ts'
 import { ASK_TIMEOUT_MS, MAX_REPLY_BYTES, PIECE_BYTES } from './nats/ask.ts'
 import { CONTENTS, MAX_INLINE_BYTES, SUMMARIES } from './nats/campaigns.ts'
 import { MAX_COUNTS_BYTES } from './nats/countsMessage.ts'
+import { HAS_MS } from './nats/eventLog.ts'
 import { CATCH_UP_MS } from './nats/follower/followCampaigns.ts'
+import { FENCE_MS, LEASE_MS } from './nats/follower/leases.ts'
+import { EXPORT_IDLE_MS, MAX_EXPORTS } from './nats/follower/tasks/people.ts'
 import {
   DEFAULT_DUPLICATE_WINDOW_MS,
   DEFAULT_PARTITIONS,
@@ -157,6 +160,15 @@ const EXPECTED: readonly (readonly [limit: string, value: string])[] = [
   ['streams that customers are spread over', `${DEFAULT_PARTITIONS}, at most ${MAX_PARTITIONS}`],
   ['nodes that keep each event', `${DEFAULT_REPLICAS}, at most ${MAX_REPLICAS}`],
   ['time that the cluster remembers the id', seconds(DEFAULT_DUPLICATE_WINDOW_MS)],
+  ["time that a page's question", seconds(HAS_MS)],
+  [
+    'time without a renewal',
+    `${seconds(LEASE_MS)}; the holder gives it up after ${seconds(FENCE_MS)}`,
+  ],
+  [
+    "downloads of persons' data that a follower",
+    `${MAX_EXPORTS}, each idle for at most ${seconds(EXPORT_IDLE_MS)}`,
+  ],
   ['time for an answer of a follower', seconds(ASK_TIMEOUT_MS)],
   ['an answer of a follower', `${bytes(MAX_REPLY_BYTES)}, in messages of ${bytes(PIECE_BYTES)}`],
   ['content of a campaign', bytes(MAX_INLINE_BYTES)],

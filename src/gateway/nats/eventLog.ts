@@ -25,7 +25,7 @@ export type NatsLogOptions = {
 }
 
 /** Time for the answer whether an id is stored, ms. */
-const HAS_MS = 100
+export const HAS_MS = 100
 /** Retry-After while a partition can not be written, seconds: about as long as the election of a leader. */
 const RETRY_SECONDS = 5
 /** Customers whose subject is remembered. */

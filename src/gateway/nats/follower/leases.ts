@@ -54,7 +54,7 @@ export type LeaseOptions = {
 /** Time between two renewals, ms. */
 const RENEW_MS = 2_000
 /** Time without a renewal after which a holder gives up, ms. */
-const FENCE_MS = 4_000
+export const FENCE_MS = 4_000
 /** Time without a change after which others may take a partition, ms. */
 export const LEASE_MS = 6_000
 /** Time between two rounds, ms. */

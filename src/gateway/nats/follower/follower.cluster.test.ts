@@ -135,7 +135,7 @@ test('a copy continues after a restart, and is made again when it is lost', asyn
   const partition = broker.partitionOf('shop')
   const events = Array.from({ length: 700 }, () => makeEvent('shop'))
   await Promise.all(events.slice(0, 650).map((event) => publish(broker, event)))
-  await broker.nc.publish(eventSubject(partition, 'shop'), 'no event')
+  await broker.js.publish(eventSubject(partition, 'shop'), 'no event')
   const end = async () => (await broker.jsm.streams.info(streamOf(partition))).state.last_seq
   const positionOf = (one: typeof first) => one.follower.status()[partition]?.position
   await expect.poll(() => positionOf(first), SOON).toBe(await end())

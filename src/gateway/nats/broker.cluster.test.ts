@@ -3,7 +3,7 @@ import { jetstreamManager } from '@nats-io/jetstream'
 import { expect, test } from 'vitest'
 import { startNatsCluster } from '../../test/natsCluster.ts'
 import { takeAccount } from '../../test/sharedCluster.ts'
-import { connectBroker, connectNats } from './broker.ts'
+import { connectBroker, connectNats, refuseSmallPayload } from './broker.ts'
 import { encodeEvent, messageIdOf } from './eventMessage.ts'
 import { eventSubject, streamOf } from './names.ts'
 
@@ -78,3 +78,8 @@ test('a process that starts before the last node waits for it', async () => {
     await cluster.end()
   }
 }, 120_000)
+
+test('servers that do not take the largest event are refused with the setting to change', () => {
+  expect(() => refuseSmallPayload(65_536)).toThrow('Set max_payload to 262144 or more')
+  expect(refuseSmallPayload(1_048_576)).toBeUndefined()
+})

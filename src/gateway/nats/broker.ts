@@ -37,6 +37,8 @@ const CONNECT_MS = 5_000
 const RECONNECT_MS = 250
 /** Time for an answer of the JetStream API, ms. A cluster that elects a leader answers after some seconds. */
 const API_MS = 10_000
+/** Least size of a message, bytes: an event has at most 128 KiB, and then its other properties. */
+const MIN_PAYLOAD_BYTES = 2 ** 18
 /** Time between two pings, ms, and pings without an answer after which the connection is given up. */
 const PING_MS = 5_000
 const MAX_PINGS_OUT = 2
@@ -51,6 +53,7 @@ const MAX_PINGS_OUT = 2
 export async function connectBroker(options: NatsOptions): Promise<Broker> {
   const nc = await connectNats(options)
   try {
+    refuseSmallPayload(nc.info?.max_payload)
     const jsm = await jetstreamManager(nc, { timeout: API_MS, checkAPI: false })
     const layout = await ensureLayout(nc, jsm, options)
     return {
@@ -65,6 +68,18 @@ export async function connectBroker(options: NatsOptions): Promise<Broker> {
     await nc.close()
     throw error
   }
+}
+
+/**
+ * An event that the servers refuse would fail those of other visitors that are written with it.
+ *
+ * @throws Error that says what to change.
+ */
+export function refuseSmallPayload(maxPayload = MIN_PAYLOAD_BYTES): void {
+  if (maxPayload < MIN_PAYLOAD_BYTES)
+    throw new Error(
+      `nats-server takes messages of at most ${maxPayload} bytes. Set max_payload to ${MIN_PAYLOAD_BYTES} or more, or leave it out, which is 1 MB`,
+    )
 }
 
 /** @throws EngineAway and Error, see connectBroker. */

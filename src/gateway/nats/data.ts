@@ -96,7 +96,8 @@ async function openAll(
     },
   })
   const ask = createAsk(nc)
-  const natsLog = createNatsLog({ broker, ask, deadlineMs: queue?.deadlineMs, onChange })
+  const { deadlineMs } = queue ?? {}
+  const natsLog = createNatsLog({ broker, ask, deadlineMs, onChange, onCluster })
   const log = createGroupCommit(natsLog, queue, options.onCommit)
   const counts = createNatsCounts(broker, ask)
   const salt = createNatsDaySalt(broker, now, (error) => onError(error, 'the salt of the day'))
@@ -131,9 +132,8 @@ async function openAll(
     figures: () => ({
       isConnected,
       lostConnections,
-      repeatedMessages: 0,
+      ...natsLog.figures(),
       mirrorConflicts: stored.conflicts(),
-      closedOff: [],
       followed: followed(),
       takeOvers: follower?.takeOvers() ?? 0,
     }),

@@ -1,9 +1,11 @@
 import type { EventLog, LogEvent } from '../collect/eventLog.ts'
 import { DEFAULT_QUEUE, type Groups } from '../collect/groupCommit.ts'
+import type { ClusterFigures } from '../http/clusterMetrics.ts'
 import { Unavailable } from '../lib/unavailable.ts'
 import type { Ask } from './ask.ts'
 import { createBreakers } from './breaker.ts'
 import type { Broker } from './broker.ts'
+import type { ClusterNews } from './clusterNews.ts'
 import { watchConnection } from './connectionWatch.ts'
 import { encodeEvent, messageIdOf } from './eventMessage.ts'
 import { createLiveTails } from './liveTails.ts'
@@ -22,6 +24,15 @@ export type NatsLogOptions = {
   readonly deadlineMs?: number | undefined
   /** Called when the result of `health` may have changed. */
   readonly onChange?: (() => void) | undefined
+  /** Called when a partition is closed off, and when it is written again. */
+  readonly onCluster?: ((news: ClusterNews) => void) | undefined
+}
+
+/** The log, and what its metrics show. */
+export type NatsLog = EventLog & {
+  /** A partition is a group: its commits wait for no other one. */
+  readonly groups: Groups
+  figures(): Pick<ClusterFigures, 'repeatedMessages' | 'closedOff'>
 }
 
 /** Time for the answer whether an id is stored, ms. */
@@ -42,7 +53,8 @@ export function createNatsLog({
   ask,
   deadlineMs = DEFAULT_QUEUE.deadlineMs,
   onChange = () => {},
-}: NatsLogOptions): EventLog & { readonly groups: Groups } {
+  onCluster = () => {},
+}: NatsLogOptions): NatsLog {
   const { nc, partitions, partitionOf } = broker
   let isConnected = !nc.isClosed()
   let isClosed = false
@@ -50,7 +62,10 @@ export function createNatsLog({
   const breakers = createBreakers({
     partitions,
     probe: (partition) => probeStream(nc, partition),
-    onChange,
+    onChange(partition, isOpen) {
+      onCluster({ what: isOpen ? 'closed_off' : 'writable', partition })
+      onChange()
+    },
   })
   const publisher = createPublisher(nc, { deadlineMs, onTimeout: breakers.open })
   const usage = createNatsUsageWatch(nc, ask, partitions)
@@ -113,6 +128,10 @@ export function createNatsLog({
   return {
     // Several commits of a partition at the same time were not faster, and could be stored in another order.
     groups: { count: partitions, of: (customer) => routeOf(customer).partition },
+    figures: () => ({
+      repeatedMessages: publisher.repeated(),
+      closedOff: Array.from({ length: partitions }, (_, partition) => breakers.isOpen(partition)),
+    }),
     async append(events) {
       refuseClosed()
       const acknowledgements = await publisher.publish(events.map(toMessage))

@@ -6,7 +6,8 @@ import { createGroupCommit } from '../collect/groupCommit.ts'
 import { Unavailable } from '../lib/unavailable.ts'
 import { createAsk } from './ask.ts'
 import { type Broker, connectBroker } from './broker.ts'
-import { createNatsLog } from './eventLog.ts'
+import type { ClusterNews } from './clusterNews.ts'
+import { createNatsLog, type NatsLog } from './eventLog.ts'
 import { eventSubject, streamOf } from './names.ts'
 
 /** Long: elections take seconds, and the machine may be busy. */
@@ -17,12 +18,17 @@ const CUSTOMERS = ['c0', 'c1', 'c2', 'c3', 'c4', 'c5']
 
 let cluster: NatsCluster
 let broker: Broker
+let engine: NatsLog
 let log: ReturnType<typeof createGroupCommit>
+const news: ClusterNews[] = []
 
 beforeAll(async () => {
   cluster = await startNatsCluster()
   broker = await connectBroker({ ...cluster.takeAccount(), partitions: 2 })
-  const engine = createNatsLog({ broker, ask: createAsk(broker.nc), deadlineMs: DEADLINE_MS })
+  engine = createNatsLog({
+    ...{ broker, ask: createAsk(broker.nc), deadlineMs: DEADLINE_MS },
+    onCluster: (one) => void news.push(one),
+  })
   log = createGroupCommit(engine, { deadlineMs: DEADLINE_MS })
 })
 afterAll(async () => {
@@ -116,6 +122,8 @@ test('without a quorum appends fail at once after the first time-out, and work a
   )
   for (const customer of CUSTOMERS)
     await expect(log.append([makeLogEvent({ customer })])).rejects.toThrow('at the moment')
+  expect(engine.figures().closedOff).toEqual([true, true])
+  expect(news.filter(({ what }) => what === 'closed_off').length).toBeGreaterThan(1)
   await expect(log.probe()).rejects.toBeInstanceOf(Unavailable)
   // A question is answered, not refused.
   expect(await log.has('c0', [randomUUID()])).toEqual([false])
@@ -123,6 +131,8 @@ test('without a quorum appends fail at once after the first time-out, and work a
   await Promise.all([cluster.start(0), cluster.start(1)])
   await vi.waitFor(() => expect(log.health()).toEqual({ writable: true }), PATIENCE)
   await vi.waitFor(() => log.append([sent]), PATIENCE)
+  expect(news.at(-1)?.what).toBe('writable')
+  expect(engine.figures().repeatedMessages).toBeGreaterThan(0)
   await vi.waitFor(async () => {
     const ids = await storedIds('c0')
     expect(ids.filter((id) => id === sent.id)).toHaveLength(1)

@@ -115,7 +115,8 @@ export function createLiveTails({
       const oldest = tail.messages.shift()
       if (!oldest) break
       tail.bytes -= oldest.data.length
-      tail.base = oldest.seq
+      // A replica that lags begins with older ones than asked for.
+      tail.base = Math.max(tail.base ?? 0, oldest.seq)
     }
     notifySoon(tail)
   }
@@ -123,7 +124,7 @@ export function createLiveTails({
   /** Events of the customer are erased, and perhaps some of those in memory. */
   function forget(tail: Tail): void {
     const newest = tail.messages.at(-1)
-    if (newest) tail.base = newest.seq
+    if (newest) tail.base = Math.max(tail.base ?? 0, newest.seq)
     tail.messages = []
     tail.bytes = 0
   }

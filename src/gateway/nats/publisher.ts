@@ -35,6 +35,8 @@ export type Publisher = {
   pause(): void
   /** The connection is there again. */
   resume(): void
+  /** Messages that were sent again, since the start. */
+  repeated(): number
   /** Resolves when nothing waits for an acknowledgement, then ends. */
   close(): Promise<void>
 }
@@ -111,6 +113,7 @@ export function createPublisher(
   const pending = new Map<number, Pending>()
   const lanes: Lane[] = []
   let newest = 0
+  let repeated = 0
   let timer: NodeJS.Timeout | undefined
   let isPaused = false
   let isEmpty = () => {}
@@ -140,7 +143,7 @@ export function createPublisher(
   function send(one: Pending): void {
     one.isHeld = false
     one.sentAt = performance.now()
-    one.sends++
+    if (++one.sends > 1) repeated++
     const { subject, data, id } = one.message
     try {
       nc.publish(subject, data, {
@@ -254,6 +257,7 @@ export function createPublisher(
       isPaused = false
       for (const lane of lanes) if (lane) sendScout(lane)
     },
+    repeated: () => repeated,
     async close() {
       if (pending.size > 0)
         await new Promise<void>((resolve) => {

@@ -8,7 +8,7 @@ import {
   type JsMsg,
   jetstreamManager,
 } from '@nats-io/jetstream'
-import { nanos, nuid } from '@nats-io/transport-node'
+import { delay, nanos, nuid } from '@nats-io/transport-node'
 import { type LogRecord, type Range, type Tail, weigh } from '../collect/eventLog.ts'
 import { Unavailable } from '../lib/unavailable.ts'
 import type { Broker } from './broker.ts'
@@ -33,6 +33,9 @@ const API_MS = 3_000
 const ATTEMPTS = 3
 /** How long a pull request waits for messages that the consumer has announced, ms. */
 const FETCH_MS = 2_000
+/** How long to wait for a replica that lags, ms, and between two reads of it. */
+const LAG_MS = 5_000
+const RETRY_MS = 200
 /** When the server deletes a consumer that the gateway could not delete, ms. */
 const INACTIVE_MS = 10_000
 /** Consumers that one search for the tail may create. */
@@ -84,29 +87,61 @@ export function createStreamReader({
     customer: string,
     { after = 0, max, maxBytes = Number.POSITIVE_INFINITY }: Omit<Range, 'customer'>,
   ): Promise<readonly LogRecord[]> {
-    const opened = await open(customer, after + 1)
     const records: LogRecord[] = []
     const ids = new Set<string>()
     let bytes = 0
+    let last = after
     const isFull = () => records.length >= max || bytes >= maxBytes
-    try {
-      for (let left = opened.pending; left > 0 && !isFull(); ) {
-        const before = left
-        for await (const message of opened.fetch(Math.min(left, max - records.length, CHUNK))) {
-          left = message.info.pending
-          const record = toRecord(customer, message.seq, message.data)
-          if (!record || isFull() || ids.has(record.id.toLowerCase())) continue
-          ids.add(record.id.toLowerCase())
-          records.push(record)
-          bytes += weigh(record)
-        }
-        // The announced messages were deleted meanwhile.
-        if (left === before) break
-      }
-    } finally {
-      opened.close()
+
+    function add({ seq, data }: JsMsg): void {
+      if (isFull()) return
+      last = seq
+      const record = toRecord(customer, seq, data)
+      if (!record || ids.has(record.id.toLowerCase())) return
+      ids.add(record.id.toLowerCase())
+      records.push(record)
+      bytes += weigh(record)
     }
-    return records
+
+    async function readOn(): Promise<void> {
+      const opened = await open(customer, last + 1)
+      try {
+        for (let left = opened.pending; left > 0 && !isFull(); ) {
+          const before = left
+          for await (const message of opened.fetch(Math.min(left, max - records.length, CHUNK))) {
+            left = message.info.pending
+            add(message)
+          }
+          // The announced messages were deleted meanwhile.
+          if (left === before) break
+        }
+      } finally {
+        opened.close()
+      }
+    }
+
+    const until = performance.now() + LAG_MS
+    let end = findNewest(customer)
+    // Awaited below.
+    end.catch(() => {})
+    for (;;) {
+      await readOn()
+      // The replica that the consumer reads may lag behind the leader, for instance after a restart.
+      if (isFull() || last >= (await end)) return records
+      if (performance.now() > until)
+        throw new Error('The replicas of the stream do not have all of its messages')
+      await delay(RETRY_MS)
+      end = findNewest(customer)
+    }
+  }
+
+  /** Position of the customer's newest event, by the stream's leader. 0 if there is none. */
+  async function findNewest(customer: string): Promise<number> {
+    const partition = partitionOf(customer)
+    const { streams } = await manager
+    const subject = eventSubject(partition, customer)
+    const newest = await streams.getMessage(streamOf(partition), { last_by_subj: subject })
+    return newest?.seq ?? 0
   }
 
   async function count(customer: string, from: number): Promise<number> {
@@ -120,13 +155,12 @@ export function createStreamReader({
     const subject = eventSubject(partition, customer)
     const stream = streamOf(partition)
     const { streams } = await manager
-    const [{ state }, last] = await Promise.all([
+    const [{ state }, newest] = await Promise.all([
       streams.info(stream, { subjects_filter: subject }),
-      streams.getMessage(stream, { last_by_subj: subject }),
+      findNewest(customer),
     ])
     const total = state.subjects?.[subject] ?? 0
-    if (!last || total === 0) return { after: 0, newest: 0 }
-    const newest = last.seq
+    if (newest === 0 || total === 0) return { after: 0, newest: 0 }
     if (total <= max) return { after: 0, newest }
     // More than `max` come from `low` on, and less from `high` on.
     let low = state.first_seq

@@ -62,7 +62,8 @@ export async function connectBroker(options: NatsOptions): Promise<Broker> {
       jsm,
       js: jetstream(nc, { timeout: API_MS }),
       partitionOf: (customer) => partitionOf(customer, layout.partitions),
-      close: () => nc.drain(),
+      // Without a connection there is nobody to send to.
+      close: () => nc.drain().catch(() => nc.close()),
     }
   } catch (error) {
     await nc.close()

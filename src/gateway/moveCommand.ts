@@ -95,8 +95,9 @@ async function moveTo(folder: string, broker: Broker, terminal: MoveTerminal): P
   const source = openMoveSource(folder)
   const state = openMoveState(join(folder, STATE))
   const work = join(folder, WORK)
-  const target = createMoveTarget(broker)
+  let target: MoveTarget | undefined
   try {
+    target = await createMoveTarget(broker)
     await begin(state, target)
     // What the last process has left there may be of another time.
     rmSync(work, { recursive: true, force: true })
@@ -132,7 +133,7 @@ async function moveTo(folder: string, broker: Broker, terminal: MoveTerminal): P
     }
   } finally {
     rmSync(work, { recursive: true, force: true })
-    await target.close()
+    await target?.close()
     state.close()
     source.close()
   }

@@ -53,7 +53,7 @@ export async function moveCounts(
       })
   }
   // The process may have been killed when some were stored. They come after all events.
-  await target.publish(messages, state.last()?.sequences ?? [])
+  await target.publish(messages, state.last()?.sequences ?? [], true)
   state.note(DONE)
 }
 

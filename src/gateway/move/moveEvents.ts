@@ -39,7 +39,7 @@ export async function moveEvents(
     const last = rows.at(-1)
     if (!last) break
     const messages = messagesOf(rows, source.id, partitionOf)
-    const stored = await target.publish(messages, isFirst ? sequences : undefined)
+    const stored = await target.publish(messages, sequences, isFirst)
     isFirst = false
     const next = [...sequences]
     messages.forEach(({ partition }, i) => {

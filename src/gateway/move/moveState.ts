@@ -40,7 +40,7 @@ type Stored = { readonly source: number; readonly sequences: string }
 /** @param file Created if it is missing. */
 export function openMoveState(file: string): MoveState {
   makeFile(file)
-  const database = connect(file, { timeout: 0 })
+  const database = connect(file, { timeout: 5_000 })
   database.pragma('synchronous = FULL')
   database.exec(TABLES)
   const layout = database.prepare<[], string>('SELECT layout FROM target').pluck()

@@ -1,3 +1,4 @@
+import { millis } from '@nats-io/transport-node'
 import type { Broker } from '../nats/broker.ts'
 import {
   CAMPAIGNS_BUCKET,
@@ -7,7 +8,7 @@ import {
   removedSubject,
   streamOf,
 } from '../nats/names.ts'
-import { createPublisher, type Message } from '../nats/publisher.ts'
+import { type Acknowledgement, createPublisher, type Message } from '../nats/publisher.ts'
 import { readMessages } from '../nats/readMessages.ts'
 import { decodeRemoved } from '../nats/removedMessage.ts'
 import type { Counts } from './source.ts'
@@ -16,12 +17,17 @@ import type { Counts } from './source.ts'
 export type MoveTarget = {
   readonly broker: Broker
   /**
-   * Publishes messages that may be in the streams already, but only after these sequences. Those are not published
-   * again, however long ago that was. Resolves with the sequence of each, when all are stored.
+   * Publishes messages. Resolves with the sequence of each, when all are stored.
    *
-   * @param after Sequence by partition. Undefined if none of the messages can be there.
+   * @param after Sequence by partition: none of the messages is in the streams up to there.
+   * @param mayBeStored Whether some of them may be in the streams after that. They are not published again, however long
+   * ago that was.
    */
-  publish(messages: readonly Message[], after?: readonly number[]): Promise<readonly number[]>
+  publish(
+    messages: readonly Message[],
+    after: readonly number[],
+    mayBeStored: boolean,
+  ): Promise<readonly number[]>
   /** Sequences of the events of a customer after one sequence, up to another one, by their ids. */
   sequencesOf(customer: string, after: number, upTo: number): Promise<ReadonlyMap<string, number>>
   /** The last sequence of each partition. */
@@ -35,24 +41,25 @@ export type MoveTarget = {
   close(): Promise<void>
 }
 
-/** How long a message is tried, ms. A cluster that elects a leader answers after some seconds. */
+/** How long messages are tried, ms. A cluster that elects a leader answers after some seconds. */
 const PATIENCE_MS = 60_000
+/** The longest time for an acknowledgement, ms. */
+const MAX_DEADLINE_MS = 10_000
 const MESSAGE_ID = 'Nats-Msg-Id'
 
-export function createMoveTarget(broker: Broker): MoveTarget {
+export async function createMoveTarget(broker: Broker): Promise<MoveTarget> {
   const { jsm, partitions, partitionOf } = broker
-  const publisher = createPublisher(broker.nc, { deadlineMs: PATIENCE_MS, onTimeout() {} })
   const all = Array.from({ length: partitions }, (_, partition) => partition)
-
-  async function publishNew(messages: readonly Message[]): Promise<readonly number[]> {
-    try {
-      return (await publisher.publish(messages)).map(({ seq }) => seq)
-    } catch (error) {
-      throw new Error(`${(error as Error).message}. Repeat the command to continue`, {
-        cause: error,
-      })
-    }
-  }
+  const windows = await Promise.all(
+    all.map(
+      async (partition) => (await jsm.streams.info(streamOf(partition))).config.duplicate_window,
+    ),
+  )
+  const publisher = createPublisher(broker.nc, {
+    // The publisher sends a message again until then, so that has to be in the duplicate window.
+    deadlineMs: Math.min(MAX_DEADLINE_MS, millis(Math.min(...windows)) / 2),
+    onTimeout() {},
+  })
 
   /** Sequences of those of the messages that are in the streams after some sequences, by message id. */
   async function findStored(messages: readonly Message[], after: readonly number[]) {
@@ -84,15 +91,24 @@ export function createMoveTarget(broker: Broker): MoveTarget {
 
   return {
     broker,
-    async publish(messages, after) {
-      if (!after) return publishNew(messages)
-      const stored = await findStored(messages, after)
-      const missing = messages.filter(({ id }) => !stored.has(id))
-      const sequences = await publishNew(missing)
-      missing.forEach(({ id }, i) => {
-        stored.set(id, sequences[i] as number)
-      })
-      return messages.map(({ id }) => stored.get(id) as number)
+    async publish(messages, after, mayBeStored) {
+      const until = performance.now() + PATIENCE_MS
+      for (let isUnknown = mayBeStored; ; isUnknown = true) {
+        const stored = isUnknown ? await findStored(messages, after) : new Map<string, number>()
+        const missing = messages.filter(({ id }) => !stored.has(id))
+        try {
+          const acknowledged = await publisher.publish(missing)
+          missing.forEach(({ id }, i) => {
+            stored.set(id, (acknowledged[i] as Acknowledgement).seq)
+          })
+          return messages.map(({ id }) => stored.get(id) as number)
+        } catch (error) {
+          if (performance.now() > until)
+            throw new Error(`${(error as Error).message}. Repeat the command to continue`, {
+              cause: error,
+            })
+        }
+      }
     },
     async sequencesOf(customer, after, upTo) {
       const partition = partitionOf(customer)

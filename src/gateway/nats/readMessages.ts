@@ -1,4 +1,4 @@
-import { AckPolicy, DeliverPolicy, type JsMsg } from '@nats-io/jetstream'
+import { AckPolicy, DeliverPolicy, type JsMsg, type MsgRequest } from '@nats-io/jetstream'
 import { delay, nanos } from '@nats-io/transport-node'
 import type { Broker } from './broker.ts'
 
@@ -33,6 +33,14 @@ export async function* readMessages(
   { js, jsm }: Pick<Broker, 'js' | 'jsm'>,
   { stream, subject, after, upTo }: MessageRange,
 ): AsyncGenerator<JsMsg> {
+  /** Whether the stream has a message after a sequence, by its leader. */
+  async function hasMore(seq: number): Promise<boolean> {
+    // The type lacks the two together, which servers have since 2.9.
+    const query = { seq: seq + 1, next_by_subj: subject ?? '>' } as MsgRequest
+    const next = await jsm.streams.getMessage(stream, query)
+    return next !== null && next.seq <= upTo
+  }
+
   let last = after
   let since = performance.now()
   while (last < upTo) {
@@ -68,8 +76,8 @@ export async function* readMessages(
           // The announced messages were deleted, or the server is gone.
           if (last === before) break
         }
-        // All announced messages have come.
-        if (left === 0) return
+        // All announced messages have come. A replica that lags, as after a restart, does not announce the last ones.
+        if (left === 0 && !(await hasMore(last))) return
       } finally {
         jsm.consumers.delete(stream, info.name).catch(() => {})
       }

@@ -6,7 +6,7 @@ import { makeFolder } from '../../test/gateway.ts'
 import { takeAccount } from '../../test/sharedCluster.ts'
 import { createMirrorRows } from '../sqlite/mirrorRows.ts'
 import { type Broker, connectBroker } from './broker.ts'
-import { MAX_ROW_BYTES, type Mirror, openMirror } from './mirror.ts'
+import { MAX_ROW_BYTES, type Mirror, openMirror, purgeTombstones } from './mirror.ts'
 import { CUSTOMERS_BUCKET, DERIVED_BUCKET } from './names.ts'
 
 const folder = makeFolder()
@@ -192,6 +192,34 @@ test('a file that is opened again learns what happened meanwhile, and stores wha
   await again.mirror.ready
   expect(again.shops()).toEqual(['b=B', 'c=C', 'here=here'])
   await vi.waitFor(() => expect(one.shops()).toContain('here=here'), 20_000)
+})
+
+test('what the bucket remembers of deleted rows goes after a day, and the rows can come again', async () => {
+  const { one, two, prefix } = await openTwo()
+  for (const id of ['gone', 'again', 'kept']) one.put(id, id)
+  await one.mirror.flush()
+  one.database.exec("DELETE FROM shops WHERE id != 'kept'")
+  await one.mirror.flush()
+  one.put('again', 'once more')
+  one.put('last', 'last')
+  await one.mirror.flush()
+  const subjects = `$KV.${DERIVED_BUCKET}.${prefix}`
+  const entries = async () => {
+    const found = await first.jsm.streams.info(`KV_${DERIVED_BUCKET}`, {
+      subjects_filter: `${subjects}>`,
+    })
+    return Object.keys(found.state.subjects ?? {}).map((name) => name.split('.').at(-1))
+  }
+  await purgeTombstones(first, `KV_${DERIVED_BUCKET}`, subjects, Date.now())
+  expect(await entries()).toContain('gone')
+  await purgeTombstones(first, `KV_${DERIVED_BUCKET}`, subjects, Date.now() + 2 * 86_400_000)
+  expect((await entries()).sort()).toEqual(['again', 'kept', 'last'])
+  one.put('gone', 'back')
+  await one.mirror.flush()
+  await vi.waitFor(
+    () => expect(two.shops()).toEqual(['again=once more', 'gone=back', 'kept=kept', 'last=last']),
+    20_000,
+  )
 })
 
 test('a row that is too large is undone, with the reason', async () => {

@@ -478,9 +478,14 @@ async function stopWithoutHeartbeats(messages: ConsumerMessages): Promise<void> 
   for await (const { type } of messages.status()) if (type === 'heartbeats_missed') messages.stop()
 }
 
-/** Removes what the bucket remembers of rows that were deleted a day ago. */
-async function purgeTombstones(
-  { js, jsm }: Cluster,
+/**
+ * Removes what the bucket remembers of rows that were deleted a day ago. A mirror does so by itself.
+ *
+ * @param subjects What the subjects of the entries begin with.
+ * @param now Ms since 1970.
+ */
+export async function purgeTombstones(
+  { js, jsm }: Pick<Broker, 'js' | 'jsm'>,
   stream: string,
   subjects: string,
   now: number,

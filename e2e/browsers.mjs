@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { findOnPath, root } from '../src/build/install.mjs'
+import { canInstallPackages, installDebianPackages, run } from './debianPackages.mjs'
 
 const CHROMIUM_NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 const FIREFOX_NAMES = ['firefox-esr', 'firefox']
@@ -88,12 +88,7 @@ export async function installBrowsers() {
     ...(firefox || !process.env.CI ? [] : ['firefox-esr']),
     ...(webkit || process.env.CI ? [] : ['webkit2gtk-driver', 'xvfb', 'xauth']),
   ]
-  if (packages.length && canInstallPackages()) {
-    console.log(`Installing ${packages.join(' and ')} (apt-get) …`)
-    // If the update fails for one source, the others may still be enough for the packages.
-    run('apt-get', ['update', '-q'])
-    run('apt-get', ['install', '-qq', '-y', '--no-install-recommends', ...packages])
-  }
+  if (packages.length && canInstallPackages()) installDebianPackages(packages)
   if (!(await findBrowsers()).chromium) {
     console.log('Downloading a Chromium (playwright install chromium) …')
     run(process.execPath, [
@@ -103,19 +98,4 @@ export async function installBrowsers() {
     ])
   }
   return findBrowsers()
-}
-
-/** Debian only: Ubuntu's package `chromium` installs a snap. */
-function canInstallPackages() {
-  return (
-    process.getuid?.() === 0 &&
-    existsSync('/etc/os-release') &&
-    /^ID=debian$/m.test(readFileSync('/etc/os-release', 'utf8')) &&
-    findOnPath(['apt-get']) !== undefined
-  )
-}
-
-function run(command, args) {
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  return spawnSync(command, args, { cwd: root, env, stdio: 'inherit' }).status === 0
 }

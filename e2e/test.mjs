@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { installPackages, root } from '../src/build/install.mjs'
+import { findOnPath, installPackages, root } from '../src/build/install.mjs'
 
 const VITEST = [
   'node_modules/vitest/vitest.mjs',
@@ -17,6 +17,10 @@ const VITEST = [
 ]
 const FAST = ['--project=page', '--project=node']
 const ALL = [...FAST, '--project=slow']
+
+const NO_NATS_SERVER =
+  'nats-server is not installed (Debian: apt-get install --no-install-recommends nats-server; others: https://nats.io/download)'
+const LOST = { passed: 0, failed: 1, skipped: 0 }
 
 const isCheck = process.argv.includes('--check')
 const total = { passed: 0, failed: 0 }
@@ -51,7 +55,9 @@ async function test() {
     [...VITEST, ...(isCheck ? FAST : ALL), `--outputFile.json=${unit}`],
     () => countUnit(unit),
   )
-  if (!isCheck) await testEndToEnd()
+  if (isCheck) return
+  await testEndToEnd()
+  await testCluster()
 }
 
 async function testEndToEnd() {
@@ -78,6 +84,34 @@ async function testEndToEnd() {
   )
   if (!firefox) notTested('Firefox', 'firefox-esr')
   if (!webkit && !process.env.CI) notTested('WebKit', 'webkit2gtk-driver xvfb xauth')
+}
+
+/** The tests against a real cluster of NATS: vitest's project `cluster`, and the demo shop over two gateways. */
+async function testCluster() {
+  if (!(await installNatsServer())) {
+    if (!process.env.CI) return void summary.push(`! NOT TESTED ON A CLUSTER: ${NO_NATS_SERVER}`)
+    console.error(`\nThe tests of the cluster can not run: ${NO_NATS_SERVER}`)
+    return count('cluster (no nats-server)', { passed: 0, failed: 1 })
+  }
+  const [unit, e2e] = [report('cluster-unit'), report('cluster-e2e')]
+  await step(
+    'cluster (nats-server)',
+    ['e2e/run.mjs', 'e2e/clusterTests.ts', unit],
+    () => {
+      // A part without a report has failed: it did not start, or not end.
+      const parts = [countUnit(unit), countEndToEnd(e2e)].map((one) => one ?? LOST)
+      const sum = (name) => parts.reduce((total, part) => total + part[name], 0)
+      return { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') }
+    },
+    { E2E_REPORT: e2e },
+  )
+}
+
+/** @returns Whether it is there. */
+async function installNatsServer() {
+  const { canInstallPackages, installDebianPackages } = await import('./debianPackages.mjs')
+  if (!findOnPath(['nats-server']) && canInstallPackages()) installDebianPackages(['nats-server'])
+  return findOnPath(['nats-server']) !== undefined
 }
 
 /** Adds a warning to the summary. */

@@ -1,4 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { createWriteStream } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const PROGRAM = fileURLToPath(new URL('../../dist/shoptrail.js', import.meta.url))
@@ -17,27 +18,32 @@ export type OwnGateway = {
 /**
  * Starts a gateway. Resolves when it listens.
  *
+ * @param logFile Gets its output too. Default none.
  * @throws Error with its output, if it ends before.
  */
-export async function startOwnGateway(dataDir: string, env: Env = {}): Promise<OwnGateway> {
+export async function startOwnGateway(
+  dataDir: string,
+  env: Env = {},
+  logFile?: string,
+): Promise<OwnGateway> {
   const child: ChildProcess = spawn(process.execPath, [PROGRAM, 'start'], {
     env: { ...process.env, PORT: '0', METRICS_PORT: '0', DEMO: 'off', DATA_DIR: dataDir, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  if (logFile) keepOutput(child, logFile)
   let output = ''
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
-  const listening = await new Promise<string>((resolve, reject) => {
+  const { url, metricsUrl } = await new Promise<Addresses>((resolve, reject) => {
     const read = (chunk: Buffer) => {
-      // Only what comes before the first line about listening is needed.
+      // Only what comes before the lines about listening is needed.
       if (output.length < 100_000) output += chunk
-      const line = /^.*"metricsUrl".*$/m.exec(output)?.[0]
-      if (line) resolve(line)
+      const addresses = findAddresses(output)
+      if (addresses) resolve(addresses)
     }
     child.stdout?.on('data', read)
     child.stderr?.on('data', read)
     ended.then(() => reject(new Error(`The gateway ended: ${output}`)))
   })
-  const { url, metricsUrl } = JSON.parse(listening)
   return {
     url,
     metricsUrl,
@@ -47,6 +53,24 @@ export async function startOwnGateway(dataDir: string, env: Env = {}): Promise<O
       return ended
     },
   }
+}
+
+/** Appends what a process prints to a file. */
+export function keepOutput(child: ChildProcess, logFile: string): void {
+  const file = createWriteStream(logFile, { flags: 'a' })
+  for (const output of [child.stdout, child.stderr]) output?.pipe(file, { end: false })
+  child.once('close', () => file.end())
+}
+
+type Addresses = Pick<OwnGateway, 'url' | 'metricsUrl'>
+
+/** Reads the log line about listening, or the text that a gateway with the demo prints. */
+function findAddresses(output: string): Addresses | undefined {
+  const line = /^.*"metricsUrl".*$/m.exec(output)?.[0]
+  if (line) return JSON.parse(line)
+  const [, port] = /^ {2}Demo shop {4}http:\/\/localhost:(\d+)\//m.exec(output) ?? []
+  const [, metricsUrl] = /^ {2}Metrics {6}(\S+)$/m.exec(output) ?? []
+  return port && metricsUrl ? { url: `http://127.0.0.1:${port}`, metricsUrl } : undefined
 }
 
 /**

@@ -1,0 +1,112 @@
+import { type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream'
+import { connect, type NatsConnection } from '@nats-io/transport-node'
+import { decodeEvent } from '../../src/gateway/nats/eventMessage.ts'
+import { fromToken, streamOf } from '../../src/gateway/nats/names.ts'
+import { DEFAULT_PARTITIONS } from '../../src/gateway/nats/natsOptions.ts'
+import type { NatsAccount } from '../../src/test/natsCluster.ts'
+
+/** A message of a stream that is an event. */
+export type StreamEvent = {
+  readonly partition: number
+  readonly seq: number
+  readonly customer: string
+  readonly id: string
+  readonly operation: string
+  readonly payload: string
+}
+
+/** The streams of an account, as they are in the cluster: no code of a gateway or follower is between. */
+export type Streams = {
+  readonly partitions: number
+  /** The names of the nodes that have a stream. Waits until one of them is its leader. */
+  nodes(partition: number): Promise<{
+    readonly leader: string
+    readonly followers: readonly string[]
+  }>
+  /** Resolves when every stream and bucket has a leader, and every replica has everything. */
+  untilCurrent(): Promise<void>
+  /** Every event of every stream, in order. */
+  read(): Promise<StreamEvent[]>
+  close(): Promise<void>
+}
+
+/** How long a cluster may take to be whole again, ms. Long, for busy machines. */
+const PATIENCE_MS = 180_000
+const POLL_MS = 200
+
+export async function openStreams({ servers, user, password }: NatsAccount): Promise<Streams> {
+  const nc = await connect({
+    servers: [...servers],
+    user,
+    pass: password,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: POLL_MS,
+  })
+  const jsm = await jetstreamManager(nc, { timeout: 5_000, checkAPI: false })
+  return {
+    partitions: DEFAULT_PARTITIONS,
+    async nodes(partition) {
+      const name = streamOf(partition)
+      const info = () => jsm.streams.info(name)
+      await until(async () =>
+        (await info()).cluster?.leader ? undefined : `${name} has no leader`,
+      )
+      const { cluster } = await info()
+      return {
+        leader: cluster?.leader ?? '',
+        followers: (cluster?.replicas ?? []).map((replica) => replica.name),
+      }
+    },
+    untilCurrent: () => until(() => findBehind(jsm)),
+    async read() {
+      const events: StreamEvent[] = []
+      for (let partition = 0; partition < DEFAULT_PARTITIONS; partition++)
+        for await (const event of readStream(nc, jsm, partition)) events.push(event)
+      return events
+    },
+    close: () => nc.close(),
+  }
+}
+
+/** @param findFault What is missing. An error is one too: a cluster that elects leaders may not answer. */
+async function until(findFault: () => Promise<string | undefined>): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS
+  for (;;) {
+    const fault = await findFault().catch((error: Error) => error.message)
+    if (fault === undefined) return
+    if (performance.now() > deadline) throw new Error(`The cluster is not whole again: ${fault}`)
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+  }
+}
+
+/** What is missing until every stream is whole. Undefined if nothing is. */
+async function findBehind(jsm: JetStreamManager): Promise<string | undefined> {
+  const names: string[] = []
+  for await (const name of jsm.streams.names()) names.push(name)
+  for (const name of names) {
+    const { cluster } = await jsm.streams.info(name)
+    if (!cluster?.leader) return `${name} has no leader`
+    const behind = (cluster.replicas ?? []).find(({ current, offline }) => !current || offline)
+    if (behind) return `${name} is not current on ${behind.name}`
+  }
+  return undefined
+}
+
+async function* readStream(
+  nc: NatsConnection,
+  jsm: JetStreamManager,
+  partition: number,
+): AsyncGenerator<StreamEvent> {
+  const { state } = await jsm.streams.info(streamOf(partition))
+  if (state.messages === 0) return
+  const consumer = await jetstream(nc).consumers.get(streamOf(partition))
+  for await (const message of await consumer.consume()) {
+    const [kind, , token = ''] = message.subject.split('.')
+    if (kind === 'events') {
+      const customer = fromToken(token)
+      const { id, operation, payload } = decodeEvent(customer, message.data)
+      yield { partition, seq: message.seq, customer, id: id.toLowerCase(), operation, payload }
+    }
+    if (message.seq >= state.last_seq) return
+  }
+}

@@ -13,6 +13,8 @@ export type Receiver = {
   /** Takes no connections, and ends those that are open. */
   down(): Promise<void>
   up(): Promise<void>
+  /** Whether it reads requests and does not answer. Connections that hang end when it stops. */
+  hang(isHanging: boolean): void
   /** Fails no more. */
   heal(): void
 }
@@ -43,10 +45,12 @@ export async function startReceiver(
   const times = new Map<string, number>()
   const last = new Map<string, number>()
   const faults: string[] = []
+  const hanging = new Set<Socket>()
   const sockets = new Set<Socket>()
   // While it is down, its port is free, and another test on this machine may have used it.
   const path = `/${randomUUID()}`
   let isFailing = true
+  let isHanging = false
   let server: Server | undefined
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -54,6 +58,7 @@ export async function startReceiver(
     for await (const chunk of request) chunks.push(chunk)
     if (request.url !== path) return void request.socket.destroy()
     const body = Buffer.concat(chunks)
+    if (isHanging) return void hanging.add(request.socket)
     const dice = isFailing ? random.next() / FAILING : 1
     if (dice < 0.3) return void response.writeHead(503, { 'retry-after': '1' }).end('{}')
     if (dice < 0.5) return void response.writeHead(500).end('<h1>Oops</h1>')
@@ -119,6 +124,12 @@ export async function startReceiver(
     down,
     async up() {
       if (!server) await listen(port)
+    },
+    hang(wanted) {
+      isHanging = wanted
+      if (wanted) return
+      for (const socket of hanging) socket.destroy()
+      hanging.clear()
     },
     heal() {
       isFailing = false

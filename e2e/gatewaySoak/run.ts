@@ -1,24 +1,28 @@
-// A long run of the gateway alone: two gateways over one data folder, on a disk of its own. Devices of three customers
-// send one by one and in batches, and repeat what was not acknowledged. Meanwhile gateways are killed and restarted, the
-// disk is full, backups are made, and destinations fail or are dead. At the end everything works again, and what was acknowledged is
-// compared with the log and with what each destination has received.
+// A long run of the gateway alone: two gateways over one data folder, on a disk of its own, or with --engine nats on a
+// cluster. Devices of three customers send one by one and in batches, and repeat what was not acknowledged. Meanwhile
+// gateways are killed and restarted, and destinations fail or are dead. With SQLite the disk is full and backups are
+// made; on a cluster nodes are killed and suspended, and a process that only follows is killed. At the end everything
+// works again, and what was acknowledged is compared with the log and with what each destination has received.
 //
 //   node e2e/run.mjs e2e/gatewaySoak/run.ts --minutes 10 --seed 7
+//   node e2e/run.mjs e2e/gatewaySoak/run.ts --engine nats
 //
-// The same seed makes the same choices, but not the same timing. The full disk needs the right to mount a file system.
+// The same seed makes the same choices, but not the same timing. The full disk needs the right to mount a file system,
+// the cluster needs nats-server.
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { gunzipSync } from 'node:zlib'
-import { loadGateway } from '../gateway.ts'
 import { createRandom } from '../random.ts'
-import { mountDisk } from './disk.ts'
+import { openClusterStage } from './clusterStage.ts'
 import { type OwnGateway, runCommand, startOwnGateway } from './gateways.ts'
+import { countLog } from './log.ts'
 import { startReceiver } from './receiver.ts'
 import { runSender, type Seen } from './senders.ts'
+import { openSqliteStage } from './sqliteStage.ts'
 
 const { values } = parseArgs({
   options: {
@@ -27,11 +31,14 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     /** Devices of each customer. */
     devices: { type: 'string', default: '8' },
+    /** sqlite or nats. */
+    engine: { type: 'string', default: 'sqlite' },
   },
 })
+if (!['sqlite', 'nats'].includes(values.engine))
+  throw new Error(`--engine ${values.engine}: expected sqlite or nats`)
 const seed = Number(values.seed ?? Date.now() % 100_000)
 const minutes = Number(values.minutes)
-const DISK_BYTES = 768 * 2 ** 20
 /** Mean time between two requests of a device, ms. */
 const PAUSE_MS = 60
 /** How long everything may take to arrive after the last fault, ms. */
@@ -58,19 +65,27 @@ const ENV = {
 
 const random = createRandom(seed)
 const home = mkdtempSync(join(tmpdir(), 'shoptrail-soak-'))
-const disk = mountDisk(join(home, 'disk'), DISK_BYTES)
-const dataDir = join(disk?.folder ?? home, 'data')
 const serviceDir = join(home, 'service')
-console.log(`seed ${seed}, ${minutes} minutes, ${values.devices} devices of each of 3 customers`)
-if (!disk) console.log('! NO FULL DISK: this process may not mount a file system')
-
-const counts = { kills: 0, restarts: 0, full: 0, outages: 0, backups: 0, reports: 0, scripts: 0 }
-/** The newest backup, and what was acknowledged before it was begun. */
-let backup: { readonly folder: string; readonly before: readonly string[] } | undefined
 const seen: Seen = { acknowledged: new Map(), statuses: new Map(), faults: [] }
-const shop = await addCustomer(dataDir, 'shop')
-const customers = [shop, await addCustomer(dataDir, 'second'), await addCustomer(dataDir, 'third')]
-const service = await addCustomer(serviceDir, 'theservice')
+const stage = await (values.engine === 'nats' ? openClusterStage : openSqliteStage)({
+  home,
+  env: ENV,
+  random,
+  seed,
+  seen,
+})
+console.log(
+  `seed ${seed}, ${minutes} minutes, ${values.engine}, ${values.devices} devices of each of 3 customers`,
+)
+
+const counts = { kills: 0, restarts: 0, outages: 0, reports: 0, scripts: 0 }
+const shop = await addCustomer(stage.command, 'shop')
+const customers = [
+  shop,
+  await addCustomer(stage.command, 'second'),
+  await addCustomer(stage.command, 'third'),
+]
+const service = await addCustomer((args, env) => runCommand(serviceDir, args, env), 'theservice')
 
 const secret = `whsec_${randomBytes(32).toString('base64')}`
 const receiver = await startReceiver(secret, createRandom(seed + 1))
@@ -89,7 +104,7 @@ await addDestination(
   { FORWARD_REST_KEY: restKey },
 )
 
-const gateways: OwnGateway[] = [await startOwn(), await startOwn()]
+const gateways: OwnGateway[] = [await stage.start(0), await stage.start(1)]
 const peaks = { rss: 0, lag: 0 }
 const until = Date.now() + minutes * 60_000
 const isOver = () => Date.now() >= until
@@ -111,12 +126,12 @@ const senders = customers.flatMap((customer, c) =>
 await Promise.all([
   ...senders,
   disturbGateways(),
-  disturbDisk(),
   disturbOthers(),
   readAlong(),
-  backUp(),
+  ...stage.disturb(isCalm),
 ])
 
+await stage.mend()
 receiver.heal()
 await receiver.up()
 await dead.up()
@@ -125,14 +140,14 @@ await report()
 for (const gateway of [...gateways, serviceGateway]) await gateway.end('SIGTERM')
 await receiver.down()
 await dead.down()
-disk?.remove()
+await stage.end()
 rmSync(home, { recursive: true, force: true })
 
-async function addCustomer(folder: string, id: string) {
+async function addCustomer(command: typeof stage.command, id: string) {
   const key = `KEY${id.toUpperCase()}`.slice(0, 12)
   const restKey = `REST${id.toUpperCase()}KEY0123456789`
   const args = ['customer', 'add', '--id', id, '--tracking-key', key, '--origin', 'loopback']
-  await runCommand(folder, args, { REST_KEY: restKey })
+  await command(args, { REST_KEY: restKey })
   return { customerId: id, trackingKey: key, restKey }
 }
 
@@ -144,11 +159,7 @@ function addDestination(
   secrets?: Readonly<Record<string, string>>,
 ): Promise<string> {
   const sets = Object.entries(settings).flatMap((pair) => ['--set', pair.join('=')])
-  return runCommand(dataDir, ['forward', 'add', customer, '--kind', kind, ...sets], secrets)
-}
-
-function startOwn(): Promise<OwnGateway> {
-  return startOwnGateway(dataDir, { ...ENV, DISK_RESERVE_BYTES: random.pick(['0', '8388608']) })
+  return stage.command(['forward', 'add', customer, '--kind', kind, ...sets], secrets)
 }
 
 /** Kills and restarts gateways, one at a time and sometimes both. One that starts on a full disk waits. */
@@ -160,18 +171,7 @@ async function disturbGateways(): Promise<void> {
     if (signal === 'SIGKILL') counts.kills += ended.length
     else counts.restarts += ended.length
     await Promise.all(ended.map((i) => gateways[i]?.end(signal)))
-    for (const i of ended) gateways[i] = await startOwn()
-  }
-}
-
-async function disturbDisk(): Promise<void> {
-  if (!disk) return
-  while (!isCalm()) {
-    await sleep(15_000 + random.below(20_000))
-    counts.full++
-    disk.fill()
-    await sleep(1_000 + random.below(8_000))
-    disk.free()
+    for (const i of ended) gateways[i] = await stage.start(i)
   }
 }
 
@@ -180,7 +180,11 @@ async function disturbOthers(): Promise<void> {
   while (!isCalm()) {
     await sleep(5_000 + random.below(15_000))
     counts.outages++
-    if (random.chance(0.5)) {
+    if (values.engine === 'nats' && random.chance(0.3)) {
+      receiver.hang(true)
+      await sleep(1_000 + random.below(20_000))
+      receiver.hang(false)
+    } else if (random.chance(0.5)) {
       await receiver.down()
       await sleep(1_000 + random.below(20_000))
       await receiver.up()
@@ -190,34 +194,6 @@ async function disturbOthers(): Promise<void> {
       serviceGateway = await startOwnGateway(serviceDir, { ...ENV, PORT: servicePort })
     }
   }
-}
-
-/** Makes backups meanwhile. The newest one is compared at the end. */
-async function backUp(): Promise<void> {
-  while (!isCalm()) {
-    await sleep(5_000 + random.below(20_000))
-    const folder = join(home, `backup-${counts.backups}`)
-    const before = [...seen.acknowledged.keys()]
-    try {
-      await runCommand(dataDir, ['backup', folder])
-    } catch (error) {
-      if (!/disk is full/.test(`${error}`)) seen.faults.push(`${error}`)
-      rmSync(folder, { recursive: true, force: true })
-      continue
-    }
-    counts.backups++
-    if (backup) rmSync(backup.folder, { recursive: true })
-    backup = { folder, before }
-  }
-}
-
-/** Restores the newest backup. Returns how many events it lacks that were acknowledged before it was begun. */
-async function countMissingInBackup(): Promise<number> {
-  if (!backup) return 0
-  const restored = join(home, 'restored')
-  await runCommand(restored, ['restore', backup.folder])
-  const stored = await readLog(restored)
-  return backup.before.filter((id) => !stored.has(id)).length
 }
 
 /** Reads reports, scripts and live views meanwhile, as operators and pages do. */
@@ -267,7 +243,7 @@ async function readAlong(): Promise<void> {
 async function arrive(): Promise<void> {
   const deadline = Date.now() + PATIENCE_MS
   for (;;) {
-    const inService = await readLog(serviceDir)
+    const inService = await countLog(serviceDir)
     const isThere =
       idsOf('shop').every((id) => receiver.times.has(id)) &&
       idsOf('second').every((id) => dead.times.has(id)) &&
@@ -281,28 +257,16 @@ function idsOf(customer: string): string[] {
   return [...seen.acknowledged].flatMap(([id, one]) => (one.customer === customer ? [id] : []))
 }
 
-/** How often each id is in a log. */
-async function readLog(folder: string): Promise<Map<string, number>> {
-  const { startGateway } = await loadGateway()
-  const reader = await startGateway({ dataDir: folder })
-  const times = new Map<string, number>()
-  for (let after = 0; ; ) {
-    const rows = await reader.log.read({ after, max: 5_000 })
-    for (const { id } of rows) times.set(id, (times.get(id) ?? 0) + 1)
-    after = rows.at(-1)?.seq ?? after
-    if (rows.length < 5_000) break
-  }
-  await reader.close()
-  return times
-}
-
 /** The ids in the files of the destination `file`, how often each. */
 function readFiles(): Map<string, number> {
   const times = new Map<string, number>()
-  const folder = join(dataDir, 'forward')
-  for (const path of readdirSync(folder, { recursive: true }) as string[]) {
+  const folders = stage.folders.map((folder) => join(folder, 'forward')).filter(existsSync)
+  const files = folders.flatMap((folder) =>
+    (readdirSync(folder, { recursive: true }) as string[]).map((path) => join(folder, path)),
+  )
+  for (const path of files) {
     if (!/\.ndjson/.test(path)) continue
-    const text = gunzipSync(readFileSync(join(folder, path)), { finishFlush: 2 }).toString()
+    const text = gunzipSync(readFileSync(path), { finishFlush: 2 }).toString()
     for (const row of text.split('\n').filter(Boolean)) {
       const { id } = JSON.parse(row)
       times.set(id, (times.get(id) ?? 0) + 1)
@@ -312,9 +276,9 @@ function readFiles(): Map<string, number> {
 }
 
 async function report(): Promise<void> {
-  const log = await readLog(dataDir)
+  const log = await stage.countLog()
   const files = readFiles()
-  const inService = await readLog(serviceDir)
+  const inService = await countLog(serviceDir)
   const acknowledged = [...seen.acknowledged.keys()]
   const missing = (ids: readonly string[], where: ReadonlyMap<string, number>) =>
     ids.filter((id) => !where.has(id)).length
@@ -322,19 +286,23 @@ async function report(): Promise<void> {
     [...where.values()].filter((n) => n > 1).length
   const bad = {
     'acknowledged, not in the log': missing(acknowledged, log),
-    'acknowledged, not in the newest backup': await countMissingInBackup(),
     'in the log twice': twice(log),
+    ...(await stage.countFaults()),
     'not at the webhook': missing(idsOf('shop'), receiver.times),
     'not in the files': missing(idsOf('shop'), files),
-    'in the files twice': twice(files),
     'not at the destination that was dead': missing(idsOf('second'), dead.times),
     'not at the service': missing(idsOf('third'), inService),
     'at the service twice': twice(inService),
     'faults of receivers': receiver.faults.length + dead.faults.length,
     'answers that no sender should get': seen.faults.length,
   }
+  // A follower that takes a partition over may write again what the one before has written.
+  const repeated = { 'in the files twice': twice(files) }
+  if (values.engine === 'sqlite') Object.assign(bad, repeated)
   const figures = {
     ...counts,
+    ...stage.counts,
+    ...repeated,
     answers: [...seen.statuses].map((pair) => pair.join(': ')).join(', '),
     acknowledged: acknowledged.length,
     'in the log': log.size,

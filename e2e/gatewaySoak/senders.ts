@@ -26,6 +26,10 @@ export type SenderOptions = {
   /** Mean time between two requests, ms. */
   readonly pauseMs: number
   readonly isOver: () => boolean
+  /** Further statuses after which an event is repeated. Default none: 0, 429 and 503 are always among them. */
+  readonly alsoRepeated?: readonly number[]
+  /** Called with the number of events that an answer has acknowledged. */
+  readonly onAcknowledged?: (count: number) => void
 }
 
 type Event = { readonly id: string; readonly at: number; readonly payload: Record<string, unknown> }
@@ -78,6 +82,7 @@ export async function runSender(options: SenderOptions): Promise<void> {
       const known = await attempt(left)
       for (const { id, payload } of left)
         if (known.has(id)) seen.acknowledged.set(id, { customer, did, n: Number(payload.source) })
+      if (known.size > 0) options.onAcknowledged?.(known.size)
       left = left.filter(({ id }) => !known.has(id))
       if (left.length > 0) await sleep(RETRY_MS * (0.5 + random.next()))
     }
@@ -106,7 +111,8 @@ export async function runSender(options: SenderOptions): Promise<void> {
       if (bad) fault(`a verdict ${JSON.stringify(bad)}`)
       return new Set(results.flatMap((one) => (one.status === 200 ? [one.id] : [])))
     }
-    if (![0, 429, 503].includes(status)) fault(`${status} ${text.slice(0, 300)}`)
+    if (![0, 429, 503, ...(options.alsoRepeated ?? [])].includes(status))
+      fault(`${status} ${text.slice(0, 300)}`)
     return new Set()
   }
 

@@ -24,6 +24,7 @@ import {
 import { suggest } from './lib/suggest.ts'
 import { version } from './lib/version.ts'
 import { MOVE_OPTIONS, prepareMove } from './moveCommand.ts'
+import type { NatsOptions } from './nats/natsOptions.ts'
 import { PERSON_VERBS, runPerson } from './personCommand.ts'
 import { helpOf } from './settings/help.ts'
 import type { GivenSettings } from './settings/readValues.ts'
@@ -40,9 +41,14 @@ const EX_CONFIG = 78
 /** Folder of the build, which is that of this bundle. */
 const SCRIPT_FOLDER = fileURLToPath(new URL('.', import.meta.url))
 
+const NOTHING_TO_FOLLOW =
+  'With SQLite there is nothing to follow: shoptrail start does everything. To follow a cluster, set ENGINE=nats://…'
+
 const HELP = `shoptrail ${version}
 
   shoptrail start [--demo]                    start the gateway
+  shoptrail follow                            with a cluster: only follow the log, for reports, forwarding,
+                                              persons and retention, without a public port
   shoptrail doctor                            say what is wrong with this installation, and what to do
   shoptrail settings                          print the settings of the gateway, and where each comes from
   shoptrail customer add --origin ORIGIN …    add a customer and print its keys; the REST key is shown only once
@@ -125,6 +131,8 @@ ${helpOf(SETTINGS)}
 export type Outcome =
   | {
       readonly start: Settings
+      /** The cluster to follow, without a gateway. Undefined: a gateway is started. */
+      readonly followOnly?: NatsOptions
       readonly work?: never
       /** For stderr, before the start. */
       readonly warnings: readonly string[]
@@ -200,6 +208,11 @@ function run(args: readonly string[], env: Readonly<Record<string, string | unde
   const refused = read.settings.cluster && refuseOnCluster(positionals)
   if (refused) return fail(1, [refused])
   if (command === 'start') return { start: read.settings, warnings: read.warnings }
+  if (command === 'follow') {
+    const { cluster } = read.settings
+    if (!cluster) return fail(EX_CONFIG, [NOTHING_TO_FOLLOW])
+    return { start: read.settings, followOnly: cluster, warnings: read.warnings }
+  }
   if (command === 'export') {
     const work = prepareExport(values, read.settings)
     return typeof work === 'function' ? { work } : fail(EX_USAGE, work.lines)
@@ -347,6 +360,7 @@ const PLAIN: Readonly<
   Record<string, { readonly options: readonly string[]; readonly words: number }>
 > = {
   start: { options: ['demo'], words: 0 },
+  follow: { options: [], words: 0 },
   settings: { options: ['demo'], words: 0 },
   doctor: { options: DOCTOR_OPTIONS, words: 0 },
   snippet: { options: SNIPPET_OPTIONS, words: 0 },

@@ -3,9 +3,6 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Worked } from './backupCommand.ts'
 import type { Done } from './lib/command.ts'
-import { connectBroker } from './nats/broker.ts'
-import { openNatsCustomers } from './nats/customers.ts'
-import { CONFLICT } from './nats/mirror.ts'
 import type { NatsOptions } from './nats/natsOptions.ts'
 import type { Settings } from './settings.ts'
 
@@ -29,12 +26,18 @@ export const onCluster =
   async (): Promise<Worked> => {
     const folder = mkdtempSync(join(tmpdir(), 'shoptrail-'))
     try {
+      // Loaded only here, so that commands without a cluster do not load its client.
+      const [{ connectBroker }, { openNatsCustomers }, { CONFLICT }] = await Promise.all([
+        import('./nats/broker.ts'),
+        import('./nats/customers.ts'),
+        import('./nats/mirror.ts'),
+      ])
       const broker = await connectBroker(cluster)
       try {
         const opened = await openNatsCustomers({ broker, folder, onError: () => {} })
         try {
           const done = run({ ...settings, dataDir: folder })
-          await save(opened.saved)
+          await save(opened.saved, CONFLICT)
           if (done.ok) return { code: 0, lines: done.lines }
           return { code: done.isUsage ? EX_USAGE : 1, lines: [], errors: done.lines }
         } finally {
@@ -51,7 +54,7 @@ export const onCluster =
   }
 
 /** @throws Error if somebody else was faster, or it is not known whether the changes are stored. */
-async function save(saved: () => Promise<void>): Promise<void> {
+async function save(saved: () => Promise<void>, conflict: string): Promise<void> {
   const until = performance.now() + PATIENCE_MS
   for (;;) {
     try {
@@ -59,7 +62,7 @@ async function save(saved: () => Promise<void>): Promise<void> {
       return
     } catch (error) {
       const { name, message } = error as Error
-      if (name !== 'Unavailable' || message === CONFLICT) throw error
+      if (name !== 'Unavailable' || message === conflict) throw error
       if (performance.now() > until)
         throw new Error(
           'The cluster (ENGINE) does not answer in time, so it is not known whether the change is stored. Look with shoptrail customer list before you repeat it',

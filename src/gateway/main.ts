@@ -1,11 +1,10 @@
 import { resolve } from 'node:path'
-import { pino } from 'pino'
 import type { Customer } from './customers/customers.ts'
 import { DEMO_CUSTOMER_ID, DEMO_TRACKING_KEY } from './customers/demoCustomer.ts'
-import { print, printableJson, printError } from './lib/printable.ts'
+import { print, printError } from './lib/printable.ts'
 import { version } from './lib/version.ts'
 import { createRefusalLines } from './logs/refusalLines.ts'
-import { newsLine } from './nats/clusterNews.ts'
+import { createLines, createLog, describeCluster } from './processLog.ts'
 import { type Gateway, startGateway } from './server.ts'
 import type { Settings } from './settings.ts'
 
@@ -13,8 +12,6 @@ import type { Settings } from './settings.ts'
 const FATAL_EXIT_MS = 5_000
 /** Time for the last line, ms: what reads the log may have stopped too. */
 const LAST_LINE_MS = 1_000
-/** Log lines about errors in a second. On a full disk every request fails. */
-const MAX_ERROR_LINES = 10
 const DAY_MS = 86_400_000
 
 /**
@@ -25,7 +22,6 @@ const DAY_MS = 86_400_000
  */
 export async function runGateway(settings: Settings): Promise<number> {
   const { log, stdout } = createLog(settings.logLevel)
-  const mayLog = createLineLimit(MAX_ERROR_LINES)
   // Before the start, since a signal may come during it. `on`, not `once`: a terminal and npm both send Ctrl-C, and the
   // second one must not interrupt the stop.
   let begin: (why: string | Error) => void = () => {}
@@ -63,8 +59,14 @@ export async function runGateway(settings: Settings): Promise<number> {
       printError([
         `${gateway.demoBlock}. To add a customer of your own: npx shoptrail customer add --origin https://shop.example`,
       ])
-    const { publicUrl } = settings
-    log.info({ url: gateway.url, publicUrl, metricsUrl: gateway.metricsUrl, version }, 'Listening')
+    const { publicUrl, cluster } = settings
+    log.info(
+      {
+        ...{ url: gateway.url, publicUrl, metricsUrl: gateway.metricsUrl, version },
+        ...(cluster && describeCluster(cluster, gateway.partitions)),
+      },
+      'Listening',
+    )
     if (!publicUrl)
       log.info('PUBLIC_URL is not set: scripts that are inlined or evaluated do not start')
     if (gateway.customers.findByTrackingKey(DEMO_TRACKING_KEY))
@@ -75,10 +77,7 @@ export async function runGateway(settings: Settings): Promise<number> {
   try {
     gateway = await startGateway({
       ...options,
-      // `route` is a pattern. The address is not logged, since it contains keys.
-      onError: (error, route) => {
-        if (mayLog()) log.error({ err: error, route }, 'A request failed')
-      },
+      ...createLines(log),
       onReadiness: (reason) => {
         announce()
         if (reason === undefined) log.info('Ready')
@@ -99,20 +98,6 @@ export async function runGateway(settings: Settings): Promise<number> {
         else if (state === 'low') log.warn(now, 'The disk is nearly full')
         else log.error(now, 'The disk is full: events are refused with 503 until there is room')
       },
-      onDestination({ state, ...destination }) {
-        if (state === 'running') log.info(destination, 'A destination takes events again')
-        else
-          log.warn(
-            destination,
-            state === 'waiting'
-              ? 'A destination does not take events. They wait, and are sent again. The reason: shoptrail forward list'
-              : 'A destination has stopped. The reason, and what to do: shoptrail forward list',
-          )
-      },
-      onCluster(news) {
-        const { level, message, ...line } = newsLine(news)
-        log[level](line, message)
-      },
       onFatal: begin,
     })
   } catch (error) {
@@ -120,10 +105,11 @@ export async function runGateway(settings: Settings): Promise<number> {
     return 1
   }
   announce()
-  if (!gateway.isOpen())
-    printError([
-      `The gateway at ${gateway.url} waits for its data in ${resolve(settings.dataDir)}: ${gateway.findUnready()}`,
-    ])
+  if (!gateway.isOpen()) {
+    const { cluster, dataDir } = settings
+    const place = cluster ? 'the cluster' : `its data in ${resolve(dataDir)}`
+    printError([`The gateway at ${gateway.url} waits for ${place}: ${gateway.findUnready()}`])
+  }
 
   const why = await stopped
   const isFatal = why instanceof Error
@@ -147,13 +133,6 @@ export async function runGateway(settings: Settings): Promise<number> {
   await gateway.close(stop)
   refusals.close()
   return isFatal ? 1 : 0
-}
-
-/** Lines of JSON on stdout. Characters that a terminal would execute are escaped, in addition to those of JSON. */
-function createLog(level: string) {
-  const stdout = pino.destination(1)
-  const write = (line: string): void => void stdout.write(`${printableJson(line.slice(0, -1))}\n`)
-  return { log: pino({ level }, { write }), stdout }
 }
 
 function explain(error: unknown, { port, host, metricsPort }: Settings): string {
@@ -204,19 +183,5 @@ function createDailySum(report: (sum: number) => void): (added: number) => void 
     report(sum)
     sum = 0
     reportedAt = now
-  }
-}
-
-function createLineLimit(maxInSecond: number): () => boolean {
-  let second = 0
-  let lines = 0
-  return () => {
-    const now = Math.floor(performance.now() / 1000)
-    if (now !== second) {
-      second = now
-      lines = 0
-    }
-    lines++
-    return lines <= maxInSecond
   }
 }

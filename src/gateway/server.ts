@@ -16,7 +16,6 @@ import type { Forwarding } from './forward/forwarding.ts'
 import type { GatewayOptions } from './gatewayOptions.ts'
 import { createAddresses } from './http/address.ts'
 import { createBodyBudget } from './http/bodyBudget.ts'
-import type { ClusterFigures } from './http/clusterMetrics.ts'
 import { chooseMaxConnections } from './http/descriptors.ts'
 import { createHttpServer } from './http/httpServer.ts'
 import { completeLimits } from './http/limits.ts'
@@ -25,7 +24,9 @@ import { createMetrics } from './http/metrics.ts'
 import { createMetricsPort, MAX_METRICS_CONNECTIONS, METRICS_HOST } from './http/metricsServer.ts'
 import { removePathPrefix } from './http/pathPrefix.ts'
 import { watchReadiness } from './http/readiness.ts'
+import { Unavailable } from './lib/unavailable.ts'
 import { reportRequests } from './logs/requestLines.ts'
+import type { NatsData } from './nats/data.ts'
 import type { NatsOptions } from './nats/natsOptions.ts'
 import { type ProblemRecorder, startRecorder } from './problems/recorder.ts'
 import { createRoutes } from './routes.ts'
@@ -53,6 +54,8 @@ export type Gateway = {
   readonly forwarding: Forwarding
   /** Address of GET /metrics on its own port. Undefined without that port. */
   readonly metricsUrl: string | undefined
+  /** Number of streams in the cluster. Undefined without one, and while the data is not open. */
+  readonly partitions: number | undefined
   /** Whether the demo is served. */
   readonly demo: boolean
   /** Why the demo can not be served here, see `findDemoBlock`. Undefined if it can. */
@@ -113,10 +116,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       onRefused: options.onRefused,
       forwarding: async () => (await opening?.opened()?.data.forwarding.figures()) ?? [],
       reportsLag: async () => opening?.opened()?.data.reports.lag(),
-      cluster: cluster && (() => readClusterFigures?.()),
+      cluster: cluster && (() => clusterData?.figures()),
     },
   )
-  let readClusterFigures: (() => ClusterFigures) | undefined
+  let clusterData: NatsData | undefined
   let isStopping = false
   /** How long a stop waits for clients that are reading answers, ms. */
   let patienceMs = options.requestTimeoutMs
@@ -157,7 +160,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       onCluster: options.onCluster ?? (() => {}),
       onError,
     })
-    readClusterFigures = data.figures
+    clusterData = data
     return data
   }
 
@@ -184,8 +187,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       onFault: ({ reason, source }, times) => metrics.problem(reason, source, times),
       onRefused: metrics.refusedOf,
       onError(error) {
-        // A fault of the log is reported by the readiness.
-        if (data.findFault() === undefined) onError(error, 'the counts of problems')
+        // A fault of the log is reported by the readiness. A follower that is started or replaced answers later.
+        const isExpected = cluster !== undefined && error instanceof Unavailable
+        if (data.findFault() === undefined && !isExpected) onError(error, 'the counts of problems')
       },
     })
     try {
@@ -344,6 +348,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         return use().data.forwarding
       },
       metricsUrl: metricsBound && `http://${METRICS_HOST}:${metricsBound.port}/metrics`,
+      get partitions() {
+        return opened() && clusterData?.partitions
+      },
       get demo() {
         return use().demo
       },

@@ -1,5 +1,6 @@
 // The command `shoptrail`, as a process.
 import { runCommandLine } from './cli.ts'
+import { runFollower } from './followMain.ts'
 import { print, printError, writePieces } from './lib/printable.ts'
 import { runGateway } from './main.ts'
 
@@ -7,7 +8,9 @@ const outcome = runCommandLine(process.argv.slice(2), process.env)
 if (outcome.start) {
   if (outcome.warnings.length > 0) printError(outcome.warnings)
   try {
-    process.exitCode = await runGateway(outcome.start)
+    process.exitCode = outcome.followOnly
+      ? await runFollower(outcome.start, outcome.followOnly)
+      : await runGateway(outcome.start)
   } catch (error) {
     printError([(error as Error).message])
     process.exitCode = 1

@@ -9,7 +9,6 @@ import { checkClock, checkDescriptors, checkMemory, checkVersions } from './chec
 import { checkFree, checkPort, localAddress } from './checkPorts.ts'
 import { checkDate, checkProxy, checkPublicUrl } from './checkPublicUrl.ts'
 import { checkSpace } from './checkSpace.ts'
-import { examineCluster } from './examineCluster.ts'
 import { type DoctorFinding, note } from './finding.ts'
 import { createList } from './findingList.ts'
 import { leaveNonce } from './nonce.ts'
@@ -67,7 +66,11 @@ export async function examine(
       await add('clock', () => checkClock(events?.newest, now()))
     }
   }
-  if (cluster) findings.push(...(await examineCluster(cluster, now)))
+  if (cluster) {
+    // Loaded only here, so that a start without a cluster does not load its client.
+    const { examineCluster } = await import('./examineCluster.ts')
+    findings.push(...(await examineCluster(cluster, now)))
+  }
   findings.push(...(await examineNetwork(settings, isThere, now)))
   return findings
 }

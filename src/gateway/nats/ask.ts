@@ -82,6 +82,7 @@ function explain(error: Error, partition: number): string {
  *
  * @param answers Functions by name.
  * @param onError Called with an error that is not Unavailable. The one who asks gets no details of it.
+ * @param isHeld Whether the partition is held at this moment. If not, another follower answers. Default: it is.
  * @returns Ends it.
  */
 export function serveAnswers(
@@ -89,6 +90,7 @@ export function serveAnswers(
   partition: number,
   answers: Answers,
   onError: (error: unknown) => void,
+  isHeld: () => boolean = () => true,
 ): () => void {
   async function answer(message: Msg): Promise<void> {
     let reply = serialize(await carryOut(message.data))
@@ -119,7 +121,7 @@ export function serveAnswers(
   const subscription = nc.subscribe(askSubject(partition), {
     callback: (error, message) => {
       if (error) onError(error)
-      else answer(message).catch(onError)
+      else if (isHeld()) answer(message).catch(onError)
     },
   })
   return () => subscription.unsubscribe()

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Customers } from '../../customers/customers.ts'
-import { Unavailable } from '../../lib/unavailable.ts'
 import { createDerivedThread } from '../../sqlite/derivedThread.ts'
 import type { Answers } from '../answers.ts'
 import { serveAnswers } from '../ask.ts'
@@ -187,8 +186,9 @@ export function startFollower(options: FollowerOptions): Follower {
       stopServing = serveAnswers(
         broker.nc,
         partition,
-        fenced(answers, () => leases.isHeld(partition)),
+        answers,
         (error) => onError(error, `a question about ${nameOf(partition)}`),
+        () => leases.isHeld(partition),
       )
     }
 
@@ -272,19 +272,4 @@ async function unless(signal: AbortSignal, promise: Promise<unknown>): Promise<v
   } finally {
     signal.removeEventListener('abort', end)
   }
-}
-
-/** A follower that was suspended has lost its partition: another one answers. */
-function fenced(answers: Answers, isHeld: () => boolean): Answers {
-  const names = Object.keys(answers) as (keyof Answers)[]
-  return Object.fromEntries(
-    names.map((name) => [
-      name,
-      (...args: never[]) => {
-        if (!isHeld())
-          throw new Unavailable('The partition has moved to another follower. Ask again')
-        return (answers[name] as (...args: never[]) => unknown)(...args)
-      },
-    ]),
-  ) as Answers
 }

@@ -252,11 +252,18 @@ export function startLeases(options: LeaseOptions): Leases {
     const key = keyOf(partition)
     const last = seen.get(key)
     if (last?.holder?.id !== id) return
-    try {
-      await bucket.delete(key, { previousSeq: last.revision })
-    } catch {
-      // Then it expires.
-    }
+    await remove(key, last.revision)
+  }
+
+  /** Deletes a key, if it is still the same. If the broker is away, it expires. */
+  async function remove(key: string, revision: number): Promise<void> {
+    const removed = bucket.delete(key, { previousSeq: revision }).catch(() => {})
+    const late = new AbortController()
+    await Promise.race([
+      removed,
+      delay(UPDATE_MS, undefined, { signal: late.signal }).catch(() => {}),
+    ])
+    late.abort()
   }
 
   async function giveUp(partition: number): Promise<void> {
@@ -353,7 +360,7 @@ export function startLeases(options: LeaseOptions): Leases {
       stopping.abort()
       await Promise.all([...held.keys()].map(giveUp))
       const last = seen.get(own)
-      if (last) await bucket.delete(own, { previousSeq: last.revision }).catch(() => {})
+      if (last) await remove(own, last.revision)
       await watching
     },
   }

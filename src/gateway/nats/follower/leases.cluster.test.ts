@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { takeAccount } from '../../../test/sharedCluster.ts'
+import { type Broker, connectBroker } from '../broker.ts'
+import { type LeaseOptions, startLeases } from './leases.ts'
+
+/** Long, for busy machines. */
+const SOON = { timeout: 60_000, interval: 50 }
+const PARTITIONS = 5
+
+let broker: Broker
+beforeAll(async () => {
+  broker = await connectBroker({ ...takeAccount(), partitions: 1 })
+})
+afterAll(() => broker.close())
+
+/** Leases with clocks that can be set, and what they hold. */
+function start(given: Partial<LeaseOptions> = {}) {
+  const clock = { monotonic: 0, wall: 0 }
+  const held = new Set<number>()
+  const lost: number[] = []
+  const errors: unknown[] = []
+  const leases = startLeases({
+    bucket: broker.leases,
+    partitions: PARTITIONS,
+    canHold: () => true,
+    onHeld: (partition) => held.add(partition),
+    async onLost(partition, isGivenUp) {
+      held.delete(partition)
+      if (!isGivenUp) lost.push(partition)
+    },
+    onError: (error) => errors.push(error),
+    monotonicNow: () => performance.now() + clock.monotonic,
+    now: () => Date.now() + clock.wall,
+    ...given,
+  })
+  return { leases, clock, held, lost, errors }
+}
+
+test('partitions are shared among followers, given up for one that joins, and free after a stop', async () => {
+  const one = start()
+  await expect.poll(() => one.held.size, SOON).toBe(PARTITIONS)
+  const other = start()
+  await expect.poll(() => [one.held.size, other.held.size].sort(), SOON).toEqual([2, 3])
+  expect([...one.held, ...other.held].sort()).toEqual([0, 1, 2, 3, 4])
+  expect(one.leases.followers()).toBe(2)
+
+  await other.leases.close()
+  await expect.poll(() => one.held.size, SOON).toBe(PARTITIONS)
+  await one.leases.close()
+  expect(one.held.size).toBe(0)
+  expect([...one.errors, ...other.errors]).toEqual([])
+  for (const key of ['partition.0', 'partition.4'])
+    expect(await broker.leases.get(key)).toMatchObject({ operation: 'DEL' })
+})
+
+test('a process that was suspended knows at once that it may have lost its partitions', async () => {
+  const one = start()
+  await expect.poll(() => one.held.size, SOON).toBe(PARTITIONS)
+  const isHeld = () => one.leases.isHeld(0)
+  expect(isHeld()).toBe(true)
+  // Set back, the clock changes nothing.
+  one.clock.wall = -86_400_000
+  expect(isHeld()).toBe(true)
+  // No timer has run.
+  one.clock.monotonic = 4_000
+  expect(isHeld()).toBe(false)
+  await expect.poll(() => one.lost.length, SOON).toBe(PARTITIONS)
+  await expect.poll(isHeld, SOON).toBe(true)
+  // A machine that was suspended: the monotonic clock has stopped.
+  one.clock.wall = 4_000
+  expect(isHeld()).toBe(false)
+  await one.leases.close()
+})
+
+test('a partition whose tasks can not be started is free for others, and taken again after a while', async () => {
+  const one = start()
+  await expect.poll(() => one.held.size, SOON).toBe(PARTITIONS)
+  await one.leases.release(0)
+  expect([...one.held].sort()).toEqual([1, 2, 3, 4])
+  expect(await broker.leases.get('partition.0')).toMatchObject({ operation: 'DEL' })
+  await expect.poll(() => one.held.size, SOON).toBe(PARTITIONS)
+  expect(one.lost).toEqual([])
+  await one.leases.close()
+})

@@ -1,9 +1,11 @@
 // A server in its own process that reports its CPU time and memory:
 //
 //   node e2e/benchServer.mjs bare                             a bare node:http server
-//   node e2e/benchServer.mjs gateway FOLDER [LIMITS] [DIST]   a built gateway; LIMITS as JSON, DIST by default ../dist
+//   node e2e/benchServer.mjs gateway FOLDER [LIMITS] [DIST] [CLUSTER]
+//                                                             a built gateway; LIMITS as JSON, DIST by default ../dist,
+//                                                             CLUSTER its option `cluster` as JSON
 //
-// It sends {url, trackingKeys} (of two customers) when it listens, and answers the message 'usage' with {cpuMicros,
+// It sends {url, trackingKeys, customerIds} of some customers when it listens, and answers the message 'usage' with {cpuMicros,
 // mainMicros, rss}: CPU time so far of all its threads and of its main thread, and resident memory, bytes.
 //
 // The bare server reads a body, discards it, and answers 204. To GET it gives the answers of the last message {path:
@@ -15,7 +17,9 @@ import { createServer } from 'node:http'
 import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
-const [, , kind, dataDir, limits = '{}', dist] = process.argv
+const [, , kind, dataDir, limits = '{}', dist, cluster] = process.argv
+/** Enough for one in each partition of a cluster. */
+const CUSTOMERS = cluster ? 16 : 2
 const answers = new Map()
 process.send(kind === 'bare' ? await startBare() : await startShipped())
 
@@ -50,14 +54,24 @@ async function startBare() {
     }
   })
   await new Promise((listening) => server.listen(0, '127.0.0.1', listening))
-  return { url: `http://127.0.0.1:${server.address().port}`, trackingKeys: [] }
+  return { url: `http://127.0.0.1:${server.address().port}`, trackingKeys: [], customerIds: [] }
 }
 
 async function startShipped() {
-  const folder = resolve(dist ?? fileURLToPath(new URL('../dist', import.meta.url)))
+  const folder = resolve(dist || fileURLToPath(new URL('../dist', import.meta.url)))
   const { startGateway } = await import(pathToFileURL(`${folder}/gateway.js`).href)
-  const { url, customers } = await startGateway({ dataDir, limits: JSON.parse(limits) })
-  const add = () =>
-    customers.add({ origins: ['https://shop.example', 'loopback'] }).customer.trackingKey
-  return { url, trackingKeys: [add(), add()] }
+  const { url, customers } = await startGateway({
+    dataDir,
+    limits: JSON.parse(limits),
+    ...(cluster && { cluster: JSON.parse(cluster) }),
+  })
+  const added = Array.from(
+    { length: CUSTOMERS },
+    () => customers.add({ origins: ['https://shop.example', 'loopback'] }).customer,
+  )
+  return {
+    url,
+    trackingKeys: added.map(({ trackingKey }) => trackingKey),
+    customerIds: added.map(({ customerId }) => customerId),
+  }
 }

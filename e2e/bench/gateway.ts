@@ -8,16 +8,25 @@
 //   node e2e/run.mjs e2e/bench/gateway.ts --against ../before/dist           another build too, interleaved
 //
 // --only: event, batch, script (one slice each a round), p99, flood, memory, start, follower. `memory` needs another one.
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { get } from 'node:http'
-import { availableParallelism } from 'node:os'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { measureFollower } from '../benchFollower.ts'
-import { ANY_ID, type Job, type Load } from '../benchLoad.ts'
+import type { Job, Load } from '../benchLoad.ts'
 import { line, median } from '../benchPages.ts'
+import {
+  type Answer,
+  BATCH,
+  bareJob,
+  batch,
+  CONNECTIONS,
+  onCore,
+  oneEvent,
+  type Server,
+  startGenerator,
+  startServer,
+  toJob,
+} from '../benchServers.ts'
 import { makeFolder, UNLIMITED } from '../gateway.ts'
 
 const { values } = parseArgs({
@@ -30,9 +39,7 @@ const { values } = parseArgs({
   },
 })
 const ROUNDS = Number(values.rounds)
-const CONNECTIONS = 64
 const SLICE_MS = 500
-const BATCH = 20
 /** Events a second that are sent while the time of an answer is measured. */
 const OFFERED = 4_000
 const OFFER_MS = 2_000
@@ -41,18 +48,6 @@ const STARTS = 5
 /** Events that the reports follow. */
 const FOLLOWED = 100_000
 
-/** The messages of a server: when it listens, and as an answer (benchServer.mjs). */
-type Listening = { readonly url: string; readonly trackingKeys: readonly string[] }
-type Usage = { readonly cpuMicros: number; readonly mainMicros: number; readonly rss: number }
-type Answer = { status: number; headers: Record<string, string>; body: string }
-type Server = Listening & {
-  readonly name: string
-  usage(): Promise<Usage>
-  /** Sets what the bare server answers. */
-  give(answers: Record<string, Answer>): Promise<unknown>
-  end(): void
-  startedMs: number
-}
 /** A job for each slice of a round, and the job of the bare server that it is compared with. */
 type Way = {
   readonly name: string
@@ -73,28 +68,14 @@ type Slice = {
 
 const isWanted = (part: string): boolean => !values.only || values.only.split(',').includes(part)
 
-const body = JSON.stringify({
-  did: randomUUID(),
-  event: 'add_to_cart',
-  product_id: 12,
-  quantity: 1,
-  variation: { id: '12-1', sku: 'MUG-BLUE' },
-  url: `https://shop.example/p/12?ref=${'x'.repeat(330)}`,
-  http_user_agent: 'Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0',
-})
-
-const hasTaskset = availableParallelism() > 1 && spawnSync('taskset', ['-V']).status === 0
-/** The command that runs a program on one core, if that is possible. */
-const onCore = (core: number): string[] => (hasTaskset ? ['taskset', '-c', `${core}`] : [])
-
 const folders: string[] = []
 const builds: readonly (string | undefined)[] = values.against
   ? [undefined, values.against]
   : [undefined]
 const nameOf = (build: string | undefined) => (build ? 'before: ' : '')
 
-let generator = startGenerator([])
-const bare = await start('', ['bare'])
+let generator = startGenerator()
+const bare = await startServer('', ['bare'])
 const gateways = await Promise.all(builds.map((build) => startGateway(build)))
 const atRest = await Promise.all(gateways.map(async (gateway) => (await gateway.usage()).rss))
 const underLoad = atRest.map(() => 0)
@@ -112,7 +93,11 @@ for (const [i, build] of builds.entries()) {
   if (isWanted('p99')) await measureAnswers(build)
   if (isWanted('flood')) {
     // Three times the connections, each with a request after the other.
-    const job = { ...oneEvent(gateways[i] as Server), connections: CONNECTIONS * 3, forMs: 5_000 }
+    const job = {
+      ...oneEvent(gateways[i] as Server, SLICE_MS),
+      connections: CONNECTIONS * 3,
+      forMs: 5_000,
+    }
     const { statuses } = await generator.run(job)
     await watchMemory()
     const counts = statuses.map((pair) => pair.join(': '))
@@ -148,18 +133,18 @@ for (const folder of folders) rmSync(folder, { recursive: true, force: true })
 async function listWays(): Promise<Way[]> {
   const found: Way[] = []
   if (isWanted('event') || isWanted('batch')) {
-    const job = toJob(bare, 'POST', '/', { 'content-type': 'text/plain' }, body)
+    const job = bareJob(bare, SLICE_MS)
     found.push({ name: 'bare, POST', server: bare, job, status: 204 })
   }
   for (const server of gateways) {
     const shared = { server, limit: 'bare, POST', status: 200 }
     if (isWanted('event')) {
       const name = `${server.name}POST /t/r`
-      found.push({ ...shared, name, job: oneEvent(server), target: '0.37 / 0.45' })
+      found.push({ ...shared, name, job: oneEvent(server, SLICE_MS), target: '0.37 / 0.45' })
     }
     if (isWanted('batch')) {
       const name = `${server.name}POST /t/batch of ${BATCH}, an event`
-      found.push({ ...shared, name, job: batch(server), events: BATCH, target: '2 / 3' })
+      found.push({ ...shared, name, job: batch(server, SLICE_MS), events: BATCH, target: '2 / 3' })
     }
   }
   if (!isWanted('script')) return found
@@ -175,58 +160,20 @@ async function listWays(): Promise<Way[]> {
     await bare.give({ [path]: answer })
     const limit = `bare, GET, ${form}`
     const { status } = answer
-    found.push({ name: limit, server: bare, job: toJob(bare, 'GET', path, headers), status })
+    found.push({
+      name: limit,
+      server: bare,
+      job: toJob(bare, 'GET', path, SLICE_MS, headers),
+      status,
+    })
     for (const server of gateways) {
       const [key] = server.trackingKeys
-      const job = toJob(server, 'GET', `/t/j/${key}`, await withTag(server, headers))
+      const job = toJob(server, 'GET', `/t/j/${key}`, SLICE_MS, await withTag(server, headers))
       const name = `${server.name}GET /t/j, ${form}`
       found.push({ name, server, job, limit, target: '0.9 / 1.0', status })
     }
   }
   return found
-}
-
-function oneEvent(server: Server): Job {
-  const now = Date.now()
-  const query = `k=${server.trackingKeys[0]}&id=${ANY_ID}&at=${now}&sent=${now}`
-  return toJob(server, 'POST', `/t/r?${query}`, { 'content-type': 'text/plain' }, body)
-}
-
-function batch(server: Server): Job {
-  const now = Date.now()
-  const events = Array.from({ length: BATCH }, () => ({
-    id: ANY_ID,
-    at: now,
-    payload: JSON.parse(body),
-  }))
-  const text = JSON.stringify({ sent: now, events })
-  const path = `/t/batch?k=${server.trackingKeys[0]}`
-  return toJob(server, 'POST', path, { 'content-type': 'text/plain' }, text)
-}
-
-function toJob(
-  { url }: Listening,
-  method: 'GET' | 'POST',
-  path: string,
-  headers: Record<string, string>,
-  text = '',
-): Job {
-  const all = {
-    host: 'localhost',
-    connection: 'keep-alive',
-    ...(method === 'POST' && {
-      origin: 'https://shop.example',
-      'content-length': `${Buffer.byteLength(text)}`,
-    }),
-    ...headers,
-  }
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
-  return {
-    port: Number(new URL(url).port),
-    text: `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${text}`,
-    connections: CONNECTIONS,
-    forMs: SLICE_MS,
-  }
 }
 
 async function withTag(server: Server, headers: Record<string, string>) {
@@ -318,10 +265,12 @@ async function measureAnswers(build: string | undefined): Promise<void> {
   const server = await startGateway(build, onCore(0))
   const loads: Load[] = []
   for (let round = 0; round <= OFFER_ROUNDS; round++)
-    loads.push(await generator.run({ ...oneEvent(server), offered: OFFERED, forMs: OFFER_MS }))
+    loads.push(
+      await generator.run({ ...oneEvent(server, SLICE_MS), offered: OFFERED, forMs: OFFER_MS }),
+    )
   server.end()
   generator.end()
-  generator = startGenerator([])
+  generator = startGenerator()
   // The first one warms up.
   const measured = loads.slice(1)
   const p99 = measured.map((load) => load.p99)
@@ -343,50 +292,5 @@ function startGateway(build: string | undefined, command: string[] = []): Promis
   const folder = makeFolder('bench-gateway')
   folders.push(folder)
   const args = ['gateway', folder, JSON.stringify(UNLIMITED), ...(build ? [build] : [])]
-  return start(nameOf(build), args, command)
-}
-
-/** Starts a server; `startedMs` is the time from the start of its process to its first 200. */
-async function start(name: string, args: string[], command: string[] = []): Promise<Server> {
-  const program = fileURLToPath(new URL('../benchServer.mjs', import.meta.url))
-  const from = performance.now()
-  const child = spawnNode(command, [program, ...args])
-  const ask = <T>(message: string | object) => {
-    child.send(message)
-    return hear<T>(child)
-  }
-  const listening = await hear<Listening>(child)
-  await fetch(`${listening.url}/readyz`)
-  return {
-    ...listening,
-    name,
-    startedMs: performance.now() - from,
-    usage: () => ask<Usage>('usage'),
-    give: (answers) => ask(answers),
-    end: () => child.disconnect(),
-  }
-}
-
-function startGenerator(command: string[]) {
-  const runner = fileURLToPath(new URL('../run.mjs', import.meta.url))
-  const program = fileURLToPath(new URL('../benchLoad.ts', import.meta.url))
-  const child = spawnNode(command, [runner, program])
-  return {
-    async run(job: Job): Promise<Load> {
-      child.send(job)
-      const load = await hear<Load | { readonly fault: string }>(child)
-      if ('fault' in load) throw new Error(load.fault)
-      return load
-    },
-    end: () => child.disconnect(),
-  }
-}
-
-function spawnNode(command: readonly string[], args: readonly string[]): ChildProcess {
-  const [program = '', ...rest] = [...command, process.execPath, ...args]
-  return spawn(program, rest, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-}
-
-function hear<T>(child: ChildProcess): Promise<T> {
-  return new Promise((resolve) => child.once('message', resolve as () => void))
+  return startServer(nameOf(build), args, command)
 }

@@ -38,6 +38,8 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '16' },
     /** Parts, separated by commas. Default: all. */
     only: { type: 'string' },
+    /** Events a second that are sent while the time of an answer and the cost of followers are measured. */
+    offered: { type: 'string', default: '2000' },
     /** Events in the log, for growth. */
     sizes: { type: 'string', default: '100000' },
     /** Folder for CPU profiles of the gateways. */
@@ -47,8 +49,7 @@ const { values } = parseArgs({
 const ROUNDS = Number(values.rounds)
 const SIZES = values.sizes.split(',').map(Number)
 const SLICE_MS = 500
-/** Events a second that are sent while the time of an answer and the cost of the followers are measured. */
-const OFFERED = 2_000
+const OFFERED = Number(values.offered)
 const OFFER_MS = 3_000
 const OFFER_ROUNDS = 5
 const PARTITIONS = 4

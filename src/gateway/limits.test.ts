@@ -52,8 +52,10 @@ import { CONTENTS, MAX_INLINE_BYTES, SUMMARIES } from './nats/campaigns.ts'
 import { MAX_COUNTS_BYTES } from './nats/countsMessage.ts'
 import { HAS_MS } from './nats/eventLog.ts'
 import { CATCH_UP_MS } from './nats/follower/followCampaigns.ts'
+import { MAX_JOBS } from './nats/follower/jobs.ts'
 import { FENCE_MS, LEASE_MS } from './nats/follower/leases.ts'
 import { EXPORT_IDLE_MS, MAX_EXPORTS } from './nats/follower/tasks/people.ts'
+import { MAX_ROW_BYTES } from './nats/mirror.ts'
 import {
   DEFAULT_DUPLICATE_WINDOW_MS,
   DEFAULT_PARTITIONS,
@@ -175,6 +177,8 @@ const EXPECTED: readonly (readonly [limit: string, value: string])[] = [
   ['campaigns that a gateway stores or reads whole', permits(CONTENTS)],
   ['lists and summaries of campaigns', permits(SUMMARIES)],
   ['time that a list of campaigns waits', seconds(CATCH_UP_MS)],
+  ['searches for persons and erasures that a follower carries out', number(MAX_JOBS)],
+  ['a row of what followers share', bytes(MAX_ROW_BYTES)],
   ['counts of problems in one message', bytes(MAX_COUNTS_BYTES)],
   ['scripts compressed with the best quality', rate(BEST_COMPRESSIONS)],
   ['pinned scripts', number(MAX_PINNED)],

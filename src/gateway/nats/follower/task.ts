@@ -37,6 +37,6 @@ export type RunningTask = {
 
 /**
  * Something that exactly one follower does for a partition. It starts when the follower has got the lease, and the copy
- * has every message that was in the stream then.
+ * has every message that was in the stream then, and everything that other followers had derived.
  */
 export type StartTask = (context: TaskContext) => Promise<RunningTask>

@@ -15,9 +15,6 @@ export const createForwardingTask =
   async ({ copy, derived, customersFile, workerFile, onError }) => {
     const { forwardFile, eventsFile } = copy
     const report = (error: Error) => onError(error, 'the forwarding')
-    // What the follower before has stored last must be here before anything is sent.
-    await derived.catchUp()
-
     const open = (): ForwardingThread =>
       createSqliteForwarding({
         ...{ forwardFile, eventsFile, customersFile },

@@ -132,6 +132,26 @@ test('an own change that comes back before it is settled is not one of others', 
   expect(changes).toEqual([])
 })
 
+test('a mirror that is closed while it begins to watch the bucket ends', async () => {
+  const database = new Database(join(folder, `${++files}.db`))
+  database.exec(TABLE)
+  const real = createMirrorRows(database, [{ table: 'shops', key: ['id'] }])
+  let closed: Promise<void> | undefined
+  const mirror = openMirror({
+    rows: {
+      ...real,
+      finish(...args) {
+        closed ??= mirror.close()
+        return real.finish(...args)
+      },
+    },
+    ...{ broker: first, prefix: `${++prefixes}.`, bucket: DERIVED_BUCKET, onError() {} },
+  })
+  await mirror.ready
+  await closed
+  database.close()
+})
+
 test.each([false, true])(
   'of two changes at once one is stored, exclusive: %s',
   async (exclusive) => {

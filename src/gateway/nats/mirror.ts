@@ -1,5 +1,4 @@
 import {
-  type ConsumerMessages,
   DeliverPolicy,
   JetStreamApiError,
   type JsMsg,
@@ -10,6 +9,7 @@ import { delay, headers, type MsgHdrs, type NatsConnection } from '@nats-io/tran
 import { Unavailable } from '../lib/unavailable.ts'
 import type { Applied, ChangedRow, MirrorRows, RemoteRow, RowKey } from '../sqlite/mirrorRows.ts'
 import type { Broker } from './broker.ts'
+import { stopWithoutHeartbeats } from './heartbeats.ts'
 import { fromToken, toToken } from './names.ts'
 
 type Cluster = Pick<Broker, 'id' | 'nc' | 'js' | 'jsm'>
@@ -205,7 +205,7 @@ export function openMirror(options: MirrorOptions): Mirror {
     closers.add(stop)
     // The consumer may be gone by the time when the connection is there again.
     const unlisten = onDisconnect(nc, stop)
-    const watching = stopWithoutHeartbeats(messages)
+    stopWithoutHeartbeats(messages)
     try {
       if (isClosed) return
       let batch: JsMsg[] = []
@@ -227,7 +227,6 @@ export function openMirror(options: MirrorOptions): Mirror {
       unlisten()
       closers.delete(stop)
       messages.stop()
-      await watching
       // Not awaited: its node may be down.
       consumer.delete().catch(() => {})
     }
@@ -471,11 +470,6 @@ function onDisconnect(nc: NatsConnection, callback: () => void): () => void {
   }
   listen().catch(() => {})
   return () => (events as unknown as { stop(): void }).stop()
-}
-
-/** The node of a consumer may be down. The library waits for it, while a new consumer is on another node. */
-async function stopWithoutHeartbeats(messages: ConsumerMessages): Promise<void> {
-  for await (const { type } of messages.status()) if (type === 'heartbeats_missed') messages.stop()
 }
 
 /**

@@ -11,6 +11,7 @@ import { upgradeData } from '../../sqlite/backup/upgrade.ts'
 import { startSupervisedThread } from '../../sqlite/supervisedThread.ts'
 import type { SqliteThread } from '../../sqlite/thread.ts'
 import type { Broker } from '../broker.ts'
+import { stopWithoutHeartbeats } from '../heartbeats.ts'
 import { streamOf } from '../names.ts'
 import { deleteCopy, filesOfCopy, makeCopyFolder, moveCopyAside } from './copyFolder.ts'
 import { type Collected, collectMessages } from './copyMessages.ts'
@@ -230,16 +231,11 @@ export async function openCopy(options: CopyOptions): Promise<FollowingCopy> {
     })
     messages = consumed
     if (isClosed) consumed.stop()
-    // The node of the consumer may be down. The library waits for it; a new consumer is on another node.
-    const watching = (async () => {
-      for await (const { type } of consumed.status())
-        if (type === 'heartbeats_missed') consumed.stop()
-    })()
+    stopWithoutHeartbeats(consumed)
     try {
       await read(consumed)
     } finally {
       consumed.stop()
-      await watching
       await consumer.delete().catch(() => {})
     }
   }

@@ -5,6 +5,7 @@ import { Unavailable } from '../../lib/unavailable.ts'
 import { type CopiedCampaign, summaryRow } from '../../sqlite/campaignRows.ts'
 import type { Broker } from '../broker.ts'
 import { decodeCampaign } from '../campaignEntry.ts'
+import { stopWithoutHeartbeats } from '../heartbeats.ts'
 import { CAMPAIGNS_BUCKET } from '../names.ts'
 import type { PartitionCopy } from './partitionCopy.ts'
 
@@ -94,12 +95,11 @@ export function followCampaigns(
     })
     messages = consumed
     if (isStopped) consumed.stop()
-    const watching = stopWithoutHeartbeats(consumed)
+    stopWithoutHeartbeats(consumed)
     try {
       await copyAll(consumed)
     } finally {
       consumed.stop()
-      await watching
       await consumer.delete().catch(() => {})
     }
   }
@@ -192,9 +192,4 @@ export function followCampaigns(
       await running
     },
   }
-}
-
-/** The node of a consumer may be down. The library waits for it, while a new consumer is on another node. */
-async function stopWithoutHeartbeats(consumed: ConsumerMessages): Promise<void> {
-  for await (const { type } of consumed.status()) if (type === 'heartbeats_missed') consumed.stop()
 }

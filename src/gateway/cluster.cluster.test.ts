@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { findPort } from '../test/findPort.ts'
 import { prepareGateway, send } from '../test/gateway.ts'
 import { takeAccount } from '../test/sharedCluster.ts'
 import type { Gateway } from './index.ts'
@@ -124,15 +126,31 @@ test('followers share the partitions, and take them over from one that hangs or 
   await broker.close()
 })
 
-test('a gateway listens while the cluster can not be reached, and says why', async () => {
+test('a gateway listens while the cluster can not be reached, says why, and is ready when it can', async () => {
+  const port = await findPort()
+  const address = `127.0.0.1:${port}`
   const gateway = await prepared.start({
-    cluster: { ...cluster, servers: ['127.0.0.1:1'] },
+    cluster: { ...cluster, servers: [address], follow: false },
     dataDir: join(prepared.folder, 'waiting'),
+    onError: () => {},
   })
   expect(gateway.isOpen()).toBe(false)
   const { status, text } = await send(gateway.url, '/readyz')
   expect(status).toBe(503)
   expect(text).toContain('The cluster can not be reached')
-  expect(text).not.toContain('127.0.0.1:1')
+  expect(text).not.toContain(address)
   expect(await post(gateway, randomUUID())).toBe(503)
+
+  const [host, target] = (cluster.servers[0] as string).split(':')
+  const proxy = createServer((socket) => {
+    const server = connect(Number(target), host)
+    socket.on('error', () => server.destroy())
+    server.on('error', () => socket.destroy())
+    socket.pipe(server).pipe(socket)
+  })
+  await new Promise<void>((resolve) => proxy.listen(port, '127.0.0.1', resolve))
+  await expect.poll(async () => (await send(gateway.url, '/readyz')).status, SOON).toBe(200)
+  expect(await post(gateway, randomUUID())).toBe(200)
+  await gateway.close()
+  proxy.close()
 })

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
 import { makeLogEvent, publishEvent, startTestFollower } from '../test/followers.ts'
 import { startReceiver } from '../test/receiver.ts'
 import { takeAccount } from '../test/sharedCluster.ts'
@@ -9,7 +9,8 @@ import { preparePerson } from './followerCommand.ts'
 import { createForwardingTask } from './nats/follower/tasks/forwarding.ts'
 import { startPeople } from './nats/follower/tasks/people.ts'
 
-/** Long, for busy machines. */
+/** Long, for busy machines. A test starts several followers. */
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 })
 const SOON = { timeout: 60_000, interval: 50 }
 const account = takeAccount()
 const receiver = await startReceiver()

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
 import {
   makeLogEvent,
   publishEvent,
@@ -11,7 +11,8 @@ import type { Changed } from '../../../forward/forwarding.ts'
 import { createNatsForwarding } from '../../forwarding.ts'
 import { createForwardingTask } from './forwarding.ts'
 
-/** Long, for busy machines. */
+/** Long, for busy machines. A test starts several followers. */
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 })
 const SOON = { timeout: 60_000, interval: 50 }
 const account = takeAccount()
 const receiver = await startReceiver()

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { afterAll, expect, inject, test } from 'vitest'
+import { afterAll, expect, inject, test, vi } from 'vitest'
 import {
   makeLogEvent,
   publishEvent,
@@ -16,7 +16,8 @@ import { eventSubject, streamOf } from '../../names.ts'
 import { createNatsPeople } from '../../people.ts'
 import { startPeople } from './people.ts'
 
-/** Long, for busy machines. */
+/** Long, for busy machines. A test starts several followers. */
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 })
 const SOON = { timeout: 60_000, interval: 50 }
 const account = takeAccount()
 const followers: TestFollower[] = []

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
 import {
   makeLogEvent,
   publishEvent,
@@ -11,7 +11,8 @@ import { takeAccount } from '../../../../test/sharedCluster.ts'
 import { streamOf } from '../../names.ts'
 import { createRetentionTask } from './retention.ts'
 
-/** Long, for busy machines. */
+/** Long, for busy machines. A test starts several followers. */
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 })
 const SOON = { timeout: 60_000, interval: 50 }
 const DAY_MS = 86_400_000
 const account = takeAccount()

@@ -24,6 +24,8 @@ export type LoadOptions = {
 
 /** Mean time between two requests of a device, ms. */
 const PAUSE_MS = 40
+/** That of the script in a page, ms. */
+const DEADLINE_MS = 30_000
 /** How long a condition may take, ms. Elections and restarts take seconds, on a busy machine more. */
 const PATIENCE_MS = 300_000
 const POLL_MS = 50
@@ -59,6 +61,7 @@ export function startLoad({ url, customers, devices, random }: LoadOptions): Loa
         ...{ customer: id, trackingKey, random, seen, pauseMs: PAUSE_MS },
         gateways: () => [url],
         isOver: () => isStopped,
+        deadlineMs: DEADLINE_MS,
         // A balancer answers it when a gateway breaks off.
         alsoRepeated: [502],
         onAcknowledged: (count) => acknowledge(id, count),

@@ -46,8 +46,8 @@ const random = createRandom(seed)
 const SOME_EVENTS = 100
 /** Answers 503 after which a cluster without a majority has been down long enough. */
 const SOME_REFUSED = 60
-/** Time for the balancer to see that a gateway stops, ms. */
-const DRAIN_MS = 2_000
+/** Time for the balancer to see that a gateway stops, ms. The gateway's default. */
+const DRAIN_MS = 5_000
 
 type Row = {
   readonly fault: string
@@ -58,13 +58,14 @@ type Row = {
   readonly gap: number
   readonly refused: number
   readonly broken: number
+  readonly unanswered: number
   readonly takeOver: number
   readonly note: string
 }
 
 /** The columns of the table. */
-const HEAD = `${'fault'.padEnd(14)} ${['acked', 'lost', 'twice', 'twice in', 'longest', '503', 'broken', 'take-'].map((text) => text.padStart(9)).join(' ')}
-${' '.repeat(14)} ${['', '', 'in copies', 'streams', 'gap, s', '', 'off', 'over, s'].map((text) => text.padStart(9)).join(' ')}`
+const HEAD = `${'fault'.padEnd(14)} ${['acked', 'lost', 'twice', 'twice in', 'longest', '503', '502', 'no', 'take-'].map((text) => text.padStart(9)).join(' ')}
+${' '.repeat(14)} ${['', '', 'in copies', 'streams', 'gap, s', '', '', 'answer', 'over, s'].map((text) => text.padStart(9)).join(' ')}`
 
 const home = mkdtempSync(join(tmpdir(), 'shoptrail-cluster-'))
 const logs = join(home, 'logs')
@@ -251,12 +252,12 @@ async function runFault(fault: string): Promise<void> {
   for (const id of load.seen.acknowledged.keys()) acknowledged.add(id)
   const { lost, twice, twiceInStreams } = await compare()
   const count = (status: number) => load.seen.statuses.get(status) ?? 0
-  const broken = count(0) + count(502)
+  const [broken, unanswered] = [count(502), count(0)]
   const faults = [
     ...(lost ? ['events are lost'] : []),
     ...(twice ? ['events are there twice'] : []),
     // Gateways that stop are drained, so a rolling restart must not break a request off.
-    ...(fault === 'rolling' && broken > 0 ? ['requests were broken off'] : []),
+    ...(fault === 'rolling' && broken + unanswered > 0 ? ['requests have failed'] : []),
     ...load.seen.faults,
   ]
   if (faults.length > 0) process.exitCode = 1
@@ -264,7 +265,7 @@ async function runFault(fault: string): Promise<void> {
     ...{ fault, acknowledged: load.seen.acknowledged.size, lost, twice, twiceInStreams },
     gap: load.longestGap(),
     refused: count(503),
-    broken,
+    ...{ broken, unanswered },
     takeOver: takeOver ?? Number.NaN,
     note: faults.join('; '),
   })
@@ -300,7 +301,7 @@ function lineOf(row: Row): string {
   const seconds = (value: number) => (Number.isNaN(value) ? '' : value.toFixed(1))
   const cells = [
     ...[row.acknowledged, row.lost, row.twice, row.twiceInStreams, seconds(row.gap)],
-    ...[row.refused, row.broken, seconds(row.takeOver), row.note],
+    ...[row.refused, row.broken, row.unanswered, seconds(row.takeOver), row.note],
   ]
   return `${row.fault.padEnd(14)} ${cells.map((cell) => `${cell}`.padStart(9)).join(' ')}`
 }

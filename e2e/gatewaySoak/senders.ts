@@ -28,6 +28,8 @@ export type SenderOptions = {
   readonly isOver: () => boolean
   /** Further statuses after which an event is repeated. Default none: 0, 429 and 503 are always among them. */
   readonly alsoRepeated?: readonly number[]
+  /** Time after which an attempt is given up, ms. Default 15,000. */
+  readonly deadlineMs?: number
   /** Called with the number of events that an answer has acknowledged. */
   readonly onAcknowledged?: (count: number) => void
 }
@@ -126,7 +128,7 @@ export async function runSender(options: SenderOptions): Promise<void> {
       const headers = { origin: 'http://localhost:1', 'content-type': 'text/plain' }
       const sent = request(
         url,
-        { method: 'POST', headers, agent, timeout: DEADLINE_MS },
+        { method: 'POST', headers, agent, timeout: options.deadlineMs ?? DEADLINE_MS },
         (answer) => {
           let text = ''
           answer.setEncoding('utf8')

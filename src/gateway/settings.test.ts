@@ -29,7 +29,6 @@ const CLUSTER = {
   servers: ['a:4222', 'b', '[::1]:4222'],
   isTls: false,
   replicas: 3,
-  partitions: 4,
   duplicateWindowMs: 600_000,
   follow: true,
 }

@@ -126,8 +126,8 @@ export const SETTINGS = {
   },
   NATS_PARTITIONS: {
     type: whole(1, MAX_PARTITIONS),
-    default: `${DEFAULT_PARTITIONS}`,
-    doc: 'Streams that customers are spread over, 1 to 64. Fixed when the streams are created',
+    otherwise: `${DEFAULT_PARTITIONS}`,
+    doc: 'Streams that customers are spread over, 1 to 64, when they are created. Fixed from then on: without it their number is taken',
   },
   NATS_DUPLICATE_WINDOW_MS: {
     type: whole(1_000, 86_400_000),

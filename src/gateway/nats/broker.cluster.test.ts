@@ -39,6 +39,9 @@ test('another number of partitions is refused, with the number to set', async ()
   await expect(connectBroker({ ...account, partitions: 3 })).rejects.toThrow(
     'Set NATS_PARTITIONS to 2',
   )
+  const unasked = await connectBroker(account)
+  expect(unasked.partitions).toBe(2)
+  await unasked.close()
   await broker.close()
 })
 

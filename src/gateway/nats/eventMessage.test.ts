@@ -24,8 +24,20 @@ test.each<[string, LogEvent]>([
   expect(decodeEvent(event.customer, encodeEvent(event))).toEqual(event)
 })
 
-test('data that is no event is refused', () => {
-  expect(() => decodeEvent('demo', Buffer.from('x\n{}'))).toThrow(SyntaxError)
+const ID = EVENT.id
+test.each([
+  'x',
+  'null',
+  '{}',
+  '[]',
+  '["no id", 1, 1, "search", "search", null, 0, null, null]',
+  `["${ID}", 1.5, 1, "search", "search", null, 0, null, null]`,
+  `["${ID}", 1, null, "search", "search", null, 0, null, null]`,
+  `["${ID}", 1, 1, "", "search", null, 0, null, null]`,
+  `["${ID}", 1, 1, "search", {}, null, 0, null, null]`,
+  `["${ID}", 1, 1, "search", "search", 1, 0, null, null]`,
+])('data that is no event is refused: %s', (head) => {
+  expect(() => decodeEvent('demo', Buffer.from(`${head}\n{}`))).toThrow(SyntaxError)
 })
 
 test('an id is the same in upper and lower case', () => {

@@ -1,4 +1,5 @@
 import type { LogEvent } from '../collect/eventLog.ts'
+import { isUuid } from '../sqlite/uuid.ts'
 
 /** The event without its customer, which is in the subject of the message. */
 type Head = readonly [
@@ -29,11 +30,12 @@ export function encodeEvent(event: LogEvent): Buffer {
   return Buffer.from(`${JSON.stringify(head)}\n${payload}`)
 }
 
-/** @throws SyntaxError if the data is not that of an event. */
+/** @throws Error if the data is not that of an event. */
 export function decodeEvent(customer: string, data: Uint8Array): LogEvent {
   const end = data.indexOf(NEWLINE)
   const text = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
-  const head: Head = JSON.parse(text.toString('utf8', 0, end))
+  const head: unknown = JSON.parse(text.toString('utf8', 0, end))
+  if (!isHead(head)) throw new SyntaxError('The message is not that of an event')
   const [id, at, receivedAt, operation, event, did, bot, version, cookieless] = head
   return {
     ...{ customer, id, at, receivedAt, operation, event, did, bot: bot === 1, version },
@@ -41,6 +43,24 @@ export function decodeEvent(customer: string, data: Uint8Array): LogEvent {
     payload: text.toString('utf8', end + 1),
   }
 }
+
+/** A row that SQLite refuses would stop the copy of the whole stream. An empty operation marks a removed event. */
+function isHead(head: unknown): head is Head {
+  if (!Array.isArray(head)) return false
+  const [id, at, receivedAt, operation, event, did, , version] = head
+  return (
+    isUuid(id) &&
+    Number.isSafeInteger(at) &&
+    Number.isSafeInteger(receivedAt) &&
+    typeof operation === 'string' &&
+    operation !== '' &&
+    typeof event === 'string' &&
+    isTextOrNull(did) &&
+    isTextOrNull(version)
+  )
+}
+
+const isTextOrNull = (value: unknown): boolean => typeof value === 'string' || value === null
 
 /** The message id: repetitions within the duplicate window of the stream are not stored. */
 export const messageIdOf = ({ customer, id }: LogEvent): string => `${customer}/${id.toLowerCase()}`

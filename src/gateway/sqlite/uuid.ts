@@ -1,6 +1,11 @@
 /** Bytes of a UUID. */
 export const UUID_BYTES = 16
 const HYPHEN = 45
+const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i
+
+/** Whether it is a UUID in its usual text form, in upper or lower case. */
+export const isUuid = (value: unknown): value is string =>
+  typeof value === 'string' && UUID.test(value)
 
 /**
  * Writes a UUID as bytes, in half the time of `Buffer.write` with `hex`.

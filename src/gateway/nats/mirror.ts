@@ -5,10 +5,11 @@ import {
   jetstream,
   jetstreamManager,
 } from '@nats-io/jetstream'
-import { delay, headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
+import { delay, headers, type MsgHdrs } from '@nats-io/transport-node'
 import { Unavailable } from '../lib/unavailable.ts'
 import type { Applied, ChangedRow, MirrorRows, RemoteRow, RowKey } from '../sqlite/mirrorRows.ts'
 import type { Broker } from './broker.ts'
+import { onDisconnect } from './followStream.ts'
 import { stopWithoutHeartbeats } from './heartbeats.ts'
 import { fromToken, toToken } from './names.ts'
 
@@ -459,17 +460,6 @@ function toRow(message: JsMsg, subjects: string): RemoteRow[] {
   } catch {
     return []
   }
-}
-
-/** Calls back when the connection is lost. @returns Ends that. */
-function onDisconnect(nc: NatsConnection, callback: () => void): () => void {
-  const events = nc.status()
-  async function listen(): Promise<void> {
-    for await (const { type } of events as AsyncIterable<{ type: string }>)
-      if (type === 'disconnect') callback()
-  }
-  listen().catch(() => {})
-  return () => (events as unknown as { stop(): void }).stop()
 }
 
 /**

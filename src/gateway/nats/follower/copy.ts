@@ -1,17 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import {
-  type ConsumerMessages,
-  DeliverPolicy,
-  JetStreamApiError,
-  type MsgRequest,
-} from '@nats-io/jetstream'
+import { DeliverPolicy, JetStreamApiError, type MsgRequest } from '@nats-io/jetstream'
 import type { Usage } from '../../customers/usage.ts'
 import { Unavailable } from '../../lib/unavailable.ts'
 import { upgradeData } from '../../sqlite/backup/upgrade.ts'
 import { startSupervisedThread } from '../../sqlite/supervisedThread.ts'
 import type { SqliteThread } from '../../sqlite/thread.ts'
 import type { Broker } from '../broker.ts'
-import { stopWithoutHeartbeats } from '../heartbeats.ts'
+import { type Following, followStream } from '../followStream.ts'
 import { streamOf } from '../names.ts'
 import { deleteCopy, filesOfCopy, makeCopyFolder, moveCopyAside } from './copyFolder.ts'
 import { type Collected, collectMessages } from './copyMessages.ts'
@@ -52,9 +47,6 @@ const MAX_MESSAGES = 512
 const MAX_BYTES = 2 ** 20
 /** Time between the first message and its transaction, ms, so that others can join it. */
 const LINGER_MS = 20
-/** Time between two heartbeats of a consumer without messages, ms. After two missing ones a new consumer is made. */
-const HEARTBEAT_MS = 1_500
-const EXPIRES_MS = 10_000
 /** Pause before the stream is read again after an error, ms. It doubles up to the second one. */
 const RETRY_MS = 250
 const MAX_RETRY_MS = 5_000
@@ -155,7 +147,7 @@ export async function openCopy(options: CopyOptions): Promise<FollowingCopy> {
   const waiting = new Set<{ readonly seq: number; settle: (error?: Error) => void }>()
   const listeners = new Set<(usages: readonly Usage[]) => void>()
   const stopping = new AbortController()
-  let messages: ConsumerMessages | undefined
+  let following: Following | undefined
 
   function move(last: number): void {
     position = Math.max(position, last)
@@ -175,7 +167,7 @@ export async function openCopy(options: CopyOptions): Promise<FollowingCopy> {
   }
 
   /** Applies the messages of one consumer, until it ends. */
-  async function read(consumed: ConsumerMessages): Promise<void> {
+  async function read(consumed: Following): Promise<void> {
     let collected = collectMessages()
     let draining: Promise<void> | undefined
     let onRoom = () => {}
@@ -199,7 +191,7 @@ export async function openCopy(options: CopyOptions): Promise<FollowingCopy> {
       }
     }
 
-    for await (const message of consumed) {
+    for await (const message of consumed.messages) {
       if (failure) break
       try {
         collected.add(message)
@@ -220,23 +212,15 @@ export async function openCopy(options: CopyOptions): Promise<FollowingCopy> {
   }
 
   async function consume(): Promise<void> {
-    const consumer = await broker.js.consumers.get(stream, {
+    following = await followStream(broker.nc, stream, {
       deliver_policy: DeliverPolicy.StartSequence,
       opt_start_seq: position + 1,
+      prefetch: PREFETCH,
     })
-    const consumed = await consumer.consume({
-      max_messages: PREFETCH,
-      expires: EXPIRES_MS,
-      idle_heartbeat: HEARTBEAT_MS,
-    })
-    messages = consumed
-    if (isClosed) consumed.stop()
-    stopWithoutHeartbeats(consumed)
     try {
-      await read(consumed)
+      if (!isClosed) await read(following)
     } finally {
-      consumed.stop()
-      await consumer.delete().catch(() => {})
+      following.stop()
     }
   }
 
@@ -299,7 +283,7 @@ export async function openCopy(options: CopyOptions): Promise<FollowingCopy> {
   }
   let lookNow = () => {}
 
-  const following = Promise.all([follow(), look()])
+  const running = Promise.all([follow(), look()])
 
   return {
     partition,
@@ -331,9 +315,9 @@ export async function openCopy(options: CopyOptions): Promise<FollowingCopy> {
     async close() {
       isClosed = true
       stopping.abort()
-      messages?.stop()
+      following?.stop()
       for (const one of waiting) one.settle(closedError())
-      await following
+      await running
       await thread.close()
     },
   }

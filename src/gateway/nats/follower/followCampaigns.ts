@@ -1,11 +1,11 @@
-import { type ConsumerMessages, DeliverPolicy, type JsMsg } from '@nats-io/jetstream'
+import { DeliverPolicy, type JsMsg } from '@nats-io/jetstream'
 import { delay } from '@nats-io/transport-node'
 import type { Usage } from '../../customers/usage.ts'
 import { Unavailable } from '../../lib/unavailable.ts'
 import { type CopiedCampaign, summaryRow } from '../../sqlite/campaignRows.ts'
 import type { Broker } from '../broker.ts'
 import { decodeCampaign } from '../campaignEntry.ts'
-import { stopWithoutHeartbeats } from '../heartbeats.ts'
+import { type Following, followStream } from '../followStream.ts'
 import { CAMPAIGNS_BUCKET } from '../names.ts'
 import type { PartitionCopy } from './partitionCopy.ts'
 
@@ -26,9 +26,6 @@ export type CopiedCampaigns = {
 const BATCH = 64
 /** Time between two attempts, ms. */
 const RETRY_MS = 1_000
-const EXPIRES_MS = 10_000
-/** Time between two heartbeats of a consumer without messages, ms. */
-const HEARTBEAT_MS = 1_500
 export const CATCH_UP_MS = 5_000
 const RETRY_SECONDS = 5
 const NOT_COPIED = 'The campaigns are not copied yet'
@@ -53,12 +50,12 @@ type Waiting = {
  * @param onError Called with the first of a series of errors. It continues.
  */
 export function followCampaigns(
-  broker: Pick<Broker, 'js' | 'jsm'>,
+  broker: Pick<Broker, 'nc' | 'jsm'>,
   copy: Pick<PartitionCopy, 'partition' | 'thread'>,
   onUsage: (usages: readonly Usage[]) => void,
   onError: (error: unknown, what: string) => void,
 ): CopiedCampaigns {
-  const { js, jsm } = broker
+  const { nc, jsm } = broker
   const { partition, thread } = copy
   const subject = `$KV.${CAMPAIGNS_BUCKET}.${partition}.>`
   const what = `the campaigns of partition ${partition}`
@@ -66,7 +63,7 @@ export function followCampaigns(
   let copied = 0
   let isStopped = false
   let isFailing = false
-  let messages: ConsumerMessages | undefined
+  let following: Following | undefined
   let waiting: Waiting[] = []
   let foundEmail = () => {}
   const firstEmail = new Promise<void>((resolve) => {
@@ -83,30 +80,22 @@ export function followCampaigns(
     if (await thread.call('hasEmail')) foundEmail()
     const last = await thread.call('lastCampaign')
     advance(last)
-    const consumer = await js.consumers.get(STREAM, {
+    following = await followStream(nc, STREAM, {
       filter_subjects: subject,
       deliver_policy: DeliverPolicy.StartSequence,
       opt_start_seq: last + 1,
+      prefetch: BATCH,
     })
-    const consumed = await consumer.consume({
-      max_messages: BATCH,
-      expires: EXPIRES_MS,
-      idle_heartbeat: HEARTBEAT_MS,
-    })
-    messages = consumed
-    if (isStopped) consumed.stop()
-    stopWithoutHeartbeats(consumed)
     try {
-      await copyAll(consumed)
+      if (!isStopped) await copyAll(following)
     } finally {
-      consumed.stop()
-      await consumer.delete().catch(() => {})
+      following.stop()
     }
   }
 
-  async function copyAll(consumed: ConsumerMessages): Promise<void> {
+  async function copyAll({ messages }: Following): Promise<void> {
     let batch: CopiedCampaign[] = []
-    for await (const message of consumed) {
+    for await (const message of messages) {
       const campaign = read(message)
       if (campaign) batch.push(campaign)
       if (message.info.pending > 0 && batch.length < BATCH) continue
@@ -188,7 +177,7 @@ export function followCampaigns(
       begin()
       for (const { refuse } of waiting) refuse()
       waiting = []
-      messages?.stop()
+      following?.stop()
       await running
     },
   }

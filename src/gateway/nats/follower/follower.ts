@@ -215,7 +215,7 @@ export function startFollower(options: FollowerOptions): Follower {
   }
 
   const leases: Leases = startLeases({
-    bucket: broker.leases,
+    broker,
     partitions: broker.partitions,
     canHold: (partition) => parts[partition]?.isWhole === true,
     onHeld(partition, isTakeOver) {

@@ -1,11 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { takeAccount } from '../../../test/sharedCluster.ts'
 import { type Broker, connectBroker } from '../broker.ts'
+import { LEASES_BUCKET } from '../names.ts'
 import { type LeaseOptions, startLeases } from './leases.ts'
 
-/** Long, for busy machines. */
+/** Long, for busy machines. A test waits more than once. */
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 })
 const SOON = { timeout: 60_000, interval: 50 }
 const PARTITIONS = 5
+const STREAM = `KV_${LEASES_BUCKET}`
 
 let broker: Broker
 beforeAll(async () => {
@@ -20,7 +23,7 @@ function start(given: Partial<LeaseOptions> = {}) {
   const lost: number[] = []
   const errors: unknown[] = []
   const leases = startLeases({
-    bucket: broker.leases,
+    broker,
     partitions: PARTITIONS,
     canHold: () => true,
     onHeld: (partition) => held.add(partition),
@@ -80,5 +83,38 @@ test('a partition whose tasks can not be started is free for others, and taken a
   expect(await broker.leases.get('partition.0')).toMatchObject({ operation: 'DEL' })
   await expect.poll(() => one.held.size, SOON).toBe(PARTITIONS)
   expect(one.lost).toEqual([])
+  await one.leases.close()
+})
+
+test('a partition is free at once when a renewal is stored just before it is given up', async () => {
+  const { leases, jsm, nc } = broker
+  /** The bucket, in which a last renewal overtakes every deletion. */
+  const late = Object.assign(Object.create(leases), {
+    put: leases.put.bind(leases),
+    async delete(key: string, options: { previousSeq: number }) {
+      const entry = await leases.get(key)
+      if (entry?.revision === options.previousSeq && overtaken.size < PARTITIONS) {
+        overtaken.add(key)
+        await leases.put(key, entry.value)
+      }
+      await leases.delete(key, options)
+    },
+  })
+  const overtaken = new Set<string>()
+  const one = start({ broker: { leases: late, jsm, nc } })
+  await expect.poll(() => one.held.size, SOON).toBe(PARTITIONS)
+  await one.leases.close()
+  expect(overtaken.size).toBe(PARTITIONS)
+  for (const key of overtaken)
+    expect(await broker.leases.get(key)).toMatchObject({ operation: 'DEL' })
+})
+
+test('a follower whose watch has ended without notice still learns what others do', async () => {
+  const [one, other] = [start(), start()]
+  await expect.poll(() => [one.held.size, other.held.size].sort(), SOON).toEqual([2, 3])
+  const { consumers } = broker.jsm
+  for await (const { name } of consumers.list(STREAM)) await consumers.delete(STREAM, name)
+  await other.leases.close()
+  await expect.poll(() => one.held.size, { ...SOON, timeout: 30_000 }).toBe(PARTITIONS)
   await one.leases.close()
 })

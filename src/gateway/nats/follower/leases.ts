@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { KV, KvWatchEntry } from '@nats-io/kv'
+import { DeliverPolicy, type JsMsg } from '@nats-io/jetstream'
+import type { MsgHdrs } from '@nats-io/transport-node'
+import type { Broker } from '../broker.ts'
+import { type Following, followStream } from '../followStream.ts'
+import { LEASES_BUCKET } from '../names.ts'
 
 /*
  * Exactly one follower holds a partition. The bucket has one key for each partition, whose value names the holder. It
@@ -27,7 +31,7 @@ export type Leases = {
 }
 
 export type LeaseOptions = {
-  readonly bucket: KV
+  readonly broker: Pick<Broker, 'leases' | 'jsm' | 'nc'>
   readonly partitions: number
   /** Whether this follower could run the tasks of a partition now. It is announced when it could run all of them. */
   readonly canHold: (partition: number) => boolean
@@ -68,13 +72,22 @@ const MAX_REFUSE_MS = 60_000
 const FORGET_MS = 60_000
 /** Time until a watch that has ended is started again, ms. */
 const WATCH_RETRY_MS = 500
+/** An own write that the watch has not brought after this time shows that it reads a replica that lags, ms. */
+const WATCH_LAG_MS = 3_000
+const WATCH_PREFETCH = 256
+/** Attempts to make a partition free. */
+const FREE_ATTEMPTS = 3
 
 /** "wrong last sequence" */
 const WRONG_REVISION = 10071
 const PASSING = /^(TimeoutError|NoRespondersError|RequestError|ClosedConnectionError)$/
 
+const isWrong = (error: unknown): boolean => (error as { code?: unknown }).code === WRONG_REVISION
+
 const keyOf = (partition: number): string => `partition.${partition}`
 const FOLLOWERS = 'follower.'
+const STREAM = `KV_${LEASES_BUCKET}`
+const SUBJECTS = `$KV.${LEASES_BUCKET}.`
 
 /** The value of a key, JSON. */
 type Holder = {
@@ -100,7 +113,8 @@ type Moment = { readonly monotonic: number; readonly wall: number }
 type Held = {
   /** Before the last successful renewal was sent. */
   renewedAt: Moment
-  isRenewing: boolean
+  /** Set while a renewal is on its way. */
+  renewing: Promise<void> | undefined
   /** Attempts to renew that have no answer. */
   readonly sent: Map<number, Moment>
   /** Set when it is being given up. */
@@ -112,7 +126,8 @@ type Held = {
  * its share, since those that have more give up the rest.
  */
 export function startLeases(options: LeaseOptions): Leases {
-  const { bucket, partitions, canHold, onHeld, onLost, onError, monotonicNow, now } = options
+  const { broker, partitions, canHold, onHeld, onLost, onError, monotonicNow, now } = options
+  const { leases: bucket, jsm, nc } = broker
   const id = randomUUID()
   const name = `${hostname()} ${process.pid}`
   const own = FOLLOWERS + id
@@ -124,6 +139,11 @@ export function startLeases(options: LeaseOptions): Leases {
   const stopping = new AbortController()
   let attempt = 0
   let isWatching = false
+  let watched: Following | undefined
+  /** The newest revision that the watch has brought. */
+  let watchedTo = 0
+  /** An own write that the watch has to bring. */
+  let awaited: { readonly revision: number; readonly since: number } | undefined
   let fault: string | undefined
   let announcedAt = Number.NEGATIVE_INFINITY
   let isAnnouncing = false
@@ -137,15 +157,22 @@ export function startLeases(options: LeaseOptions): Leases {
     return { attempt, text: JSON.stringify({ id, name, attempt } satisfies Holder) }
   }
 
-  function see(entry: KvWatchEntry): void {
-    const { key, revision, operation } = entry
+  /** Learns what a message of the bucket says. */
+  function read(message: Pick<JsMsg, 'subject' | 'seq' | 'data'>, header?: MsgHdrs): void {
     let holder: Holder | undefined
     try {
-      if (operation === 'PUT') holder = entry.json<Holder>()
+      if (!header?.get('KV-Operation')) holder = JSON.parse(Buffer.from(message.data).toString())
     } catch {
       // Somebody else has written it. It expires.
     }
-    learn(key, revision, holder)
+    learn(message.subject.slice(SUBJECTS.length), message.seq, holder)
+  }
+
+  /** Learns what a key is, from the leader of the bucket: the watch may be late. */
+  async function look(key: string): Promise<void> {
+    const query = { last_by_subj: SUBJECTS + key }
+    const message = await jsm.streams.getMessage(STREAM, query).catch(() => null)
+    if (message) read(message, message.header)
   }
 
   function learn(key: string, revision: number, holder: Holder | undefined): void {
@@ -167,18 +194,39 @@ export function startLeases(options: LeaseOptions): Leases {
   async function watch(): Promise<void> {
     while (!stopping.signal.aborted) {
       try {
-        const entries = await bucket.watch()
-        const stop = () => entries.stop()
-        stopping.signal.addEventListener('abort', stop)
-        if (stopping.signal.aborted) stop()
-        isWatching = true
-        for await (const entry of entries) see(entry)
-        stopping.signal.removeEventListener('abort', stop)
+        await watchOnce()
       } catch (error) {
-        if (!isWatching) onError(error)
+        if (!isWatching) report(error as Error)
       }
       await delay(WATCH_RETRY_MS, undefined, { signal: stopping.signal }).catch(() => {})
     }
+  }
+
+  async function watchOnce(): Promise<void> {
+    const following = await followStream(nc, STREAM, {
+      deliver_policy: DeliverPolicy.LastPerSubject,
+      prefetch: WATCH_PREFETCH,
+    })
+    watched = following
+    watchedTo = 0
+    awaited = undefined
+    isWatching = true
+    try {
+      if (stopping.signal.aborted) return
+      for await (const message of following.messages) {
+        watchedTo = message.seq
+        read(message, message.headers)
+      }
+    } finally {
+      watched = undefined
+      following.stop()
+    }
+  }
+
+  /** Ends a watch that does not bring what this follower has written. The next one may read another replica. */
+  function checkWatch(): void {
+    if (awaited && watchedTo >= awaited.revision) awaited = undefined
+    if (awaited && monotonicNow() - awaited.since > WATCH_LAG_MS) watched?.stop()
   }
 
   /**
@@ -191,26 +239,27 @@ export function startLeases(options: LeaseOptions): Leases {
     try {
       const next = await bucket.put(key, text, { previousSeq: revision, timeout: UPDATE_MS })
       learn(key, next, { id, name, attempt: number })
+      awaited ??= { revision: next, since: monotonicNow() }
       fault = undefined
       return next
     } catch (error) {
       report(error as Error)
+      if (isWrong(error)) await look(key)
       return undefined
     }
   }
 
   /**
-   * Somebody else was faster, or the broker is away: the watch shows what is true, and the write is repeated. Anything
-   * else is reported once, such as rights that are missing.
+   * Somebody else was faster, or the broker is away: the write is repeated. Anything else is reported once, such as rights
+   * that are missing.
    */
-  function report(error: Error & { code?: unknown }): void {
-    if (error.code === WRONG_REVISION || PASSING.test(error.name) || error.message === fault) return
+  function report(error: Error): void {
+    if (isWrong(error) || PASSING.test(error.name) || error.message === fault) return
     fault = error.message
     onError(error)
   }
 
   async function renew(partition: number, lease: Held): Promise<void> {
-    lease.isRenewing = true
     const sentAt = moment()
     const { attempt: number, text } = value()
     lease.sent.set(number, sentAt)
@@ -218,7 +267,7 @@ export function startLeases(options: LeaseOptions): Leases {
       lease.renewedAt = sentAt
       lease.sent.clear()
     }
-    lease.isRenewing = false
+    lease.renewing = undefined
   }
 
   async function take(partition: number): Promise<void> {
@@ -226,7 +275,7 @@ export function startLeases(options: LeaseOptions): Leases {
     const { attempt: number, text } = value()
     const lease: Held = {
       renewedAt: sentAt,
-      isRenewing: true,
+      renewing: undefined,
       sent: new Map([[number, sentAt]]),
       losing: undefined,
     }
@@ -235,7 +284,6 @@ export function startLeases(options: LeaseOptions): Leases {
     const revision = await write(keyOf(partition), text, number)
     taking.delete(partition)
     if (revision === undefined) return
-    lease.isRenewing = false
     lease.sent.clear()
     if (stopping.signal.aborted || since(sentAt) >= FENCE_MS) return void free(partition)
     held.set(partition, lease)
@@ -250,26 +298,33 @@ export function startLeases(options: LeaseOptions): Leases {
   /** Makes a partition free, if it is still the own one. */
   async function free(partition: number): Promise<void> {
     const key = keyOf(partition)
-    const last = seen.get(key)
-    if (last?.holder?.id !== id) return
-    await remove(key, last.revision)
+    for (let tries = 0; tries < FREE_ATTEMPTS; tries++) {
+      const last = seen.get(key)
+      if (last?.holder?.id !== id || (await remove(key, last.revision))) return
+      // A renewal whose answer was lost may have been stored.
+      await look(key)
+    }
   }
 
-  /** Deletes a key, if it is still the same. If the broker is away, it expires. */
-  async function remove(key: string, revision: number): Promise<void> {
-    const removed = bucket.delete(key, { previousSeq: revision }).catch(() => {})
+  /** Deletes a key. If the broker is away, it expires. @returns False if it is not the same any more. */
+  async function remove(key: string, revision: number): Promise<boolean> {
+    const removed = bucket.delete(key, { previousSeq: revision }).then(
+      () => true,
+      (error) => !isWrong(error),
+    )
     const late = new AbortController()
-    await Promise.race([
-      removed,
-      delay(UPDATE_MS, undefined, { signal: late.signal }).catch(() => {}),
-    ])
+    const end = delay(UPDATE_MS, true, { signal: late.signal }).catch(() => true)
+    const isSame = await Promise.race([removed, end])
     late.abort()
+    return isSame
   }
 
   async function giveUp(partition: number): Promise<void> {
     const lease = held.get(partition)
     if (!lease) return
     await lose(partition, lease, true)
+    // It changes the revision.
+    await lease.renewing
     await free(partition)
   }
 
@@ -320,9 +375,10 @@ export function startLeases(options: LeaseOptions): Leases {
       const age = since(lease.renewedAt)
       if (lease.losing) continue
       if (age >= FENCE_MS) void lose(partition, lease)
-      else if (age >= RENEW_MS && !lease.isRenewing) void renew(partition, lease)
+      else if (age >= RENEW_MS && !lease.renewing) lease.renewing = renew(partition, lease)
     }
     if (!isWatching) return
+    checkWatch()
     if (monotonicNow() - announcedAt >= RENEW_MS && !isAnnouncing && all.every(canHold))
       void announce()
     forgetFollowers()
@@ -358,6 +414,7 @@ export function startLeases(options: LeaseOptions): Leases {
     async close() {
       clearInterval(timer)
       stopping.abort()
+      watched?.stop()
       await Promise.all([...held.keys()].map(giveUp))
       const last = seen.get(own)
       if (last) await remove(own, last.revision)

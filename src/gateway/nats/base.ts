@@ -87,6 +87,7 @@ function begin(options: BaseOptions, broker: Broker, stored: NatsCustomers): Bas
       onCluster({ what: 'connected' })
       onChange()
     },
+    onRefused: (error) => options.onError(error, 'the connection to the cluster'),
   })
   const ask = createAsk(nc)
   const follower = cluster.follow === false ? undefined : startFullFollower(broker, stored, options)

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { Socket } from 'node:net'
 import {
   type JetStreamClient,
   type JetStreamManager,
@@ -39,9 +40,12 @@ const RECONNECT_MS = 250
 const API_MS = 10_000
 /** Least size of a message, bytes: an event has at most 128 KiB, and then its other properties. */
 const MIN_PAYLOAD_BYTES = 2 ** 18
-/** Time between two pings, ms, and pings without an answer after which the connection is given up. */
-const PING_MS = 5_000
-const MAX_PINGS_OUT = 2
+/**
+ * Time between two pings, ms, and pings without an answer after which the connection is given up. A node that hangs
+ * (SIGSTOP, a disk, a network) keeps its connections open.
+ */
+export const PING_MS = 2_000
+export const MAX_PINGS_OUT = 2
 
 /**
  * Connects, and creates what is missing in the cluster. A connection that is lost is made again, for ever.
@@ -87,13 +91,28 @@ export function refuseSmallPayload(maxPayload = MIN_PAYLOAD_BYTES): void {
 export async function connectNats(options: NatsOptions): Promise<NatsConnection> {
   const settings = connectionOptions(options)
   try {
-    return await connect(settings)
+    const nc = await connect(settings)
+    destroyStaleSockets(nc)
+    return nc
   } catch (error) {
     const { name, message } = error as Error
     const what = `The cluster can not be reached at ${options.servers.join(', ')} (ENGINE): ${message}. Check that nats-server runs there, and the NATS_ settings`
     if (REFUSED.test(name)) throw new Error(what, { cause: error })
     throw new EngineAway(what, 'The cluster can not be reached', error)
   }
+}
+
+/**
+ * The library ends a connection without answers only after the socket has taken everything that was sent. The socket of
+ * a node that does not read takes nothing, so the library would wait for it for ever, and not connect elsewhere.
+ */
+async function destroyStaleSockets(nc: NatsConnection): Promise<void> {
+  // The public interface has no way to end the socket.
+  const { protocol } = nc as unknown as {
+    readonly protocol: { readonly transport: { readonly socket?: Socket } }
+  }
+  for await (const { type } of nc.status())
+    if (type === 'staleConnection') protocol.transport.socket?.destroy()
 }
 
 function connectionOptions(options: NatsOptions): NodeConnectionOptions {
@@ -108,11 +127,14 @@ function connectionOptions(options: NatsOptions): NodeConnectionOptions {
     reconnectTimeWait: RECONNECT_MS,
     pingInterval: PING_MS,
     maxPingOut: MAX_PINGS_OUT,
+    // Otherwise the second refusal ends the connection for ever. An operator may put the credentials back, or replace
+    // the file of credentials that have expired.
+    ignoreAuthErrorAbort: true,
     ...(user !== undefined && { user }),
     ...(password !== undefined && { pass: password }),
     ...(token !== undefined && { token }),
     ...(credentialsFile !== undefined && {
-      authenticator: credsAuthenticator(read('NATS_CREDENTIALS', credentialsFile)),
+      authenticator: credsAuthenticator(createCredentials(credentialsFile)),
     }),
     ...(hasTls && {
       tls: {
@@ -121,6 +143,24 @@ function connectionOptions(options: NatsOptions): NodeConnectionOptions {
         ...(keyFile !== undefined && { key: read('NATS_KEY', keyFile).toString() }),
       },
     }),
+  }
+}
+
+/**
+ * The content of a credentials file, read again at each connection. A file that can not be read later is unreadable only
+ * while it is replaced: its last content is used.
+ *
+ * @throws Error if it can not be read the first time.
+ */
+function createCredentials(path: string): () => Buffer {
+  let content = read('NATS_CREDENTIALS', path)
+  return () => {
+    try {
+      content = readFileSync(path)
+    } catch {
+      // The last content.
+    }
+    return content
   }
 }
 

@@ -35,6 +35,7 @@ import { openData } from './sqlite/data.ts'
 import { type Opening, openOrWait } from './sqlite/opening.ts'
 import { createStop, type StopOptions, type StopState } from './stop.ts'
 import { answerWaiting } from './waiting.ts'
+import { openWaitingScripts, type WaitingScripts } from './waitingScripts.ts'
 
 /** A gateway that listens. */
 export type Gateway = {
@@ -124,6 +125,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   /** How long a stop waits for clients that are reading answers, ms. */
   let patienceMs = options.requestTimeoutMs
   let opening: Opening<Opened> | undefined
+  let waitingScripts: WaitingScripts | undefined
   const readiness = watchReadiness(findUnready, options.onReadiness ?? (() => {}))
 
   function findUnready(): string | undefined {
@@ -265,14 +267,43 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     }
   }
 
+  const answerUnopened = (request: Request): Response =>
+    answerWaiting(request, opening?.reason() ?? '', metrics)
+
+  /** Opens what can be served without the cluster. */
+  function openScripts(): WaitingScripts | undefined {
+    const { limits, publicUrl } = options
+    try {
+      return openWaitingScripts(
+        {
+          ...{ dataDir, script, addresses, metrics, publicUrl, now, monotonicNow },
+          limits: completeLimits(limits),
+        },
+        answerUnopened,
+      )
+    } catch (error) {
+      onError(error, 'the copy of the customers')
+      return undefined
+    }
+  }
+
+  function closeScripts(): void {
+    waitingScripts?.close()
+    waitingScripts = undefined
+  }
+
   try {
     opening = await openOrWait(
       open,
-      readiness.check,
+      () => {
+        closeScripts()
+        readiness.check()
+      },
       (error) => onError(error, 'the data'),
       cluster && CLUSTER_PATIENCE_MS,
     )
     const { opened, reason, stop: stopOpening } = opening
+    if (cluster && !opened()) waitingScripts = openScripts()
     const bounds = {
       addresses,
       bodies: createBodyBudget(options.bodyBudgetBytes),
@@ -284,7 +315,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const server = createHttpServer({
       ...bounds,
       fetch: (request, env) =>
-        opened()?.routes.fetch(request, env) ?? answerWaiting(request, reason(), metrics),
+        opened()?.routes.fetch(request, env) ??
+        waitingScripts?.answer(request, env.peer) ??
+        answerUnopened(request),
       findHotPaths: () => opened()?.routes.hotPaths,
       maxConnections,
     })
@@ -320,6 +353,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       patienceMs: () => patienceMs,
       async closeData() {
         const open = opened()
+        closeScripts()
         await open?.problems.close()
         await open?.data.close()
       },
@@ -366,6 +400,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   } catch (error) {
     readiness.stop()
     const open = await opening?.stop()
+    closeScripts()
     await open?.sweeper?.stop()
     await open?.problems.close()
     await open?.data.close()

@@ -48,6 +48,8 @@ import { MAX_HOST_LENGTH } from './http/origins.ts'
 import type { Rate } from './http/rateLimit.ts'
 import { LINES_EACH, LINES_OF_ALL } from './logs/refusalLines.ts'
 import { ASK_TIMEOUT_MS, MAX_REPLY_BYTES, PIECE_BYTES } from './nats/ask.ts'
+import { PROBE_MS } from './nats/breaker.ts'
+import { MAX_PINGS_OUT, PING_MS } from './nats/broker.ts'
 import { CONTENTS, MAX_INLINE_BYTES, SUMMARIES } from './nats/campaigns.ts'
 import { MAX_COUNTS_BYTES } from './nats/countsMessage.ts'
 import { HAS_MS } from './nats/eventLog.ts'
@@ -55,14 +57,16 @@ import { CATCH_UP_MS } from './nats/follower/followCampaigns.ts'
 import { MAX_JOBS } from './nats/follower/jobs.ts'
 import { FENCE_MS, LEASE_MS } from './nats/follower/leases.ts'
 import { EXPORT_IDLE_MS, MAX_EXPORTS } from './nats/follower/tasks/people.ts'
-import { MAX_ROW_BYTES } from './nats/mirror.ts'
+import { MAX_ROW_BYTES, PATIENCE_MS } from './nats/mirror.ts'
 import {
   DEFAULT_DUPLICATE_WINDOW_MS,
   DEFAULT_PARTITIONS,
   DEFAULT_REPLICAS,
   MAX_PARTITIONS,
   MAX_REPLICAS,
+  MIN_DUPLICATE_WINDOW_MS,
 } from './nats/natsOptions.ts'
+import { ANSWER_MS } from './nats/publisher.ts'
 import { DEFAULT_LIVE_LIMITS } from './operators/live.ts'
 import { MAX_MISSED } from './operators/livePages.ts'
 import { MAX_BODY_BYTES, MAX_EXPORT_MS, SEARCHES } from './operators/peoplePages.ts'
@@ -161,7 +165,14 @@ const EXPECTED: readonly (readonly [limit: string, value: string])[] = [
   ],
   ['streams that customers are spread over', `${DEFAULT_PARTITIONS}, at most ${MAX_PARTITIONS}`],
   ['nodes that keep each event', `${DEFAULT_REPLICAS}, at most ${MAX_REPLICAS}`],
-  ['time that the cluster remembers the id', seconds(DEFAULT_DUPLICATE_WINDOW_MS)],
+  [
+    'time that the cluster remembers the id',
+    `${seconds(DEFAULT_DUPLICATE_WINDOW_MS)}, at least ${seconds(MIN_DUPLICATE_WINDOW_MS)}`,
+  ],
+  ['time after which an event that is not acknowledged is sent', seconds(ANSWER_MS)],
+  ['time between two probes of a partition', seconds(PROBE_MS)],
+  ['time after which a connection to a node', seconds((MAX_PINGS_OUT + 1) * PING_MS)],
+  ['time for a change of customers, keys or sessions', seconds(PATIENCE_MS)],
   ["time that a page's question", seconds(HAS_MS)],
   [
     'time without a renewal',

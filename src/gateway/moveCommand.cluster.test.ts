@@ -132,7 +132,6 @@ const ENV = {
   NATS_USER: account.user,
   NATS_PASSWORD: account.password,
   NATS_PARTITIONS: '2',
-  NATS_DUPLICATE_WINDOW_MS: '4000',
 }
 
 /** Runs the command as a process. */

@@ -14,6 +14,7 @@ import {
   DEFAULT_REPLICAS,
   MAX_PARTITIONS,
   MAX_REPLICAS,
+  MIN_DUPLICATE_WINDOW_MS,
   type NatsOptions,
 } from './nats/natsOptions.ts'
 import { DEFAULT_LIVE_LIMITS } from './operators/live.ts'
@@ -130,9 +131,9 @@ export const SETTINGS = {
     doc: 'Streams that customers are spread over, 1 to 64, when they are created. Fixed from then on: without it their number is taken',
   },
   NATS_DUPLICATE_WINDOW_MS: {
-    type: whole(1_000, 86_400_000),
+    type: whole(MIN_DUPLICATE_WINDOW_MS, 86_400_000),
     default: `${DEFAULT_DUPLICATE_WINDOW_MS}`,
-    doc: 'How long the cluster remembers the id of an event, 1,000 to 86,400,000 ms. Later repetitions are stored again, and each reader counts them once',
+    doc: 'How long the cluster remembers the id of an event, 30,000 to 86,400,000 ms. Later repetitions are stored again, and each reader counts them once',
   },
   NATS_MAX_AGE_DAYS: {
     type: whole(1, 3_650),

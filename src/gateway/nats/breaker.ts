@@ -14,13 +14,16 @@ export type Breakers = {
   stop(): void
 }
 
+/** Time between two probes of all partitions, while one is closed off, ms. */
+export const PROBE_MS = 500
+
 export type BreakerOptions = {
   readonly partitions: number
   /** Whether the partition can be written. Resolves within some seconds, and does not reject. */
   readonly probe: (partition: number) => Promise<boolean>
   /** Called when a partition is closed off, and when it is written again. */
   readonly onChange: (partition: number, isOpen: boolean) => void
-  /** Time between two probes of all partitions, while one is closed off, ms. Default 500. */
+  /** Time between two probes of all partitions, while one is closed off, ms. Default PROBE_MS. */
   readonly probeMs?: number
 }
 
@@ -32,7 +35,7 @@ export function createBreakers({
   partitions,
   probe,
   onChange,
-  probeMs = 500,
+  probeMs = PROBE_MS,
 }: BreakerOptions): Breakers {
   const all = Array.from({ length: partitions }, (_, partition) => partition)
   /** The partitions that are closed off. */

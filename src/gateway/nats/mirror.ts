@@ -70,7 +70,7 @@ export const MAX_ROW_BYTES = 512 * 1024
 /** Time between two looks for changes that other connections have made, ms. */
 const POLL_MS = 250
 /** Time for one change to be stored, or for the tables to catch up, ms. An election takes about as long. */
-const PATIENCE_MS = 4_000
+export const PATIENCE_MS = 4_000
 /** Before the watch is started again, ms. */
 const RETRY_MS = 250
 /** Changes that are read, and rows that are applied, in one transaction. */

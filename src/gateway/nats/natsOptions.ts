@@ -7,6 +7,11 @@ export const MAX_PARTITIONS = 64
  * offline repeats it days later, which readers find in their own tables. The servers keep these ids in memory.
  */
 export const DEFAULT_DUPLICATE_WINDOW_MS = 600_000
+/**
+ * Shortest setting, ms. A gateway sends an event again until its deadline (5 s after it was sent first), and a message
+ * may wait in the buffers of a node that hangs for about as long.
+ */
+export const MIN_DUPLICATE_WINDOW_MS = 30_000
 
 /** How to reach a NATS cluster, and what to create in it. */
 export type NatsOptions = {

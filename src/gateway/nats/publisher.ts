@@ -86,7 +86,7 @@ const SWEEP_MS = 100
  * Time without an answer after which a message is sent again, ms. A leader that is killed answers nothing to what it has
  * got, while the next leader takes some seconds.
  */
-const ANSWER_MS = 1_000
+export const ANSWER_MS = 1_000
 /** Retry-After of a refused or unanswered message, seconds. */
 const RETRY_SECONDS = 5
 /** Longest answer that is read, and longest description of an error that is repeated. */

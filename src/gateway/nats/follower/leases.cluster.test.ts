@@ -118,3 +118,29 @@ test('a follower whose watch has ended without notice still learns what others d
   await expect.poll(() => one.held.size, { ...SOON, timeout: 30_000 }).toBe(PARTITIONS)
   await one.leases.close()
 })
+
+test('partitions whose tasks start only at one follower are held by that one, above its share', async () => {
+  const broken = start({
+    onHeld(partition) {
+      if (partition < 4) void broken.leases.release(partition)
+      else broken.held.add(partition)
+    },
+  })
+  const other = start()
+  const both = () => [...broken.held, ...other.held].sort()
+  await expect.poll(both, SOON).toEqual([0, 1, 2, 3, 4])
+  await Promise.all([broken.leases.close(), other.leases.close()])
+})
+
+test('a follower counts again after others have deleted its key', async () => {
+  const [one, other] = [start(), start()]
+  const counted = () => [one.leases.followers(), other.leases.followers()]
+  await expect.poll(counted, SOON).toEqual([2, 2])
+  const { leases } = broker
+  for await (const key of await leases.keys('follower.*')) {
+    await leases.delete(key)
+    await expect.poll(() => leases.get(key), SOON).toMatchObject({ operation: 'PUT' })
+  }
+  await expect.poll(counted, SOON).toEqual([2, 2])
+  await Promise.all([one.leases.close(), other.leases.close()])
+})

@@ -24,7 +24,7 @@ export type Leases = {
   isHeld(partition: number): boolean
   /** Followers that are alive, with this one. */
   followers(): number
-  /** Makes the partition free for others, such as when its tasks can not be started here. It is not taken for a while. */
+  /** Makes the partition free for others, such as when its tasks can not be started here. It is not taken for a while, in which the others may take more than their share. */
   release(partition: number): Promise<void>
   /** Makes all partitions free after `onLost` has resolved for each. */
   close(): Promise<void>
@@ -65,7 +65,10 @@ export const LEASE_MS = 6_000
 const ROUND_MS = 500
 /** Time for an answer to a renewal, ms. It is repeated before FENCE_MS is over. */
 const UPDATE_MS = 1_500
-/** Time in which a partition is not taken again after `release`, ms. It doubles up to the second one. */
+/**
+ * Time in which a partition is not taken again after `release`, ms. It doubles up to the second one, after which it begins
+ * again.
+ */
 const REFUSE_MS = 1_000
 const MAX_REFUSE_MS = 60_000
 /** Time after which the key of a follower that has ended is deleted, ms. */
@@ -235,9 +238,11 @@ export function startLeases(options: LeaseOptions): Leases {
    * @returns The new revision. Undefined if somebody else was faster, or if that is not known.
    */
   async function write(key: string, text: string, number: number): Promise<number | undefined> {
-    const revision = seen.get(key)?.revision ?? 0
+    const previousSeq = seen.get(key)?.revision ?? 0
     try {
-      const next = await bucket.put(key, text, { previousSeq: revision, timeout: UPDATE_MS })
+      // Nobody else writes the own key. Others delete it if this process was suspended for long.
+      const expected = key === own ? {} : { previousSeq }
+      const next = await bucket.put(key, text, { ...expected, timeout: UPDATE_MS })
       learn(key, next, { id, name, attempt: number })
       awaited ??= { revision: next, since: monotonicNow() }
       fault = undefined
@@ -353,12 +358,11 @@ export function startLeases(options: LeaseOptions): Leases {
     )
   }
 
+  const isAble = (partition: number): boolean =>
+    monotonicNow() >= (refused.get(partition)?.until ?? 0) && canHold(partition)
+
   const mayTake = (partition: number): boolean =>
-    !held.has(partition) &&
-    !taking.has(partition) &&
-    monotonicNow() >= (refused.get(partition)?.until ?? 0) &&
-    isFree(partition) &&
-    canHold(partition)
+    !held.has(partition) && !taking.has(partition) && isFree(partition) && isAble(partition)
 
   /** Removes the keys of followers that have ended long ago. */
   function forgetFollowers(): void {
@@ -379,7 +383,7 @@ export function startLeases(options: LeaseOptions): Leases {
     }
     if (!isWatching) return
     checkWatch()
-    if (monotonicNow() - announcedAt >= RENEW_MS && !isAnnouncing && all.every(canHold))
+    if (monotonicNow() - announcedAt >= RENEW_MS && !isAnnouncing && all.every(isAble))
       void announce()
     forgetFollowers()
     // Not before the others have seen the announcement, and this one theirs.
@@ -407,9 +411,14 @@ export function startLeases(options: LeaseOptions): Leases {
     },
     followers: countFollowers,
     async release(partition) {
-      const pause = Math.min(MAX_REFUSE_MS, (refused.get(partition)?.pause ?? REFUSE_MS / 2) * 2)
+      const before = refused.get(partition)
+      const isRecent = before && monotonicNow() < before.until + MAX_REFUSE_MS
+      const pause = isRecent ? Math.min(MAX_REFUSE_MS, before.pause * 2) : REFUSE_MS
       refused.set(partition, { until: monotonicNow() + pause, pause })
       await giveUp(partition)
+      // The others do not count this one meanwhile. Otherwise the partition is in nobody's share.
+      const last = seen.get(own)
+      if (last) await remove(own, last.revision)
     },
     async close() {
       clearInterval(timer)

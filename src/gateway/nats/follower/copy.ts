@@ -33,6 +33,8 @@ export type CopyOptions = {
   readonly now: () => number
   /** Called with errors after which the copy continues. */
   readonly onError: (error: unknown) => void
+  /** Called again and again while messages can not be applied, as on a full disk. */
+  readonly onStuck: () => void
   /**
    * Called once, if the copy can not continue: a file was removed or is damaged, or the stream is another one. It has
    * to be closed, and opened again.
@@ -55,6 +57,8 @@ const LOOK_MS = 5_000
 const WAITED_LOOK_MS = 250
 /** Looks in a row after which a stream that ends before the position of the copy is another one. */
 const MAX_SHORT_LOOKS = 3
+/** Failures in a row after which others should hold the partition. */
+const STUCK_FAILURES = 3
 const DAMAGED = /is damaged/
 
 /**
@@ -67,7 +71,7 @@ const DAMAGED = /is damaged/
  * @throws Error if the files can not be opened, or the stream can not be asked.
  */
 export async function openCopy(options: CopyOptions): Promise<FollowingCopy> {
-  const { broker, partition, dataDir, workerFile, now, onError } = options
+  const { broker, partition, dataDir, workerFile, now, onError, onStuck } = options
   const files = filesOfCopy(dataDir, partition)
   const stream = streamOf(partition)
   if (options.isDamaged) deleteCopy(files.folder)
@@ -147,6 +151,9 @@ export async function openCopy(options: CopyOptions): Promise<FollowingCopy> {
   const waiting = new Set<{ readonly seq: number; settle: (error?: Error) => void }>()
   const listeners = new Set<(usages: readonly Usage[]) => void>()
   const stopping = new AbortController()
+  /** Failures to apply messages, since it has worked. */
+  let failures = 0
+  let reported: string | undefined
   let following: Following | undefined
 
   function move(last: number): void {
@@ -159,6 +166,8 @@ export async function openCopy(options: CopyOptions): Promise<FollowingCopy> {
     if (last < position)
       throw new Error(`The copy of partition ${partition} has lost its last changes`)
     move(last)
+    failures = 0
+    reported = undefined
     reportUsage(usage)
   }
 
@@ -224,6 +233,19 @@ export async function openCopy(options: CopyOptions): Promise<FollowingCopy> {
     }
   }
 
+  /** Messages of the same kind are reported once, until it has worked again: it is tried for ever. */
+  function noteFailure(error: Error): void {
+    const reason = error.cause instanceof Error ? error.cause.message : error.message
+    if (reason !== reported)
+      onError(
+        new Error(`The copy of partition ${partition} can not be written: ${reason}`, {
+          cause: error,
+        }),
+      )
+    reported = reason
+    if (++failures >= STUCK_FAILURES) onStuck()
+  }
+
   async function follow(): Promise<void> {
     let pause = RETRY_MS
     while (!isClosed && !isLost) {
@@ -233,8 +255,8 @@ export async function openCopy(options: CopyOptions): Promise<FollowingCopy> {
       } catch (error) {
         const fault = thread.fault()
         if (fault !== undefined && DAMAGED.test(fault)) lose(new Error(fault))
-        // Without the broker or the thread there is nothing to report: both are reported elsewhere.
-        else if (!isExpected(error)) onError(error)
+        // Without the broker there is nothing to report: that is reported elsewhere.
+        else if (!isLost && !isClosed && !isExpected(error)) noteFailure(error as Error)
         const copied = await thread.call('copied').catch(() => undefined)
         if (copied) position = copied.last
       }
@@ -327,9 +349,8 @@ export async function openCopy(options: CopyOptions): Promise<FollowingCopy> {
   }
 }
 
-/** The broker or the thread is away for a while, which others report. */
+/** The broker is away for a while. */
 const isExpected = (error: unknown): boolean =>
-  error instanceof Unavailable ||
   error instanceof JetStreamApiError ||
   /^(TimeoutError|NoRespondersError|RequestError|ClosedConnectionError|DrainingConnectionError)$/.test(
     (error as Error).name,

@@ -198,3 +198,26 @@ test('a copy of another installation is moved aside', async () => {
   expect(second.errors).toEqual([expect.stringContaining('is of another installation')])
   expect(existsSync(join(first.folder, `partition-${partition}.old`, 'events.db'))).toBe(true)
 })
+
+test('a copy that can not be written is reported once, and another follower holds the partition', async () => {
+  const [one, other] = await Promise.all([start(), start()])
+  const partition = one.broker.partitionOf('full')
+  const isHeldBy = ({ follower }: typeof one) => follower.status()[partition]?.isHeld
+  await expect.poll(() => [one, other].filter(isHeldBy).length, SOON).toBe(1)
+  const [holder, next] = isHeldBy(one) ? [one, other] : [other, one]
+  const database = openDatabase(join(holder.folder, `partition-${partition}`, 'events.db'))
+  // Like a full disk: reading works.
+  database.exec(
+    "CREATE TRIGGER full BEFORE INSERT ON events BEGIN SELECT RAISE(ABORT, 'no space'); END",
+  )
+  await publish(one.broker, makeEvent('full'))
+  await expect.poll(() => isHeldBy(next), SOON).toBe(true)
+  expect(holder.errors.filter((error) => !error.includes('can not be read'))).toEqual([
+    `partition ${partition}: The copy of partition ${partition} can not be written: no space`,
+  ])
+  database.exec('DROP TRIGGER full')
+  database.close()
+  const counted = () => readCopy(holder.folder, partition, 'full').counted
+  await expect.poll(counted, SOON).toBe(1)
+  await Promise.all([one.follower.close(), other.follower.close()])
+})

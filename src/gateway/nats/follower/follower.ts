@@ -105,6 +105,7 @@ export function startFollower(options: FollowerOptions): Follower {
           isDamaged,
           now,
           onError: (error) => onError(error, nameOf(part.partition)),
+          onStuck: () => letOthers(part.partition),
           onLost: (error, damaged) => reopen(part, error, damaged),
         })
         part.work = startCopyWork({ broker, copy, workerFile, derivedThread, onError })
@@ -135,6 +136,11 @@ export function startFollower(options: FollowerOptions): Follower {
   async function endOf(partition: number): Promise<number> {
     const { state } = await broker.jsm.streams.info(streamOf(partition))
     return state.last_seq
+  }
+
+  /** What a copy answers is old if it can not be written. That is better than no answer. */
+  function letOthers(partition: number): void {
+    if (leases.isHeld(partition) && leases.followers() > 1) void leases.release(partition)
   }
 
   function reopen(part: Part, error: Error, isDamaged: boolean): void {

@@ -10,6 +10,7 @@ import { type GatewayProcess, layOutGateway, send, startProcess } from '../test/
 import { hasRestKey } from './customers/customers.ts'
 import { createSqliteCustomers } from './sqlite/customers.ts'
 import { openDatabase } from './sqlite/database.ts'
+import { createMirrorRows } from './sqlite/mirrorRows.ts'
 
 let folder: string
 let running: GatewayProcess
@@ -519,6 +520,33 @@ test('the log warns that inlined scripts need PUBLIC_URL, and that a demo custom
   expect(stdout).not.toContain('inlined')
   expect(stdout).toContain('customer remove demo --yes')
   expect(stdout + stderr).not.toContain('mmmm')
+})
+
+test('no command takes the copy of a cluster for databases of SQLite', () => {
+  const copy = join(folder, 'copy')
+  mkdirSync(copy)
+  const file = join(copy, 'customers.db')
+  createSqliteCustomers(file).close()
+  const database = openDatabase(file)
+  createMirrorRows(database, [{ table: 'customers', key: ['customer_id'] }])
+  database.close()
+  const commands = [
+    ['customer', 'add', '--origin', 'https://shop.example'],
+    ['customer', 'list'],
+    ['person', 'proofs', '--customer', 'acme'],
+    ['forward', 'list'],
+    ['export', '--customer', 'acme', '--format', 'csv'],
+    ['backup', join(folder, 'copied')],
+    ['data', 'accept'],
+    ['move', '--from', 'sqlite', '--to', 'nats://127.0.0.1:9'],
+  ]
+  for (const command of commands) {
+    const { status, stderr } = run(command, { DATA_DIR: copy })
+    expect([status, stderr]).toEqual([
+      1,
+      `${file} is a gateway's copy of a cluster. Set ENGINE to the cluster, or DATA_DIR to another folder\n`,
+    ])
+  }
 })
 
 test('the welcome names the address of the metrics only if there is one', async () => {

@@ -1,3 +1,4 @@
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import {
@@ -32,6 +33,7 @@ import { readSettings, SETTINGS, type Settings } from './settings.ts'
 import { listSettings } from './settingsCommand.ts'
 import { needsData, runSnippet, SNIPPET_OPTIONS } from './snippetCommand.ts'
 import { findDriverFault } from './sqlite/driver.ts'
+import { refuseMirrored } from './sqlite/mirrorRows.ts'
 
 /** Exit codes as sysexits.h has them. */
 const EX_USAGE = 64
@@ -207,6 +209,8 @@ function run(args: readonly string[], env: Readonly<Record<string, string | unde
   }
   const refused = read.settings.cluster && refuseOnCluster(positionals)
   if (refused) return fail(1, [refused])
+  if (readsDatabases(positionals, read.settings, values))
+    refuseMirrored(join(resolve(read.settings.dataDir), 'customers.db'))
   if (command === 'start') return { start: read.settings, warnings: read.warnings }
   if (command === 'follow') {
     const { cluster } = read.settings
@@ -247,6 +251,21 @@ function run(args: readonly string[], env: Readonly<Record<string, string | unde
   const done = carryOut(command, rest, values, read.settings, env)
   if (!done.ok) return fail(done.isUsage ? EX_USAGE : 1, done.lines)
   return 'pieces' in done ? { pieces: done.pieces } : answer(done.lines)
+}
+
+/**
+ * Whether a command reads or changes databases of SQLite in DATA_DIR, which must not be the copy of a cluster: what it
+ * changes there would be in one process only. `start` looks by itself.
+ */
+function readsDatabases(
+  [command, verb]: readonly string[],
+  { cluster }: Settings,
+  values: ReturnType<typeof parse>['values'],
+): boolean {
+  if (command === 'move') return true
+  if (cluster || command === 'start' || command === 'follow') return false
+  if (command === 'snippet') return needsData(values)
+  return command !== 'backup' || verb !== 'verify'
 }
 
 const givenSettings = (

@@ -57,6 +57,11 @@ function judge(file: string, result: ProbedDatabase | ProbeFailure): Found | und
   if ('integrity' in result) {
     if (result.integrity !== 'ok') return error(`${file} is damaged: ${result.integrity}`, RESTORE)
     if (result.newer !== undefined) return error(result.newer)
+    if (result.isCopy)
+      return error(
+        `${file} is a gateway's copy of a cluster, but ENGINE is sqlite. No gateway starts`,
+        'Set ENGINE and the NATS_ settings as the gateway of this folder has them, or DATA_DIR to another folder',
+      )
     return result.isOutdated
       ? note(`${file} is of an earlier version. The next start backs it up and upgrades it`)
       : undefined

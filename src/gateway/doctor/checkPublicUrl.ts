@@ -11,8 +11,14 @@ const TLS = /CERT|SELF_SIGNED|UNABLE_TO_|ALTNAME|HOSTNAME|SSL|TLS/
  * PUBLIC_URL as browsers see it.
  *
  * @param isRunning Whether a gateway of this folder answers on PORT.
+ * @param hasCluster Whether other gateways, with folders of their own, may answer at PUBLIC_URL too.
  */
-export function checkPublicUrl(publicUrl: string, asked: Asked, isRunning: boolean): Found[] {
+export function checkPublicUrl(
+  publicUrl: string,
+  asked: Asked,
+  isRunning: boolean,
+  hasCluster = false,
+): Found[] {
   if (asked.kind === 'gateway') return [ok(`PUBLIC_URL ${publicUrl} is this gateway`)]
   if (asked.kind === 'failed') return [explainFailure(publicUrl, asked)]
   const { status, location, server, message } = asked
@@ -39,7 +45,16 @@ export function checkPublicUrl(publicUrl: string, asked: Asked, isRunning: boole
         `Caddy: handle_path ${pathname}/* { reverse_proxy 127.0.0.1:8787 }`,
       ),
     ]
-  if (message !== undefined && status === 404)
+  if (isOtherGateway(asked) && hasCluster)
+    return [
+      note(
+        `PUBLIC_URL ${publicUrl} is a gateway of another data folder, as it may be on a cluster. The proxy in front was not checked`,
+        isRunning
+          ? 'The balancer has sent no request of doctor to this gateway. Run it with the settings of each gateway'
+          : 'Run doctor with the settings and the DATA_DIR of a gateway, where that one runs',
+      ),
+    ]
+  if (isOtherGateway(asked))
     return [
       error(
         `PUBLIC_URL ${publicUrl} is a gateway of another data folder`,
@@ -60,6 +75,10 @@ export function checkPublicUrl(publicUrl: string, asked: Asked, isRunning: boole
     ),
   ]
 }
+
+/** Whether a gateway answers that does not know the secret in the folder. Not that the path is wrong. */
+export const isOtherGateway = (asked: Asked): boolean =>
+  asked.kind === 'other' && asked.status === 404 && asked.message !== undefined
 
 function explainFailure(
   publicUrl: string,

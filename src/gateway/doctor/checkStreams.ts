@@ -81,7 +81,11 @@ export function checkStreams(
   now: number,
 ): Found[] {
   if (partitions === undefined)
-    return [note('The streams are not created yet. The first gateway that starts creates them')]
+    return [
+      note(
+        'The streams are not created yet. The first gateway that starts creates them, or shoptrail move',
+      ),
+    ]
   const found: Found[] = []
   if (wanted !== undefined && wanted !== partitions)
     found.push(

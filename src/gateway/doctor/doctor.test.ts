@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, request as httpRequest, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -8,6 +8,9 @@ import { pathToFileURL } from 'node:url'
 import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest'
 import { prepareGateway, send } from '../../test/gateway.ts'
 import type { Gateway } from '../index.ts'
+import { createSqliteCustomers } from '../sqlite/customers.ts'
+import { openDatabase } from '../sqlite/database.ts'
+import { createMirrorRows } from '../sqlite/mirrorRows.ts'
 import { askDoctor } from './askDoctor.ts'
 import { checkPublicUrl } from './checkPublicUrl.ts'
 import { type Checked, examine, examineNetwork } from './doctor.ts'
@@ -53,15 +56,22 @@ type ProxyOptions = {
   readonly headers?: Readonly<Record<string, string>>
   /** Begin of the path that it removes. */
   readonly strip?: string
+  /** Port of the gateway. */
+  readonly to?: number | undefined
 }
 
 /** A proxy of HTTP in front of the gateway. */
 const proxy =
-  ({ from = '127.0.0.9', headers = {}, strip = '' }: ProxyOptions = {}): RequestListener =>
+  ({
+    from = '127.0.0.9',
+    headers = {},
+    strip = '',
+    to = gateway.port,
+  }: ProxyOptions = {}): RequestListener =>
   (request, response) => {
     const path = request.url ?? ''
     const passed = httpRequest({
-      port: gateway.port,
+      port: to,
       host: '127.0.0.1',
       localAddress: from,
       method: request.method,
@@ -219,6 +229,44 @@ test('a redirect, another program, another gateway and a proxy without gateway a
   expect(await findingsOf(['port'], { port: other.port })).toEqual([
     expect.stringMatching(/^error PORT \d+ of 127\.0\.0\.1 is used by a gateway of another/),
   ])
+})
+
+test('on a cluster, a balancer in front of several gateways is not a mistake', async () => {
+  const other = await prepared.start({ dataDir: join(prepared.folder, 'balanced') })
+  const cluster = { servers: ['127.0.0.1:9'] }
+  const to = [other.port, other.port, gateway.port]
+  let asked = 0
+  const port = await serve(
+    createServer((request, response) =>
+      proxy({ headers: FORWARDED, to: to[asked++ % to.length] })(request, response),
+    ),
+  )
+  const url = `http://127.0.0.1:${port}`
+  expect(await publicFindings(url, { cluster })).toEqual([
+    `ok PUBLIC_URL ${url} is this gateway`,
+    expect.stringMatching(/^ok The proxy at 127\.0\.0\.9 is believed/),
+  ])
+  expect(await publicFindings(other.url, { cluster })).toEqual([
+    expect.stringMatching(/^note .* as it may be on a cluster.*\nThe balancer has sent no request/),
+  ])
+  // A follower has a folder, and no gateway.
+  const follower = { cluster, dataDir: mkdtempSync(join(prepared.folder, 'follower-')) }
+  expect(await publicFindings(other.url, { ...follower, port: await freePort() })).toEqual([
+    expect.stringMatching(/^note .* as it may be on a cluster.*\nRun doctor with .* of a gateway/),
+  ])
+})
+
+test('a copy of a cluster is not taken for databases of SQLite', async () => {
+  const copy = mkdtempSync(join(prepared.folder, 'copy-'))
+  const file = join(copy, 'customers.db')
+  createSqliteCustomers(file).close()
+  const database = openDatabase(file)
+  createMirrorRows(database, [{ table: 'customers', key: ['customer_id'] }])
+  database.close()
+  const found = await findingsOf(['folder', 'databases'], { dataDir: copy })
+  expect(found).toContainEqual(
+    expect.stringMatching(/^error .*customers\.db is a gateway's copy of a cluster.*\nSet ENGINE/),
+  )
 })
 
 test('no name, no connection, no TLS and an invalid certificate are told apart', async () => {

@@ -7,12 +7,15 @@ import { checkFileSystem } from './checkFileSystem.ts'
 import { checkFolder } from './checkFolder.ts'
 import { checkClock, checkDescriptors, checkMemory, checkVersions } from './checkMachine.ts'
 import { checkFree, checkPort, localAddress } from './checkPorts.ts'
-import { checkDate, checkProxy, checkPublicUrl } from './checkPublicUrl.ts'
+import { checkDate, checkProxy, checkPublicUrl, isOtherGateway } from './checkPublicUrl.ts'
 import { checkSpace } from './checkSpace.ts'
 import { type DoctorFinding, note } from './finding.ts'
 import { createList } from './findingList.ts'
 import { leaveNonce } from './nonce.ts'
 import type { ProbedDatabase } from './probe.ts'
+
+/** Further questions to PUBLIC_URL until the gateway of the folder answers, with a balancer in front of several. */
+const BALANCED = 30
 
 /** The settings that are checked. */
 export type Checked = {
@@ -82,7 +85,7 @@ export async function examine(
  * folder.
  */
 export async function examineNetwork(
-  { dataDir, host, port, metricsPort, publicUrl, trustedProxies }: Checked,
+  { dataDir, cluster, host, port, metricsPort, publicUrl, trustedProxies }: Checked,
   mayWrite: boolean,
   now: () => number = Date.now,
 ): Promise<DoctorFinding[]> {
@@ -107,8 +110,13 @@ export async function examineNetwork(
       ])
       return findings
     }
-    const asked = await askDoctor(publicUrl, nonce)
-    await add('public url', () => checkPublicUrl(publicUrl, asked, isRunning))
+    let asked = await askDoctor(publicUrl, nonce)
+    // A balancer sends some of the questions to other gateways, which have folders of their own.
+    for (let left = cluster && isRunning ? BALANCED : 0; left > 0 && isOtherGateway(asked); left--)
+      asked = await askDoctor(publicUrl, nonce)
+    await add('public url', () =>
+      checkPublicUrl(publicUrl, asked, isRunning, cluster !== undefined),
+    )
     if (asked.kind !== 'gateway') return findings
     const { seen, date } = asked
     await add('proxy', () => checkProxy(publicUrl, seen, trustedProxies))

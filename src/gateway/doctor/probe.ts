@@ -5,6 +5,7 @@ import { DATABASES } from '../sqlite/databases.ts'
 
 import { connect } from '../sqlite/driver.ts'
 import { readIdentity } from '../sqlite/identity.ts'
+import { isMirrored } from '../sqlite/mirrorRows.ts'
 import { isOutdated, refuseNewer, type Schema } from '../sqlite/schema.ts'
 
 /** What the probe says of a database. */
@@ -15,6 +16,8 @@ export type ProbedDatabase = {
   readonly newer: string | undefined
   /** Whether the next start upgrades it. */
   readonly isOutdated: boolean
+  /** Whether it is a gateway's copy of what a cluster has. */
+  readonly isCopy: boolean
   readonly identity: { readonly id: string; readonly companion: string | null } | undefined
   /** When the newest event arrived, ms since 1970. Only of events.db with events. */
   readonly newest: number | undefined
@@ -54,6 +57,7 @@ function probeDatabase(): ProbedDatabase {
       integrity: String(database.pragma('quick_check(1)', { simple: true })).replaceAll('\n', ' '),
       newer: schema && findNewer(database, schema),
       isOutdated: schema !== undefined && isOutdated(database, schema),
+      isCopy: isMirrored(database),
       identity: has('identity') ? readIdentity(database) : undefined,
       newest: has('events')
         ? database

@@ -59,7 +59,7 @@ test('an event is stored once within the duplicate window', async () => {
 
 test('wrong credentials are refused with the settings to check', async () => {
   await expect(connectBroker({ ...takeAccount(), password: 'wrong' })).rejects.toThrow(
-    /ENGINE.*Authorization.*NATS_/,
+    /ENGINE.*does not let this process in: Authorization.*NATS_/,
   )
 })
 

@@ -18,8 +18,9 @@ import { ensureLayout, type Layout } from './layout.ts'
 import { partitionOf } from './names.ts'
 import type { NatsOptions } from './natsOptions.ts'
 
-/** Errors that stay, whatever the cluster does. */
-const REFUSED = /^(AuthorizationError|UserAuthenticationExpiredError|InvalidArgumentError)$/
+/** Errors that stay, whatever the cluster does: of the credentials, and of the options. */
+const DENIED = /^(AuthorizationError|UserAuthenticationExpiredError)$/
+const REFUSED = /^InvalidArgumentError$/
 
 /** An open connection to the cluster, whose streams and buckets exist. */
 export type Broker = Layout & {
@@ -96,7 +97,13 @@ export async function connectNats(options: NatsOptions): Promise<NatsConnection>
     return nc
   } catch (error) {
     const { name, message } = error as Error
-    const what = `The cluster can not be reached at ${options.servers.join(', ')} (ENGINE): ${message}. Check that nats-server runs there, and the NATS_ settings`
+    const servers = options.servers.join(', ')
+    if (DENIED.test(name))
+      throw new Error(
+        `The cluster at ${servers} (ENGINE) does not let this process in: ${message}. Set NATS_USER and NATS_PASSWORD, NATS_TOKEN, NATS_CREDENTIALS, or NATS_CERT and NATS_KEY as its configuration has them`,
+        { cause: error },
+      )
+    const what = `The cluster can not be reached at ${servers} (ENGINE): ${message}. Check that nats-server runs there, and the NATS_ settings`
     if (REFUSED.test(name)) throw new Error(what, { cause: error })
     throw new EngineAway(what, 'The cluster can not be reached', error)
   }

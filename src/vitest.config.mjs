@@ -21,6 +21,8 @@ export default defineConfig({
     // Long, for busy machines. A test that passes ends in seconds.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // A condition of a test may hold late on a busy machine. The default is 1 s.
+    expect: { poll: { timeout: 30_000 } },
     projects: [
       {
         extends: true,

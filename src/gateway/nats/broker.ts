@@ -93,7 +93,12 @@ export async function connectNats(options: NatsOptions): Promise<NatsConnection>
   const settings = connectionOptions(options)
   try {
     const nc = await connect(settings)
-    destroyStaleSockets(nc)
+    // The public interface has neither.
+    const { options: used, protocol } = nc as unknown as Internals
+    // Otherwise the second refusal ends the connection for ever. An operator may put the credentials back, or replace
+    // the file of credentials that have expired. Not before: the first connection would be tried for ever.
+    used.ignoreAuthErrorAbort = true
+    destroyStaleSockets(nc, protocol)
     return nc
   } catch (error) {
     const { name, message } = error as Error
@@ -109,15 +114,20 @@ export async function connectNats(options: NatsOptions): Promise<NatsConnection>
   }
 }
 
+/** Parts of the library's connection that its public interface does not have. */
+type Internals = {
+  readonly options: { ignoreAuthErrorAbort?: boolean }
+  readonly protocol: { readonly transport: { readonly socket?: Socket } }
+}
+
 /**
  * The library ends a connection without answers only after the socket has taken everything that was sent. The socket of
  * a node that does not read takes nothing, so the library would wait for it for ever, and not connect elsewhere.
  */
-async function destroyStaleSockets(nc: NatsConnection): Promise<void> {
-  // The public interface has no way to end the socket.
-  const { protocol } = nc as unknown as {
-    readonly protocol: { readonly transport: { readonly socket?: Socket } }
-  }
+async function destroyStaleSockets(
+  nc: NatsConnection,
+  protocol: Internals['protocol'],
+): Promise<void> {
   for await (const { type } of nc.status())
     if (type === 'staleConnection') protocol.transport.socket?.destroy()
 }
@@ -134,9 +144,6 @@ function connectionOptions(options: NatsOptions): NodeConnectionOptions {
     reconnectTimeWait: RECONNECT_MS,
     pingInterval: PING_MS,
     maxPingOut: MAX_PINGS_OUT,
-    // Otherwise the second refusal ends the connection for ever. An operator may put the credentials back, or replace
-    // the file of credentials that have expired.
-    ignoreAuthErrorAbort: true,
     ...(user !== undefined && { user }),
     ...(password !== undefined && { pass: password }),
     ...(token !== undefined && { token }),

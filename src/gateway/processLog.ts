@@ -20,15 +20,24 @@ export type Log = ReturnType<typeof createLog>['log']
 /** Callbacks that write a line each. */
 export function createLines(log: Log) {
   const mayLog = createLineLimit(MAX_ERROR_LINES)
+
+  /** @param what The subject of the error. */
+  function onBackgroundError(error: unknown, what: string): void {
+    if (!mayLog()) return
+    // While streams elect a leader, such as after a node has failed. A stack would not help.
+    if (isLate(error)) log.warn({ what }, 'The cluster has not answered in time. It is tried again')
+    else log.error({ err: error, what }, 'Something failed in the background')
+  }
+
   return {
-    /** `route` is a pattern. The address is not logged, since it contains keys. */
+    /**
+     * @param route A pattern, since the address contains keys, or the subject of an error in the background.
+     */
     onError(error: unknown, route: string) {
-      if (mayLog()) log.error({ err: error, route }, 'A request failed')
+      if (!/^[/*]/.test(route)) onBackgroundError(error, route)
+      else if (mayLog()) log.error({ err: error, route }, 'A request failed')
     },
-    /** @param what The subject of the error. */
-    onBackgroundError(error: unknown, what: string) {
-      if (mayLog()) log.error({ err: error, what }, 'Something failed in the background')
-    },
+    onBackgroundError,
     onDestination({ state, ...destination }: StateNews) {
       if (state === 'running') log.info(destination, 'A destination takes events again')
       else
@@ -45,6 +54,10 @@ export function createLines(log: Log) {
     },
   }
 }
+
+/** Whether it is the error of the client of NATS for an answer that did not come. */
+const isLate = (error: unknown): boolean =>
+  error instanceof Error && error.name === 'TimeoutError' && error.message === 'timeout'
 
 /**
  * What a start logs of a cluster. Without credentials.

@@ -108,7 +108,7 @@ export function addClusterMetrics(
   )
   counter(
     'partitions_taken_over_total',
-    'Partitions that this process has begun to hold',
+    'Partitions that this process has taken from a follower that did not renew its lease',
     ({ takeOvers }) => takeOvers,
   )
   counter(

@@ -8,6 +8,7 @@ const NEWS: readonly ClusterNews[] = [
   { what: 'writable', partition: 3 },
   { what: 'held', partition: 3, isTakeOver: false },
   { what: 'held', partition: 3, isTakeOver: true },
+  { what: 'given_up', partition: 3 },
   { what: 'lost', partition: 3 },
 ]
 
@@ -18,6 +19,7 @@ test('each change has a line of its own, and a warning only if an operator shoul
     ['warn', undefined],
     ['info', undefined],
     ['warn', 3],
+    ['info', 3],
     ['info', 3],
     ['info', 3],
     ['info', 3],

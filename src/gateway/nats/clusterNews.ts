@@ -9,6 +9,8 @@ export type ClusterNews =
   | { readonly what: 'closed_off' | 'writable'; readonly partition: number }
   /** This process has begun to hold the partition. */
   | { readonly what: 'held'; readonly partition: number; readonly isTakeOver: boolean }
+  /** This process gives the partition up: for a follower that has fewer, since its tasks can not start, or at its end. */
+  | { readonly what: 'given_up'; readonly partition: number }
   /** Another process has taken the partition over, since this one did not renew its lease in time. */
   | { readonly what: 'lost'; readonly partition: number }
 
@@ -49,6 +51,12 @@ export function newsLine(news: ClusterNews): NewsLine {
         message: news.isTakeOver
           ? 'A partition is taken over: the lease of the follower that held it was over'
           : 'A partition is held: its reports and its forwarding are made here',
+      }
+    case 'given_up':
+      return {
+        level: 'info',
+        partition: news.partition,
+        message: 'A partition is given up, so that another follower can hold it',
       }
     case 'lost':
       return {

@@ -230,7 +230,7 @@ export function startFollower(options: FollowerOptions): Follower {
       hold(parts[partition] as Part)
     },
     async onLost(partition, isGivenUp) {
-      if (!isGivenUp) onNews?.({ what: 'lost', partition })
+      onNews?.({ what: isGivenUp ? 'given_up' : 'lost', partition })
       const part = parts[partition] as Part
       await part.tasks?.stop()
       part.tasks = undefined

@@ -55,7 +55,7 @@ export type Copying = CopyRemovals & {
   beginCopy(source: string): void
   /**
    * Applies messages that the copy does not have yet, in one transaction. An id that the customer already has is not
-   * stored again. Another process may have applied some of them before.
+   * stored again. Another process may have applied some of them before. Not durable before the next durable commit.
    */
   apply(batch: CopyBatch): AppliedBatch
 }
@@ -131,10 +131,23 @@ export function createCopying(
     return { last: batch.last, usage: usageRows.write() }
   })
 
+  /**
+   * Does not wait for the disk. A killed process loses nothing of it. A power cut may take the last messages together
+   * with the position, and they are read from the log again.
+   */
+  function applyWithoutWaiting(batch: CopyBatch): AppliedBatch {
+    database.pragma('synchronous = NORMAL')
+    try {
+      return apply.immediate(batch)
+    } finally {
+      database.pragma('synchronous = FULL')
+    }
+  }
+
   return {
     copied,
     beginCopy: (source) => beginCopy.immediate(source),
-    apply: (batch) => apply.immediate(batch),
+    apply: applyWithoutWaiting,
     toRemove: () => prepared().removals.toRemove(),
     repeatsOf: (customer, ids) => prepared().removals.repeatsOf(customer, ids),
     dueRepeats: (max) => prepared().removals.dueRepeats(max),

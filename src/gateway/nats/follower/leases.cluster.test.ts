@@ -144,3 +144,27 @@ test('a follower counts again after others have deleted its key', async () => {
   await expect.poll(counted, SOON).toEqual([2, 2])
   await Promise.all([one.leases.close(), other.leases.close()])
 })
+
+test('of several writes that are stored together only the last one takes the partition', async () => {
+  const { leases, jsm, nc } = broker
+  const other = JSON.stringify({ id: 'other', name: 'other', attempt: 1 })
+  /** The bucket, in which a write of another follower is stored right after that of partition 0. */
+  const raced = Object.assign(Object.create(leases), {
+    delete: leases.delete.bind(leases),
+    async put(...args: Parameters<typeof leases.put>) {
+      const revision = await leases.put(...args)
+      if (args[0] === 'partition.0') await leases.put('partition.0', other)
+      return revision
+    },
+  })
+  const taken = new Set<number>()
+  const one = start({
+    broker: { leases: raced, jsm, nc },
+    onHeld: (partition) => taken.add(partition),
+  })
+  await expect.poll(() => [...taken].sort(), SOON).toEqual([1, 2, 3, 4])
+  await expect.poll(() => leases.get('partition.0'), SOON).toMatchObject({ operation: 'PUT' })
+  expect(taken.has(0)).toBe(false)
+  await one.leases.close()
+  await leases.delete('partition.0')
+})

@@ -15,6 +15,10 @@ import { LEASES_BUCKET } from '../names.ts'
  * A holder counts from the moment before it has sent its last successful renewal, and gives up after FENCE_MS. Others
  * count from the moment at which they have seen it, which is later. So it has LEASE_MS - FENCE_MS to stop its tasks.
  *
+ * The server checks a revision when a write arrives, not when it is stored: writes that arrive together are all stored,
+ * and all are acknowledged (seen with nats-server 2.9.10). The last one counts. So who takes a partition then writes
+ * another key, which is stored after all of them, and holds the partition only if its write is still the last one.
+ *
  * Every follower also has a key of its own, so that all know among how many the partitions are shared.
  */
 
@@ -89,6 +93,8 @@ const isWrong = (error: unknown): boolean => (error as { code?: unknown }).code 
 
 const keyOf = (partition: number): string => `partition.${partition}`
 const FOLLOWERS = 'follower.'
+/** A key that is only written to know that everything before it is stored. */
+const BARRIER = 'barrier'
 const STREAM = `KV_${LEASES_BUCKET}`
 const SUBJECTS = `$KV.${LEASES_BUCKET}.`
 
@@ -171,11 +177,16 @@ export function startLeases(options: LeaseOptions): Leases {
     learn(message.subject.slice(SUBJECTS.length), message.seq, holder)
   }
 
-  /** Learns what a key is, from the leader of the bucket: the watch may be late. */
-  async function look(key: string): Promise<void> {
+  /**
+   * Learns what a key is, from the leader of the bucket: the watch may be late.
+   *
+   * @returns Whether it is known.
+   */
+  async function look(key: string): Promise<boolean> {
     const query = { last_by_subj: SUBJECTS + key }
     const message = await jsm.streams.getMessage(STREAM, query).catch(() => null)
     if (message) read(message, message.header)
+    return message !== null
   }
 
   function learn(key: string, revision: number, holder: Holder | undefined): void {
@@ -241,7 +252,7 @@ export function startLeases(options: LeaseOptions): Leases {
     const previousSeq = seen.get(key)?.revision ?? 0
     try {
       // Nobody else writes the own key. Others delete it if this process was suspended for long.
-      const expected = key === own ? {} : { previousSeq }
+      const expected = key === own || key === BARRIER ? {} : { previousSeq }
       const next = await bucket.put(key, text, { ...expected, timeout: UPDATE_MS })
       learn(key, next, { id, name, attempt: number })
       awaited ??= { revision: next, since: monotonicNow() }
@@ -287,12 +298,20 @@ export function startLeases(options: LeaseOptions): Leases {
     const before = seen.get(keyOf(partition))?.holder
     taking.add(partition)
     const revision = await write(keyOf(partition), text, number)
+    const isLast = revision !== undefined && (await isStillLast(keyOf(partition), revision))
     taking.delete(partition)
-    if (revision === undefined) return
+    if (!isLast) return
     lease.sent.clear()
     if (stopping.signal.aborted || since(sentAt) >= FENCE_MS) return void free(partition)
     held.set(partition, lease)
     onHeld(partition, before !== undefined && before.id !== id)
+  }
+
+  /** Whether no write that arrived together with this one was stored after it. False if that is not known. */
+  async function isStillLast(key: string, revision: number): Promise<boolean> {
+    const { attempt: number, text } = value()
+    if ((await write(BARRIER, text, number)) === undefined) return false
+    return (await look(key)) && seen.get(key)?.revision === revision
   }
 
   function lose(partition: number, lease: Held, isGivenUp = false): Promise<void> {

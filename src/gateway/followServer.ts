@@ -8,6 +8,7 @@ import { createMetricsPort, MAX_METRICS_CONNECTIONS, METRICS_HOST } from './http
 import { watchReadiness } from './http/readiness.ts'
 import type { Base } from './nats/base.ts'
 import type { NatsOptions } from './nats/natsOptions.ts'
+import { throwAway } from './nats/passing.ts'
 import { openOrWait } from './sqlite/opening.ts'
 
 /** A follower without a gateway. */
@@ -117,7 +118,7 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
     const bound =
       metricsPort === undefined ? undefined : await listen(server, metricsPort, METRICS_HOST)
     opening = await openOrWait(
-      open,
+      () => open().catch(throwAway),
       readiness.check,
       (error) => onError(error, 'the data'),
       CLUSTER_PATIENCE_MS,

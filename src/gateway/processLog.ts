@@ -3,9 +3,13 @@ import type { StateNews } from './forward/stateNews.ts'
 import { printableJson } from './lib/printable.ts'
 import { type ClusterNews, newsLine } from './nats/clusterNews.ts'
 import type { NatsOptions } from './nats/natsOptions.ts'
+import { findPassing } from './nats/passing.ts'
 
 /** Log lines about errors in a second. On a full disk every request fails. */
 const MAX_ERROR_LINES = 10
+/** The same reason why a cluster does not answer is logged once in this time, ms, and so many reasons. */
+const PASSING_MS = 60_000
+const MAX_PASSING = 20
 
 /** Lines of JSON on stdout. Characters that a terminal would execute are escaped, in addition to those of JSON. */
 export function createLog(level: string) {
@@ -17,25 +21,30 @@ export function createLog(level: string) {
 /** The log of a process. */
 export type Log = ReturnType<typeof createLog>['log']
 
-/** Callbacks that write a line each. */
-export function createLines(log: Log) {
+/**
+ * Callbacks that write a line each.
+ *
+ * @param monotonicNow A clock, ms.
+ */
+export function createLines(
+  log: Pick<Log, 'info' | 'warn' | 'error'>,
+  monotonicNow = () => performance.now(),
+) {
   const mayLog = createLineLimit(MAX_ERROR_LINES)
+  const logPassing = createPassingLines(log, monotonicNow)
 
   /** @param what The subject of the error. */
   function onBackgroundError(error: unknown, what: string): void {
-    if (!mayLog()) return
-    // While streams elect a leader, such as after a node has failed. A stack would not help.
-    if (isLate(error)) log.warn({ what }, 'The cluster has not answered in time. It is tried again')
-    else log.error({ err: error, what }, 'Something failed in the background')
+    if (logPassing(error, { what })) return
+    if (mayLog()) log.error({ err: error, what }, 'Something failed in the background')
   }
 
   return {
-    /**
-     * @param route A pattern, since the address contains keys, or the subject of an error in the background.
-     */
+    /** @param route A pattern, or the subject of the error. The address is not logged, since it contains keys. */
     onError(error: unknown, route: string) {
       if (!/^[/*]/.test(route)) onBackgroundError(error, route)
-      else if (mayLog()) log.error({ err: error, route }, 'A request failed')
+      else if (!logPassing(error, { route }) && mayLog())
+        log.error({ err: error, route }, 'A request failed')
     },
     onBackgroundError,
     onDestination({ state, ...destination }: StateNews) {
@@ -55,10 +64,6 @@ export function createLines(log: Log) {
   }
 }
 
-/** Whether it is the error of the client of NATS for an answer that did not come. */
-const isLate = (error: unknown): boolean =>
-  error instanceof Error && error.name === 'TimeoutError' && error.message === 'timeout'
-
 /**
  * What a start logs of a cluster. Without credentials.
  *
@@ -68,6 +73,32 @@ export const describeCluster = (
   { servers, follow = true }: NatsOptions,
   partitions: number | undefined,
 ) => ({ cluster: servers, partitions, follows: follow })
+
+/**
+ * While a cluster elects leaders every request and every background work fails, so a reason is one line a minute,
+ * without a stack.
+ *
+ * @returns Whether the error was one of these.
+ */
+function createPassingLines(log: Pick<Log, 'warn'>, monotonicNow: () => number) {
+  const reasons = new Set<string>()
+  let since = Number.NEGATIVE_INFINITY
+  return (error: unknown, subject: { readonly what: string } | { readonly route: string }) => {
+    const reason = findPassing(error)
+    if (reason === undefined) return false
+    if (monotonicNow() - since > PASSING_MS) {
+      reasons.clear()
+      since = monotonicNow()
+    }
+    if (!reasons.has(reason) && reasons.size < MAX_PASSING)
+      log.warn(
+        { ...subject, reason },
+        'The cluster has not answered in time. It is tried again. This reason is logged once a minute',
+      )
+    reasons.add(reason)
+    return true
+  }
+}
 
 function createLineLimit(maxInSecond: number): () => boolean {
   let second = 0

@@ -28,6 +28,7 @@ import { Unavailable } from './lib/unavailable.ts'
 import { reportRequests } from './logs/requestLines.ts'
 import type { NatsData } from './nats/data.ts'
 import type { NatsOptions } from './nats/natsOptions.ts'
+import { throwAway } from './nats/passing.ts'
 import { type ProblemRecorder, startRecorder } from './problems/recorder.ts'
 import { createRoutes } from './routes.ts'
 import { readScriptFiles } from './script/serveScript.ts'
@@ -294,7 +295,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 
   try {
     opening = await openOrWait(
-      open,
+      cluster ? () => open().catch(throwAway) : open,
       () => {
         closeScripts()
         readiness.check()

@@ -1,10 +1,13 @@
+import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { jetstreamManager } from '@nats-io/jetstream'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { findPort } from '../../test/findPort.ts'
 import { startNatsCluster } from '../../test/natsCluster.ts'
 import { takeAccount } from '../../test/sharedCluster.ts'
 import { connectBroker, connectNats, refuseSmallPayload } from './broker.ts'
 import { encodeEvent, messageIdOf } from './eventMessage.ts'
+import { ensureLayout } from './layout.ts'
 import { eventSubject, streamOf } from './names.ts'
 
 const EVENT = {
@@ -81,6 +84,44 @@ test('a process that starts before the last node waits for it', async () => {
     await cluster.end()
   }
 }, 120_000)
+
+test('a process that starts with the first of three nodes waits for the others', async () => {
+  const cluster = await startNatsCluster()
+  try {
+    const account = cluster.takeAccount()
+    const before = await connectBroker(account)
+    await before.close()
+    await Promise.all([0, 1, 2].map(cluster.kill))
+    await cluster.start(0)
+    const connecting = connectBroker(account)
+    await Promise.allSettled([connecting, cluster.start(1), cluster.start(2)])
+    const broker = await connecting
+    expect(broker.id).toBe(before.id)
+    await broker.close()
+  } finally {
+    await cluster.end()
+  }
+}, 120_000)
+
+test('servers and accounts without JetStream are refused with what to add, and servers are tried again', async () => {
+  const sys = connectBroker({ ...takeAccount(), user: 'sys' })
+  await expect(sys).rejects.toThrow('JetStream is not enabled for this account. Add `jetstream {')
+
+  const port = await findPort()
+  const server = spawn('nats-server', ['-a', '127.0.0.1', '-p', `${port}`], { stdio: 'ignore' })
+  const options = { servers: [`127.0.0.1:${port}`] }
+  const nc = await vi.waitUntil(() => connectNats(options).catch(() => undefined), 60_000)
+  try {
+    const jsm = await jetstreamManager(nc, { checkAPI: false })
+    await expect(ensureLayout(nc, jsm, options, 0)).rejects.toMatchObject({
+      name: 'EngineAway',
+      message: expect.stringMatching(/Check that JetStream is enabled. Add `jetstream {/),
+    })
+  } finally {
+    await nc.close()
+    server.kill()
+  }
+}, 60_000)
 
 test('servers that do not take the largest event are refused with the setting to change', () => {
   expect(() => refuseSmallPayload(65_536)).toThrow('Set max_payload to 262144 or more')

@@ -8,7 +8,7 @@ import {
 } from '@nats-io/jetstream'
 import { type KV, Kvm } from '@nats-io/kv'
 import { type ObjectStore, Objm } from '@nats-io/obj'
-import { delay, type NatsConnection, nanos } from '@nats-io/transport-node'
+import { delay, errors, type NatsConnection, nanos } from '@nats-io/transport-node'
 import { EngineAway } from '../engine/engineAway.ts'
 import {
   CAMPAIGNS_BUCKET,
@@ -50,6 +50,11 @@ const NOT_ENABLED = [10039, 10076]
 /** "JetStream system temporarily unavailable", and "no suitable peers for placement". */
 const NO_LEADER = 10008
 const NO_PEERS = 10005
+/** What the subjects of the JetStream API begin with. */
+const API = '$JS.API.'
+/** What to do if the servers have no JetStream. */
+const ENABLE =
+  'Add `jetstream { store_dir: … }` to the configuration of nats-server, and enable it for the account'
 
 /** How long to wait for a cluster that elects leaders, and between two attempts, ms. */
 const PATIENCE_MS = 30_000
@@ -59,15 +64,17 @@ const RETRY_MS = 250
  * Creates the streams and buckets that are missing. Several processes may do so at once. The replicas and limits of
  * existing streams are the operator's: they are not changed.
  *
- * @throws EngineAway if the cluster has no leader or too few nodes for half a minute. Error if the number of partitions
- * is another one, or the cluster refuses.
+ * @param patienceMs How long to wait for a cluster that elects leaders. Default half a minute.
+ * @throws EngineAway if the cluster has no leader, too few nodes or no JetStream for this time. Error if the number of
+ * partitions is another one, or the cluster refuses.
  */
 export async function ensureLayout(
   nc: NatsConnection,
   jsm: JetStreamManager,
   options: NatsOptions,
+  patienceMs = PATIENCE_MS,
 ): Promise<Layout> {
-  const until = performance.now() + PATIENCE_MS
+  const until = performance.now() + patienceMs
   for (;;) {
     try {
       return await createLayout(nc, jsm, options)
@@ -75,7 +82,7 @@ export async function ensureLayout(
       if (!isPassing(error as Error)) throw error
       if (performance.now() > until)
         throw new EngineAway(
-          `The cluster at ${options.servers.join(', ')} (ENGINE) does not answer: ${(error as Error).message}. Check that most of its nodes run`,
+          `The cluster at ${options.servers.join(', ')} (ENGINE) ${explainAway(error as Error)}`,
           'The cluster does not answer',
           error,
         )
@@ -86,11 +93,37 @@ export async function ensureLayout(
 
 /**
  * Whether a later attempt may succeed: no leader is elected yet, or the leader does not know all nodes yet. A stream that
- * another process creates at this moment has no leader either, and its information is not answered.
+ * another process creates at this moment has no leader either, and its information is not answered. Nobody responds to
+ * what is published to it, nor to the API of a node that is starting.
  */
 function isPassing(error: Error): boolean {
-  const { name, code } = (error.cause ?? error) as Error & { code?: number }
-  return name === 'TimeoutError' || code === NO_LEADER || code === NO_PEERS
+  const { name, code } = originOf(error)
+  return (
+    name === 'TimeoutError' ||
+    code === NO_LEADER ||
+    code === NO_PEERS ||
+    unansweredSubject(error) !== undefined
+  )
+}
+
+function explainAway(error: Error): string {
+  return unansweredSubject(error)?.startsWith(API)
+    ? `does not answer the JetStream API. Check that JetStream is enabled. ${ENABLE}`
+    : `does not answer: ${error.message}. Check that most of its nodes run`
+}
+
+/** The client wraps errors of the network and of the API. */
+const originOf = (error: Error) => (error.cause ?? error) as Error & { readonly code?: number }
+
+/**
+ * The subject of a request to which nobody responded. The client takes this for an account without JetStream.
+ *
+ * @returns Undefined for another error.
+ */
+function unansweredSubject(error: Error): string | undefined {
+  for (let at: unknown = error; at instanceof Error; at = at.cause)
+    if (at instanceof errors.NoRespondersError) return at.subject
+  return undefined
 }
 
 async function createLayout(
@@ -172,12 +205,9 @@ async function ensureStream(
 }
 
 function explain(error: Error, replicas: number): Error {
-  const { code } = error as { code?: number }
+  const { code } = originOf(error)
   if (code !== undefined && NOT_ENABLED.includes(code))
-    return new Error(
-      'JetStream is not enabled for this account. Add `jetstream { store_dir: … }` to the configuration of nats-server, and enable it for the account',
-      { cause: error },
-    )
+    return new Error(`JetStream is not enabled for this account. ${ENABLE}`, { cause: error })
   if (/replicas|no suitable peers|insufficient resources/i.test(error.message))
     return new Error(
       `The cluster can not keep ${replicas} replicas: ${error.message}. Start more servers, or set NATS_REPLICAS`,

@@ -25,9 +25,9 @@ const EVENT = {
 
 test('several processes create the layout at once, and agree on it', async () => {
   const account = takeAccount()
-  const brokers = await Promise.all([0, 1, 2].map(() => connectBroker(account)))
+  const brokers = await Promise.all([0, 1, 2, 3, 4, 5].map(() => connectBroker(account)))
   expect(new Set(brokers.map(({ id }) => id)).size).toBe(1)
-  expect(brokers.map(({ partitions }) => partitions)).toEqual([4, 4, 4])
+  expect(brokers.map(({ partitions }) => partitions)).toEqual([4, 4, 4, 4, 4, 4])
   for (const { jsm } of brokers.slice(0, 1))
     for (let partition = 0; partition < 4; partition++) {
       const { config } = await jsm.streams.info(streamOf(partition))

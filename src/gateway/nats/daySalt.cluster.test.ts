@@ -40,7 +40,9 @@ function open(broker: Broker | Promise<Broker> = brokers[0]) {
 
 const days = async (): Promise<number[]> => {
   const { state } = await jsm.streams.info(STREAM, { subjects_filter: '>' })
-  return Object.keys(state.subjects ?? {}).map((subject) => Number(subject.split('.').at(-1)))
+  return Object.keys(state.subjects ?? {})
+    .filter((name) => !name.endsWith('barrier'))
+    .map((subject) => Number(subject.split('.').at(-1)))
 }
 
 const today = () => Math.floor(clock / DAY_MS)

@@ -113,6 +113,8 @@ export function createNatsDaySalt(
   }
 }
 
+const BARRIER = `${SUBJECTS}barrier`
+
 /** @param own The salt in memory, for a bucket that has lost it. */
 async function findOrMake(
   { js, jsm }: Broker,
@@ -126,11 +128,13 @@ async function findOrMake(
     const salt = own ? Buffer.from(own) : randomBytes(SALT_BYTES)
     try {
       await js.publish(subject, salt, { expect: { lastSubjectSequence: stored?.seq ?? 0 } })
-      return salt
+      // Salts that arrive together are all stored, and the last one counts (see leases.ts). This is stored after them.
+      await js.publish(BARRIER, undefined)
     } catch (error) {
       // Another gateway was first: its salt counts. Other errors are for the next check.
-      salt.fill(0)
       if (!(error instanceof JetStreamApiError && WRONG_SEQUENCE.includes(error.code))) throw error
+    } finally {
+      salt.fill(0)
     }
   }
 }

@@ -44,6 +44,7 @@ export type Layout = {
 
 /** The first entry of the layout's bucket. Whoever creates it decides. */
 const LAYOUT_KEY = 'layout'
+const BARRIER_KEY = 'barrier'
 /** Error codes of the JetStream API: a stream with this name has another configuration; it is not enabled. */
 const NAME_IN_USE = 10058
 const NOT_ENABLED = [10039, 10076]
@@ -165,6 +166,8 @@ async function agree(
 ): Promise<{ readonly id: string; readonly partitions: number }> {
   const own = JSON.stringify({ id: randomUUID(), partitions })
   await layout.create(LAYOUT_KEY, own).catch(ignoreExisting)
+  // Entries that are created together are all stored, and the last one counts (see leases.ts). This is stored after them.
+  await layout.put(BARRIER_KEY, '')
   // From the leader: another node may not have it yet.
   const entry = await jsm.streams.getMessage(`KV_${LAYOUT_BUCKET}`, {
     last_by_subj: `$KV.${LAYOUT_BUCKET}.${LAYOUT_KEY}`,

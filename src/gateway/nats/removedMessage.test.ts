@@ -4,7 +4,9 @@ import { decodeExpired, decodeRemoved, encodeRemoved } from './removedMessage.ts
 const EVENT = { seq: 1, id: '0197a5b0-0000-7000-8000-000000000001' }
 
 test('erased events survive their message', () => {
-  expect(decodeRemoved(Buffer.from(encodeRemoved([EVENT])))).toEqual([EVENT])
+  // A move gives events that were erased before it negative positions.
+  const events = [EVENT, { ...EVENT, seq: -1 }]
+  expect(decodeRemoved(Buffer.from(encodeRemoved(events)))).toEqual(events)
 })
 
 test.each([

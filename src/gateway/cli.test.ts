@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { runCommand, runProcess } from '../test/command.ts'
 import { type GatewayProcess, layOutGateway, send, startProcess } from '../test/gateway.ts'
 import { hasRestKey } from './customers/customers.ts'
+import { EVERYTHING, openMoveState, STATE } from './move/moveState.ts'
 import { createSqliteCustomers } from './sqlite/customers.ts'
 import { openDatabase } from './sqlite/database.ts'
 import { createMirrorRows } from './sqlite/mirrorRows.ts'
@@ -547,6 +548,21 @@ test('no command takes the copy of a cluster for databases of SQLite', () => {
       `${file} is a gateway's copy of a cluster. Set ENGINE to the cluster, or DATA_DIR to another folder\n`,
     ])
   }
+})
+
+test('a start over a folder that was moved to a cluster has a warning in the log', async () => {
+  const dataDir = join(folder, 'moved')
+  mkdirSync(dataDir)
+  const state = openMoveState(join(dataDir, STATE))
+  state.begin('a cluster')
+  const begun = await startProcess(folder, { DATA_DIR: dataDir })
+  expect(begun.output()).not.toContain('was moved to a cluster')
+  await begun.end('SIGTERM')
+  state.note(EVERYTHING)
+  state.close()
+  const moved = await startProcess(folder, { DATA_DIR: dataDir })
+  expect(moved.output()).toContain('was moved to a cluster')
+  await moved.end('SIGTERM')
 })
 
 test('the welcome names the address of the metrics only if there is one', async () => {

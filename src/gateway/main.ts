@@ -4,6 +4,7 @@ import { DEMO_CUSTOMER_ID, DEMO_TRACKING_KEY } from './customers/demoCustomer.ts
 import { print, printError } from './lib/printable.ts'
 import { version } from './lib/version.ts'
 import { createRefusalLines } from './logs/refusalLines.ts'
+import { isMoved } from './move/moveState.ts'
 import { createLines, createLog, describeCluster } from './processLog.ts'
 import { type Gateway, startGateway } from './server.ts'
 import type { Settings } from './settings.ts'
@@ -50,6 +51,12 @@ export async function runGateway(settings: Settings): Promise<number> {
   function announce(): void {
     if (isAnnounced || !gateway.isOpen()) return
     isAnnounced = true
+    const folder = resolve(settings.dataDir)
+    if (!settings.cluster && isMoved(folder))
+      log.warn(
+        { dataDir: folder },
+        'This folder was moved to a cluster, which does not get what is stored here from now on. Stop this gateway, and repeat shoptrail move, or set ENGINE and another DATA_DIR',
+      )
     if (gateway.demo) {
       print(welcome(gateway, settings))
       return

@@ -10,7 +10,7 @@ import { moveCounts } from './move/moveCounts.ts'
 import { moveCustomers } from './move/moveCustomers.ts'
 import { moveDerived } from './move/moveDerived.ts'
 import { type Moved, moveEvents } from './move/moveEvents.ts'
-import { type MoveState, openMoveState } from './move/moveState.ts'
+import { EVERYTHING, type MoveState, openMoveState, STATE } from './move/moveState.ts'
 import { openMoveSource } from './move/source.ts'
 import { createMoveTarget, type MoveTarget } from './move/target.ts'
 import { type Broker, connectBroker } from './nats/broker.ts'
@@ -34,13 +34,8 @@ export type MoveTerminal = {
   readonly signal: AbortSignal
 }
 
-/** How far a move is, in DATA_DIR. It is kept, so that a move that is repeated stores nothing twice. */
-const STATE = 'move.db'
 /** Local copies of what the cluster has, while a move runs. */
 const WORK = 'moving'
-
-/** A move was complete, so the cluster is newer from then on. */
-const EVERYTHING = 'everything'
 
 /** Exit code after Ctrl-C, as shells have it. */
 const INTERRUPTED = 130

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { connect } from '../sqlite/driver.ts'
 import { makeFile } from '../sqlite/files.ts'
 
@@ -34,6 +36,28 @@ const TABLES = `
   CREATE TABLE IF NOT EXISTS checkpoints (source INTEGER PRIMARY KEY, sequences TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS done (what TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 `
+
+/** How far a move is, in DATA_DIR. It is kept, so that a move that is repeated stores nothing twice. */
+export const STATE = 'move.db'
+
+/** A move was complete, so the cluster is newer from then on. */
+export const EVERYTHING = 'everything'
+
+/** Whether a folder was moved to a cluster. Its faults are left to the move. */
+export function isMoved(folder: string): boolean {
+  const file = join(folder, STATE)
+  if (!existsSync(file)) return false
+  try {
+    const database = connect(file, { readonly: true, fileMustExist: true })
+    try {
+      return database.prepare('SELECT 1 FROM done WHERE what = ?').get(EVERYTHING) !== undefined
+    } finally {
+      database.close()
+    }
+  } catch {
+    return false
+  }
+}
 
 type Stored = { readonly source: number; readonly sequences: string }
 

@@ -43,6 +43,8 @@ const minutes = Number(values.minutes)
 const PAUSE_MS = 60
 /** How long everything may take to arrive after the last fault, ms. */
 const PATIENCE_MS = 180_000
+/** Time between two lines about what has not ended in time, ms. */
+const TELL_MS = 15_000
 const CAMPAIGN = {
   type: 'email',
   mode: 'regular',
@@ -123,14 +125,21 @@ const senders = customers.flatMap((customer, c) =>
     }),
   ),
 )
-await Promise.all([
-  ...senders,
-  disturbGateways(),
-  disturbOthers(),
-  readAlong(),
-  ...stage.disturb(isCalm),
-])
+const running = {
+  senders: Promise.all(senders),
+  'kills of gateways': disturbGateways(),
+  'other faults': disturbOthers(),
+  readers: readAlong(),
+  'faults of the engine': Promise.all(stage.disturb(isCalm)),
+}
+const open = new Set(Object.keys(running))
+const telling = setInterval(() => {
+  if (Date.now() > until + TELL_MS) console.error(`Still running: ${[...open].join(', ')}`)
+}, TELL_MS)
+await Promise.all(Object.entries(running).map(([name, work]) => work.then(() => open.delete(name))))
+clearInterval(telling)
 
+console.error('The faults are over. Waiting until everything has arrived')
 await stage.mend()
 receiver.heal()
 await receiver.up()

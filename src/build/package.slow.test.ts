@@ -65,7 +65,7 @@ async function runScript(node: string, name: string, script: string): Promise<st
 
 test('the package contains the build, the pages and the documentation, and nothing else', () => {
   const known =
-    /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|docs\/([\w-]+\/)?[\w-]+\.md|docs\/\w+\.png|docs\/deploy\/[\w@.-]+|dist\/[\w-]+\.js|dist\/(client|contract|index)\.cjs|dist\/licenses\.txt|dist\/declarations\/(client|contract|tracker)\/([\w-]+\/)?\w+\.d\.c?ts|dist\/track\/[\w-]+\.js|dist\/public\/[\w/-]+\.(html|css|js|svg))$/
+    /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|docs\/([\w-]+\/)?[\w-]+\.md|docs\/\w+\.png|docs\/(deploy|scale)\/[\w@.-]+|dist\/[\w-]+\.js|dist\/(client|contract|index)\.cjs|dist\/licenses\.txt|dist\/declarations\/(client|contract|tracker)\/([\w-]+\/)?\w+\.d\.c?ts|dist\/track\/[\w-]+\.js|dist\/public\/[\w/-]+\.(html|css|js|svg))$/
   const { files } = client
   expect(
     files.filter((file) => !known.test(file) || /\.test\.|fixtures|gateway\.js/.test(file)),

@@ -115,7 +115,7 @@ export const isMirrored = (database: Database): boolean =>
   database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'mirror_state'").get() !== undefined
 
 /**
- * For gateways that store in SQLite. Does not change the file, and leaves its faults to those who open it.
+ * For gateways that store in SQLite. Leaves the faults of the file to those who open it.
  *
  * @throws Error that names the file, if it is the copy of a cluster.
  */
@@ -123,7 +123,8 @@ export function refuseMirrored(file: string): void {
   if (!existsSync(file)) return
   let isCopy = false
   try {
-    const database = connect(file, { readonly: true, fileMustExist: true })
+    // A connection that only reads would leave a -shm and a -wal beside the file.
+    const database = connect(file, { fileMustExist: true, timeout: 0 })
     try {
       isCopy = isMirrored(database)
     } finally {

@@ -7,12 +7,8 @@ import type { Data } from '../engine/data.ts'
 import { CUSTOMERS_SCHEMA, createSqliteCustomers } from '../sqlite/customers.ts'
 import { closeDatabase, openDatabase } from '../sqlite/database.ts'
 import { findIdentity } from '../sqlite/identity.ts'
-import {
-  createMirrorRows,
-  isMirrored,
-  type MirroredTable,
-  type MirrorRows,
-} from '../sqlite/mirrorRows.ts'
+import { createMirrorRows, isMirrored, type MirrorRows } from '../sqlite/mirrorRows.ts'
+import type { MirroredTable } from '../sqlite/tableRows.ts'
 import type { Broker } from './broker.ts'
 import { openMirror } from './mirror.ts'
 import { CUSTOMERS_BUCKET } from './names.ts'

@@ -6,8 +6,9 @@ import { makeFolder } from '../../test/gateway.ts'
 import { takeAccount } from '../../test/sharedCluster.ts'
 import { createMirrorRows } from '../sqlite/mirrorRows.ts'
 import { type Broker, connectBroker } from './broker.ts'
-import { MAX_ROW_BYTES, type Mirror, openMirror, purgeTombstones } from './mirror.ts'
+import { MAX_ROW_BYTES, type Mirror, openMirror } from './mirror.ts'
 import { CUSTOMERS_BUCKET, DERIVED_BUCKET } from './names.ts'
+import { purgeTombstones } from './tombstones.ts'
 
 const folder = makeFolder()
 const ends: (() => Promise<void>)[] = []

@@ -5,13 +5,14 @@ import {
   jetstream,
   jetstreamManager,
 } from '@nats-io/jetstream'
-import { delay, headers, type MsgHdrs } from '@nats-io/transport-node'
+import { delay, headers } from '@nats-io/transport-node'
 import { Unavailable } from '../lib/unavailable.ts'
-import type { Applied, ChangedRow, MirrorRows, RemoteRow, RowKey } from '../sqlite/mirrorRows.ts'
+import type { Applied, ChangedRow, MirrorRows } from '../sqlite/mirrorRows.ts'
 import type { Broker } from './broker.ts'
 import { onDisconnect } from './followStream.ts'
 import { stopWithoutHeartbeats } from './heartbeats.ts'
-import { fromToken, toToken } from './names.ts'
+import { BARRIER, isDeletion, OPERATION, toEntryKey, toRow } from './mirrorEntries.ts'
+import { purgeTombstones, TOMBSTONE_MS } from './tombstones.ts'
 
 type Cluster = Pick<Broker, 'id' | 'nc' | 'js' | 'jsm'>
 
@@ -36,7 +37,9 @@ export type MirrorOptions = {
   /**
    * Whether a change is stored only if this process has seen everything in the bucket. Then rules between rows hold
    * (UNIQUE), but writers wait for each other. Only for buckets with few changes, and one mirror. Default false: a
-   * change is stored if its row is still what it was here.
+   * change is stored if its row is still what it was here. That is only safe with one writer of a row, since
+   * nats-server 2.9.10 stores all changes of a row that arrive together and expect the same revision (59 of 60 rounds
+   * with 8 writers). Those that expect the same last sequence of the bucket are stored once (60 of 60).
    */
   readonly isExclusive?: boolean
   /** Called after rows of others were applied, or own changes undone, with the tables. */
@@ -77,12 +80,11 @@ const RETRY_MS = 250
 const BATCH = 500
 /** Changes that are published at the same time. */
 const IN_FLIGHT = 32
-/** How long messages may be on their way before a writer asks whether there are any, ms. */
-const BARRIER_MS = 1_000
 /** Times of the watch's requests, ms. Two heartbeats that do not come show that its server is gone. */
 const WATCH = { max_messages: BATCH, expires: 5_000, idle_heartbeat: 1_000 }
-/** How long the bucket remembers deleted rows, ms, and time between two looks for older ones. */
-const TOMBSTONE_MS = 24 * 3_600_000
+/** How long messages may be on their way before a writer asks whether there are any, ms. */
+const BARRIER_MS = 1_000
+/** Time between two looks for rows that were deleted long ago, ms. */
 const PURGE_EVERY_MS = 6 * 3_600_000
 /** Tables that were away for longer read the whole bucket: they may have missed a deletion, ms. */
 const MAX_AWAY_MS = TOMBSTONE_MS / 2
@@ -94,7 +96,6 @@ const RETRY_SECONDS = 2
 export const CONFLICT = 'This was changed by another gateway at the same time. Try again'
 /** Error codes of JetStream: the last sequence is another one. */
 const WRONG_SEQUENCE = [10070, 10071]
-const OPERATION = 'KV-Operation'
 
 /** Opens a mirror. The local rows can be used at once; how old they are says `rows.state()`. */
 export function openMirror(options: MirrorOptions): Mirror {
@@ -437,61 +438,3 @@ const unavailable = (cause?: unknown): Unavailable =>
 
 const isWrongSequence = (error: unknown): boolean =>
   error instanceof JetStreamApiError && WRONG_SEQUENCE.includes(error.code)
-
-const isDeletion = (head: MsgHdrs | undefined): boolean =>
-  head !== undefined && head.get(OPERATION) !== ''
-
-/** An empty token is not allowed. */
-const EMPTY = '='
-/** The key of an entry that is no row. */
-const BARRIER = 'barrier'
-
-/** The key of a row's entry, without the prefix. */
-export const toEntryKey = (table: string, key: RowKey): string =>
-  [table, ...key.map((part) => toToken(part) || EMPTY)].join('.')
-
-/** The row of an entry. None if it can not be one. */
-function toRow(message: JsMsg, subjects: string): RemoteRow[] {
-  const [table = '', ...tokens] = message.subject.slice(subjects.length).split('.')
-  try {
-    const key = tokens.map((token) => (token === EMPTY ? '' : fromToken(token)))
-    const value = isDeletion(message.headers) ? undefined : message.string()
-    return [{ table, key, revision: message.seq, value }]
-  } catch {
-    return []
-  }
-}
-
-/**
- * Removes what the bucket remembers of rows that were deleted a day ago. A mirror does so by itself.
- *
- * @param subjects What the subjects of the entries begin with.
- * @param now Ms since 1970.
- */
-export async function purgeTombstones(
-  { js, jsm }: Pick<Broker, 'js' | 'jsm'>,
-  stream: string,
-  subjects: string,
-  now: number,
-): Promise<void> {
-  const { state } = await jsm.streams.info(stream)
-  const consumer = await js.consumers.get(stream, {
-    ...{ filter_subjects: `${subjects}>`, deliver_policy: DeliverPolicy.LastPerSubject },
-    headers_only: true,
-  })
-  const { num_pending: pending } = await consumer.info(true)
-  if (pending === 0) return
-  const messages = await consumer.consume(WATCH)
-  try {
-    for await (const { subject, seq, headers: head, info } of messages) {
-      const isOld = now - info.timestampNanos / 1e6 > TOMBSTONE_MS
-      // The last message stays: writers who wait for everything wait for it.
-      if (isDeletion(head) && isOld && seq < state.last_seq)
-        // Not the row, if it was created again meanwhile.
-        await jsm.streams.purge(stream, { filter: subject, seq: seq + 1 })
-      if (info.pending === 0) return
-    }
-  } finally {
-    messages.stop()
-  }
-}

@@ -1,8 +1,9 @@
 import type { Database } from 'better-sqlite3'
 import { closeDatabase, openDatabase } from './database.ts'
 import { FORWARD_SCHEMA } from './forwardStore.ts'
-import { createMirrorRows, type MirroredTable, type MirrorRows } from './mirrorRows.ts'
+import { createMirrorRows, type MirrorRows } from './mirrorRows.ts'
 import { EVENTS_SCHEMA } from './store.ts'
+import type { MirroredTable } from './tableRows.ts'
 
 /** A file of a copy, part of which can not be made again from the log. */
 export type DerivedFile = 'events' | 'forward'

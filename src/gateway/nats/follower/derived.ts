@@ -3,7 +3,8 @@ import type { DerivedFile } from '../../sqlite/derivedTables.ts'
 import type { DerivedThread } from '../../sqlite/derivedThread.ts'
 import type { Broker } from '../broker.ts'
 import { eraseMessages } from '../eraseMessages.ts'
-import { type Mirror, openMirror, toEntryKey } from '../mirror.ts'
+import { type Mirror, openMirror } from '../mirror.ts'
+import { toEntryKey } from '../mirrorEntries.ts'
 import { DERIVED_BUCKET } from '../names.ts'
 
 /**

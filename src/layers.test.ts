@@ -296,6 +296,25 @@ test('events are forwarded in a thread of their own, not in that of the connecti
     expect(await inputsOf(`src/gateway/${entry}`)).not.toContain(loop)
 })
 
+test('a start with SQLite loads nothing of the client of NATS', async () => {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: ['src/gateway/shoptrail.ts', 'src/gateway/index.ts'],
+    ...{ platform: 'node', format: 'esm', packages: 'external', outdir: 'out' },
+    ...{ bundle: true, splitting: true, write: false, metafile: true, logLevel: 'error' },
+  })
+  const loaded = new Set<string>()
+  function load(path: string): void {
+    if (loaded.has(path)) return
+    loaded.add(path)
+    for (const { kind, path: next } of metafile.outputs[path]?.imports ?? [])
+      if (kind === 'import-statement') load(next)
+  }
+  for (const entry of ['out/shoptrail.js', 'out/index.js']) load(entry)
+  expect([...loaded]).toContain('hono')
+  expect([...loaded].filter((path) => path.startsWith('@nats-io/'))).toEqual([])
+})
+
 test('a part reaches no module that has a state', async () => {
   const ours = (await inputsOf(...parts)).filter((path) => path.startsWith('src/'))
   expect(ours.filter((path) => /^src\/tracker\/\w+\.ts$/.test(path))).toEqual([`src/${STATELESS}`])

@@ -5,7 +5,6 @@ import type { Worked } from './backupCommand.ts'
 import { findMismatch } from './dataCommand.ts'
 import type { CreateEncoder, Encoder, Written } from './export/format.ts'
 import { FORMATS } from './export/formats.ts'
-import { openNatsSource } from './export/natsSource.ts'
 import { runExport, type Selection } from './export/runExport.ts'
 import { createStreamSink, openFileSink, positionFileOf, type Sink } from './export/sink.ts'
 import type { Source } from './export/source.ts'
@@ -16,7 +15,7 @@ import { type Read, readTime } from './forwardCommand/readOptions.ts'
 import { type Fault, misused } from './lib/command.ts'
 import { printError } from './lib/printable.ts'
 import { suggest } from './lib/suggest.ts'
-import { connectBroker } from './nats/broker.ts'
+import type { NatsOptions } from './nats/natsOptions.ts'
 import type { Settings } from './settings.ts'
 import { syncPath } from './sqlite/backup/durable.ts'
 import { prepareDataFolder } from './sqlite/dataFolder.ts'
@@ -155,13 +154,20 @@ async function exportEvents(
 /** @throws Error if the data can not be opened, or has no such customer. */
 async function openSource(customer: string, { dataDir, cluster }: Settings): Promise<Source> {
   const folder = resolve(dataDir)
-  const source = cluster
-    ? openNatsSource(await connectBroker(cluster), customer)
-    : openFolder(folder, customer)
+  const source = cluster ? await openCluster(customer, cluster) : openFolder(folder, customer)
   // An empty export for a mistyped id would be wrong.
   if (await source?.isKnown()) return source as Source
   await source?.close()
   throw new Error(`There is no customer ${customer} in ${cluster ? 'the cluster' : folder}`)
+}
+
+/** Loads the client of NATS only here, since every start of a gateway loads this module. */
+async function openCluster(customer: string, cluster: NatsOptions): Promise<Source> {
+  const [{ connectBroker }, { openNatsSource }] = await Promise.all([
+    import('./nats/broker.ts'),
+    import('./export/natsSource.ts'),
+  ])
+  return openNatsSource(await connectBroker(cluster), customer)
 }
 
 /** Undefined if a gateway was never started over the folder. */

@@ -25,6 +25,7 @@ import {
   bareJob,
   batch,
   CONNECTIONS,
+  type Generator,
   onCore,
   oneEvent,
   type Server,
@@ -49,6 +50,8 @@ const { values } = parseArgs({
 const ROUNDS = Number(values.rounds)
 const SIZES = values.sizes.split(',').map(Number)
 const SLICE_MS = 500
+/** Events a second that each of two gateways gets at the same time. */
+const PAIR_RATES = [1_000, 3_000]
 const OFFERED = Number(values.offered)
 const OFFER_MS = 3_000
 const OFFER_ROUNDS = 5
@@ -80,6 +83,7 @@ console.log('Starting three nodes')
 const cluster = await startNatsCluster()
 const nodes = findNodes()
 try {
+  if (isWanted('pair')) await measurePair()
   if (isWanted('cost')) await measureCost()
   if (isWanted('rate')) await measureRate()
   if (isWanted('gateways')) await measureGateways()
@@ -89,6 +93,52 @@ try {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true })
 }
 process.exit()
+
+/**
+ * CPU an event on SQLite and on the cluster, with the same events at the same rate and at the same time. So both have
+ * the same share of the processors and of their caches, which the nodes use too.
+ */
+async function measurePair(): Promise<void> {
+  const generators = [startGenerator(onCore(1)), startGenerator(onCore(1))]
+  const servers = [await startGateway('SQLite'), await startGateway('cluster', newAccount(), false)]
+  console.log(
+    line(
+      'CPU µs an event, at the same time',
+      ...['SQLite', 'cluster', 'times, median', 'best', 'must / should'],
+    ),
+  )
+  for (const [kind, make, events] of [
+    ['POST /t/r', oneEvent, 1],
+    [`batches of ${BATCH}`, batch, BATCH],
+  ] as const)
+    for (const rate of PAIR_RATES) {
+      const costs: [number, number][] = []
+      for (let round = 0; round <= ROUNDS; round++) {
+        const slices = await Promise.all(
+          servers.map((server, i) => {
+            const job = { ...make(server, SLICE_MS), offered: rate / events }
+            const way = { name: server.name, server, job, events, status: 200 }
+            return measure(way, (given) => (generators[i] as Generator).run(given))
+          }),
+        )
+        // The first one warms up.
+        if (round > 0) costs.push(slices.map(({ gateway }) => gateway) as [number, number])
+      }
+      console.log(
+        line(
+          `${kind}, ${rate} events a second`,
+          median(costs.map(([one]) => one)).toFixed(1),
+          median(costs.map(([, one]) => one)).toFixed(1),
+          median(costs.map(([one, other]) => other / one)).toFixed(2),
+          (
+            Math.min(...costs.map(([, one]) => one)) / Math.min(...costs.map(([one]) => one))
+          ).toFixed(2),
+          '1.5 / 1.2',
+        ),
+      )
+    }
+  for (const { end } of [...generators, ...servers]) end()
+}
 
 /** CPU an event at saturation: SQLite, a gateway without and with followers in its process. */
 async function measureCost(): Promise<void> {

@@ -15,6 +15,7 @@ import { parseArgs } from 'node:util'
 import { connectBroker } from '../../src/gateway/nats/broker.ts'
 import { encodeEvent, messageIdOf } from '../../src/gateway/nats/eventMessage.ts'
 import { eventSubject, partitionOf, streamOf } from '../../src/gateway/nats/names.ts'
+import { createPublisher } from '../../src/gateway/nats/publisher.ts'
 import { connect } from '../../src/gateway/sqlite/driver.ts'
 import { type NatsAccount, startNatsCluster } from '../../src/test/natsCluster.ts'
 import { createEvents } from '../benchEvents.ts'
@@ -58,9 +59,12 @@ const OFFER_ROUNDS = 5
 const PARTITIONS = 4
 /** Slices with one, two and three gateways. */
 const GATEWAY_ROUNDS = 6
-/** Customers and messages in flight while the log is filled. */
+/** Customers, publications at once and messages of each while the log is filled. */
 const FILL_CUSTOMERS = 50
-const FILL_AT_ONCE = 512
+const FILL_AT_ONCE = 16
+const FILL_BATCH = 32
+/** Time for a publication, ms: also for the election of a leader on a busy machine. */
+const FILL_DEADLINE_MS = 120_000
 
 type Way = {
   readonly name: string
@@ -374,19 +378,27 @@ async function measureGrowth(): Promise<void> {
       anywhere: 0.15,
       seed: from + 5,
     })
+    // It sends again what a partition without a leader does not take.
+    const publisher = createPublisher(broker.nc, { deadlineMs: FILL_DEADLINE_MS, onTimeout() {} })
     let sent = from
     await Promise.all(
       Array.from({ length: FILL_AT_ONCE }, async () => {
         while (sent < to) {
-          sent++
-          const event = next(Date.now())
-          const subject = eventSubject(broker.partitionOf(event.customer), event.customer)
-          const msgID = messageIdOf(event)
-          // A customer that exists nowhere: the copies keep its events too.
-          await broker.js.publish(subject, encodeEvent(event), { msgID, retries: 5 })
+          const count = Math.min(FILL_BATCH, to - sent)
+          sent += count
+          await publisher.publish(
+            Array.from({ length: count }, () => {
+              // A customer that exists nowhere: the copies keep its events too.
+              const event = next(Date.now())
+              const partition = broker.partitionOf(event.customer)
+              const subject = eventSubject(partition, event.customer)
+              return { partition, subject, id: messageIdOf(event), data: encodeEvent(event) }
+            }),
+          )
         }
       }),
     )
+    await publisher.close()
   }
 }
 

@@ -114,6 +114,28 @@ test('a customer keeps addresses whole, short or not at all', async () => {
   expect(set('--addresses', 'whole')).toBe('whole (default)')
 })
 
+test('a customer has a currency, a time zone, and statuses that count as refunds', async () => {
+  const origin = 'https://orders.example'
+  const asked = ['--currency', 'ron', '--time-zone', 'europe/bucharest']
+  const added = run(['customer', 'add', '--origin', origin, ...asked]).stdout
+  const id = fieldOf('customerId', added)
+  const shown = (text: string) => {
+    const lines = text.slice(text.indexOf(id)).split('\n\n')[0] ?? ''
+    return ['currency', 'time zone', 'refunds'].map(
+      (name) => new RegExp(`^ {2}${name} +(.+)`, 'm').exec(lines)?.[1],
+    )
+  }
+  const set = (...args: string[]) => shown(run(['customer', 'set', id, ...args]).stdout)
+  const defaults = expect.stringMatching(/^refunded, cancelled, .+ \(default\)$/)
+  expect(shown(run(['customer', 'list']).stdout)).toEqual(['RON', 'Europe/Bucharest', defaults])
+  expect(
+    set('--refund-status', ' Anulată ', '--refund-status', 'RETUR', '--currency', 'EUR'),
+  ).toEqual(['EUR (default)', 'Europe/Bucharest', 'anulată, retur'])
+  expect(set('--name', 'x', '--time-zone', 'UTC')[1]).toBe('UTC (default)')
+  expect(set('--refund-status', 'none')[2]).toBe('none')
+  expect(set('--refund-status', 'default')[2]).toEqual(defaults)
+})
+
 test('a setting above its bound is refused with its path, and changes nothing', () => {
   const DATA_DIR = join(folder, 'bounds')
   const added = run(['customer', 'add', '--origin', 'loopback'], { DATA_DIR })
@@ -276,6 +298,22 @@ test.each<[string[], string]>([
   [
     ['customer', 'set', 'demo', '--addresses', 'Short'],
     'Expected --addresses as one of whole, short, none: Short',
+  ],
+  ...['', 'lei', 'XXX', '€'].map((code): [string[], string] => [
+    ['customer', 'set', 'demo', `--currency=${code}`],
+    `Expected --currency as a code of ISO 4217, such as EUR or RON: ${code}`,
+  ]),
+  ...['', 'Bucharest', '+02:00'].map((zone): [string[], string] => [
+    ['customer', 'set', 'demo', `--time-zone=${zone}`],
+    `Expected --time-zone as a name of IANA, such as Europe/Bucharest or UTC: ${zone}`,
+  ]),
+  [
+    ['customer', 'set', 'demo', '--refund-status', 'refunded', '--refund-status', ' '],
+    'Expected --refund-status of 1 to 100 characters:  ',
+  ],
+  [
+    ['customer', 'set', 'demo', ...Array.from({ length: 101 }, (_, n) => `--refund-status=${n}`)],
+    'Expected at most 100 times --refund-status',
   ],
   [['data'], 'Expected one of accept, upgrade after data.'],
   [['data', 'acept'], 'There is no command data acept. Did you mean accept?'],

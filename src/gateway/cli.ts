@@ -240,6 +240,9 @@ const OPTIONS = {
   email: { type: 'string' },
   did: { type: 'string' },
   'retention-days': { type: 'string' },
+  currency: { type: 'string' },
+  'time-zone': { type: 'string' },
+  'refund-status': { type: 'string', multiple: true },
   yes: { type: 'boolean' },
   gateway: { type: 'string' },
   keep: { type: 'boolean' },
@@ -255,6 +258,7 @@ const OPTIONS = {
 const REPEATABLE: ReadonlySet<string> = new Set([
   'origin',
   'ignore',
+  'refund-status',
   'set',
   'operation',
   'leave-out',

@@ -63,6 +63,13 @@ ${FORWARD_COMMANDS_HELP}
                     how many days (UTC) events are kept, from 1 to 3650, counted with the day of arrival;
                     "none" (default) is without a limit. The gateway removes older ones, also those that
                     are stored already. Reports keep the sums of their campaigns
+  --currency CODE   the money of the shop's orders, ISO 4217: EUR (default), RON. It counts for orders that
+                    are saved from now on
+  --time-zone ZONE  the time zone whose days the reports have: UTC (default), Europe/Bucharest
+  --refund-status STATUS
+                    a status of an order that counts as a refund, in any case: refunded, cancelled and the
+                    like by default. May be repeated; set replaces all of them, "none" removes them, and
+                    "default" restores them
   --customer ID     the customer whose data of a person is exported or erased
   --email ADDRESS   a person by e-mail address: the events of every device that gave it, and every other
                     event that contains it

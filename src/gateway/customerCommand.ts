@@ -13,18 +13,20 @@ import {
 import { MAX_IGNORED, readIgnored } from './customers/ignored.ts'
 import { ADDRESS_FORMS, type AddressForm, isAddressForm } from './customers/keptAddresses.ts'
 import { checkKeySettings } from './customers/keySettings.ts'
+import type { OrderSettingsChange } from './customers/orderSettings.ts'
 import { MAX_RETENTION_DAYS } from './customers/retention.ts'
 import { findMismatch } from './dataCommand.ts'
 import { MAX_LIMIT } from './http/limits.ts'
 import { readOrigin } from './http/origins.ts'
 import { type Done, done, type Fault, failed, misused } from './lib/command.ts'
+import { linesOfOrders, type OrderOptions, readOrderOptions } from './orderOptions.ts'
 import { oldKeysOf, rotate } from './rotateCommand.ts'
 import type { Settings } from './settings.ts'
 import { createSqliteCustomers } from './sqlite/customers.ts'
 import { prepareDataFolder } from './sqlite/dataFolder.ts'
 
 /** Options of `shoptrail customer …`, as they were typed. */
-export type CustomerOptions = {
+export type CustomerOptions = OrderOptions & {
   readonly origin?: string[] | undefined
   readonly name?: string | undefined
   readonly config?: string | undefined
@@ -51,6 +53,9 @@ const CHANGES = [
   'ignore',
   'addresses',
   'retention-days',
+  'currency',
+  'time-zone',
+  'refund-status',
 ]
 
 /** The verbs of `customer`, each with its options. */
@@ -182,7 +187,7 @@ function changeOne(
 }
 
 /** The change that was typed. `config` has only the settings that were typed. */
-type Asked = {
+type Asked = OrderSettingsChange & {
   readonly name?: string
   readonly origins?: string[]
   readonly config?: Readonly<Record<string, unknown>>
@@ -218,6 +223,8 @@ function readChange(
     return misused(`Expected --addresses as one of ${ADDRESS_FORMS.join(', ')}: ${addresses}`)
   const retention = readRetention(options['retention-days'])
   if (!retention.ok) return retention
+  const orders = readOrderOptions(options)
+  if (!orders.ok) return orders
   return {
     ok: true,
     asked: {
@@ -228,6 +235,7 @@ function readChange(
       ...ignored.asked,
       ...(addresses && { addresses }),
       ...retention.asked,
+      ...orders.change,
     },
   }
 }
@@ -332,6 +340,7 @@ function linesOf(customers: readonly Customer[], { limits }: Settings): string[]
       ...(ignored.length > 0 ? [`  ignored      ${ignored.join(' ')}`] : []),
       `  addresses    ${addresses}${addresses === 'whole' ? ' (default)' : ''}`,
       `  retention    ${retentionDays === undefined ? 'none: events are kept without a limit (default)' : `${retentionDays} ${retentionDays === 1 ? 'day' : 'days'}`}`,
+      ...linesOfOrders(customer),
       ...faults.map(
         ({ part, reason }) =>
           `  UNUSABLE     ${part}: ${reason}. Its requests are answered 503. ${repair(customerId)[part]}`,
@@ -350,5 +359,8 @@ const repair = (id: string): Record<CustomerFault['part'], string> => ({
   origins: `Set them again: npx shoptrail customer set ${id} --origin ORIGIN`,
   ignored: `Set them again: npx shoptrail customer set ${id} --ignore ADDRESS, or none`,
   addresses: `Set them again: npx shoptrail customer set ${id} --addresses FORM`,
+  currency: `Set it again: npx shoptrail customer set ${id} --currency CODE`,
+  timeZone: `Set it again: npx shoptrail customer set ${id} --time-zone ZONE`,
+  refundStatuses: `Set them again: npx shoptrail customer set ${id} --refund-status STATUS, or default`,
   restKey: `Make a new one: npx shoptrail customer rotate ${id} --key rest`,
 })

@@ -72,6 +72,7 @@ function prepareData(): void {
   const customers = createSqliteCustomers(join(dataDir, 'customers.db'))
   restKey = customers.add({
     ...{ customerId: 'shop', origins: ['https://shop.example'], retentionDays: 30 },
+    ...{ currency: 'RON', timeZone: 'Europe/Bucharest', refundStatuses: ['retur'] },
   }).restKey
   for (const customerId of ['two', 'three', 'gone']) customers.add({ customerId })
   customers.remove('gone')
@@ -286,6 +287,7 @@ test('everything is moved once, although the first move is killed', async () => 
   })
   expect(customers.customers.find('shop')).toMatchObject({
     ...{ origins: ['https://shop.example'], retentionDays: 30, restKeyHash: hashSecret(restKey) },
+    ...{ currency: 'RON', timeZone: 'Europe/Bucharest', refundStatuses: ['retur'] },
   })
   expect(customers.customers.isRetired('gone')).toBe(true)
   await customers.close()

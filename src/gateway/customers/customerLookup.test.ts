@@ -66,6 +66,17 @@ const ALL_503 = {
   check: 503,
 }
 
+/** Parts that have a table of their own. */
+const insertions: Readonly<Record<string, string>> = {
+  addresses: 'INSERT INTO kept_addresses (form, customer_id) VALUES (?, ?)',
+  ...Object.fromEntries(
+    ['currency', 'time_zone', 'refund_statuses'].map((column) => [
+      column,
+      `INSERT INTO order_settings (${column}, customer_id) VALUES (?, ?)`,
+    ]),
+  ),
+}
+
 test.each<[string, string | Buffer, string]>([
   ['config', '{"ga4":true', 'It is not JSON'],
   ['config', '', 'It is not JSON'],
@@ -82,6 +93,9 @@ test.each<[string, string | Buffer, string]>([
   ['origins', '["https://shop.example",7]', 'Expected a list of origins'],
   ['rest_key_hash', Buffer.from('short'), 'hash'],
   ['addresses', 'Short', 'Expected whole, short or none'],
+  ['currency', 'lei', 'Expected a code of ISO 4217, got "lei"'],
+  ['time_zone', 'Mars/Base', 'Expected a name of IANA, got "Mars/Base"'],
+  ['refund_statuses', '{}', 'Expected a list of statuses in lower case'],
 ])(
   'a customer whose %s is %j is answered 503, other customers are not',
   async (column, value, reason) => {
@@ -89,11 +103,7 @@ test.each<[string, string | Buffer, string]>([
     const { customerId } = broken.customer
     const database = openDatabase(join(prepared.folder, 'data/customers.db'))
     database
-      .prepare(
-        column === 'addresses'
-          ? 'INSERT INTO kept_addresses (form, customer_id) VALUES (?, ?)'
-          : `UPDATE customers SET ${column} = ? WHERE customer_id = ?`,
-      )
+      .prepare(insertions[column] ?? `UPDATE customers SET ${column} = ? WHERE customer_id = ?`)
       .run(value, customerId)
     database.close()
     logged.length = 0
@@ -103,7 +113,7 @@ test.each<[string, string | Buffer, string]>([
       expect(status).toBe(503)
       expect(headers['retry-after']).toBe('30')
       expect(text).toMatch(
-        /The stored (config|origins|restKey|addresses) of this customer can not be used/,
+        /The stored (config|origins|restKey|addresses|currency|timeZone|refundStatuses) of this customer can not be used/,
       )
     }
     expect(answers.script.headers['content-type']).toContain('text/javascript')
@@ -123,8 +133,10 @@ test.each<[string, string | Buffer, string]>([
     expect(listed[0]?.faults).toEqual([])
 
     const { customers } = gateway
-    const repaired = { origins: ['https://shop.example'], config: {}, addresses: 'short' } as const
-    customers.change(customerId, repaired)
+    customers.change(customerId, {
+      ...{ origins: ['https://shop.example'], config: {}, addresses: 'short' },
+      ...{ currency: 'RON', timeZone: 'Europe/Bucharest', refundStatuses: null },
+    })
     const restKey = customers.rotate(customerId, 'rest') as string
     expect(await statusesOf(gateway, { ...broken, restKey })).toEqual(ALL_GOOD)
   },

@@ -3,11 +3,12 @@ import type { TrackingOperation } from '../../contract/index.ts'
 import type { KeySettings } from '../../contract/settings.ts'
 import { HASH_BYTES, hashSecret } from '../lib/secret.ts'
 import type { AddressForm } from './keptAddresses.ts'
+import type { OrderSettings, OrderSettingsChange } from './orderSettings.ts'
 import type { KeyKind, OldKey } from './overlap.ts'
 import type { Retention } from './retention.ts'
 
 /** A shop that uses the gateway. Of its REST key only the hash is stored. */
-export type Customer = {
+export type Customer = OrderSettings & {
   readonly customerId: string
   /** Name for operators. May be empty. */
   readonly name: string
@@ -54,13 +55,21 @@ export type Customer = {
 
 /** A part of a customer that can not be used as it is stored. */
 export type CustomerFault = {
-  readonly part: 'origins' | 'config' | 'restKey' | 'ignored' | 'addresses'
+  readonly part:
+    | 'origins'
+    | 'config'
+    | 'restKey'
+    | 'ignored'
+    | 'addresses'
+    | 'currency'
+    | 'timeZone'
+    | 'refundStatuses'
   /** For the operator. Not for strangers, since it may quote what is stored. */
   readonly reason: string
 }
 
 /** A change of a customer. Absent fields are not changed. */
-export type CustomerChange = {
+export type CustomerChange = OrderSettingsChange & {
   readonly name?: string
   readonly origins?: readonly string[]
   readonly config?: KeySettings

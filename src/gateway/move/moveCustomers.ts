@@ -9,7 +9,7 @@ import type { MoveSource } from './source.ts'
 /** The tables of customers.db that are moved. Operators sign in again: sessions are left out. */
 const TABLES = [
   ...['customers', 'quotas', 'ignored', 'kept_addresses', 'retention', 'overlaps'],
-  ...['pinned_scripts', 'retired'],
+  ...['order_settings', 'pinned_scripts', 'retired'],
 ]
 /** How long the cluster may be away, ms. */
 const PATIENCE_MS = 60_000

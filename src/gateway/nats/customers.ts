@@ -4,8 +4,10 @@ import { join, resolve } from 'node:path'
 import type { Database } from 'better-sqlite3'
 import type { Customers } from '../customers/customers.ts'
 import type { Data } from '../engine/data.ts'
+import { upgradeData } from '../sqlite/backup/upgrade.ts'
 import { CUSTOMERS_SCHEMA, createSqliteCustomers } from '../sqlite/customers.ts'
 import { closeDatabase, openDatabase } from '../sqlite/database.ts'
+import { connect } from '../sqlite/driver.ts'
 import { findIdentity } from '../sqlite/identity.ts'
 import { createMirrorRows, isMirrored, type MirrorRows } from '../sqlite/mirrorRows.ts'
 import type { MirroredTable } from '../sqlite/tableRows.ts'
@@ -20,12 +22,15 @@ const TABLES: readonly MirroredTable[] = [
   { table: 'ignored', key: ['customer_id'] },
   { table: 'kept_addresses', key: ['customer_id'] },
   { table: 'retention', key: ['customer_id'] },
+  { table: 'order_settings', key: ['customer_id'] },
   { table: 'retired', key: ['kind', 'value'] },
   { table: 'overlaps', key: ['customer_id', 'kind'] },
   { table: 'pinned_scripts', key: ['tracking_key', 'hash'] },
   { table: 'sessions', key: ['id'] },
   { table: 'session_customers', key: ['session', 'customer_id'] },
 ]
+
+const COPY = [{ name: 'customers.db', schema: CUSTOMERS_SCHEMA }]
 
 /** A number of JavaScript and of SQLite. Two gateways make the same one practically never. */
 const MAX_SESSION_ID = 2 ** 48 - 1
@@ -60,7 +65,10 @@ export type NatsCustomersOptions = {
 export async function openNatsCustomers(options: NatsCustomersOptions): Promise<NatsCustomers> {
   const { broker, folder, now = Date.now, onError } = options
   const file = join(folder, 'customers.db')
-  if (existsSync(file)) refuseForeign(file)
+  if (existsSync(file) && isCopy(file))
+    // Without a backup: the bucket has everything.
+    await upgradeData({ dataDir: folder, databases: COPY, backup: false, now })
+  else if (existsSync(file)) refuseForeign(file)
   const customers = createSqliteCustomers(file, now, () => randomInt(1, MAX_SESSION_ID))
   const database = openDatabase(file, CUSTOMERS_SCHEMA)
   // What a power cut takes away is in the bucket.
@@ -85,6 +93,20 @@ export async function openNatsCustomers(options: NatsCustomersOptions): Promise<
   const { pinned, sessions } = customers
   const { flush: saved, conflicts } = mirror
   return { customers, pinned, sessions, file, saved, conflicts, close }
+}
+
+/** Whether it is a copy of the bucket, maybe one of an earlier version. Leaves faults of the file to those who open it. */
+function isCopy(file: string): boolean {
+  try {
+    const database = connect(file, { fileMustExist: true })
+    try {
+      return isMirrored(database)
+    } finally {
+      database.close()
+    }
+  } catch {
+    return false
+  }
 }
 
 /** Does not change the file. */

@@ -6,6 +6,13 @@ import { type Customer, type CustomerFault, NO_KEY_HASH } from '../customers/cus
 import { createIsIgnored, readIgnored } from '../customers/ignored.ts'
 import { type AddressForm, isAddressForm } from '../customers/keptAddresses.ts'
 import { checkStoredSettings } from '../customers/keySettings.ts'
+import {
+  DEFAULT_ORDER_SETTINGS,
+  MAX_REFUND_STATUSES,
+  readCurrency,
+  readRefundStatus,
+  readTimeZone,
+} from '../customers/orderSettings.ts'
 import type { OldKey } from '../customers/overlap.ts'
 import { HASH_BYTES } from '../lib/secret.ts'
 
@@ -29,12 +36,23 @@ export type CustomerRow = {
   readonly addresses: string | null
   /** Null: without a limit. */
   readonly retention_days: number | null
+  /** Null: the default of each of these three. */
+  readonly currency: string | null
+  readonly time_zone: string | null
+  /** JSON: a list of texts. */
+  readonly refund_statuses: string | null
   /** Hash of the old REST key, hex. Null if there was no overlap, or it was ended. */
   readonly old_rest_hash: string | null
   readonly old_rest_until: number | null
   readonly old_tracking_key: string | null
   readonly old_tracking_until: number | null
 }
+
+/** The columns of the table `customers`. */
+export type NewRow = Pick<
+  CustomerRow,
+  'customer_id' | 'name' | 'tracking_key' | 'rest_key_hash' | 'origins' | 'config' | 'created_at'
+>
 
 type Read<Value> = { readonly value: Value; readonly reason?: string }
 
@@ -50,12 +68,20 @@ export function toCustomer(row: CustomerRow, now: () => number): Customer {
   const restKey = row.rest_key_hash.length === HASH_BYTES ? undefined : 'Expected the hash of a key'
   const ignored = readIgnoredList(row.ignored ?? '[]')
   const addresses = readAddressForm(row.addresses ?? 'whole')
+  const currency = readStored(row.currency, 'currency', readCurrency, 'a code of ISO 4217')
+  const timeZone = readStored(row.time_zone, 'timeZone', readTimeZone, 'a name of IANA')
+  const refundStatuses = readStatuses(row.refund_statuses)
   const oldRest = toOldKey(readHash(row.old_rest_hash), row.old_rest_until)
   const faults: CustomerFault[] = [
     ...(config.reason ? [{ part: 'config' as const, reason: config.reason }] : []),
     ...(origins.reason ? [{ part: 'origins' as const, reason: origins.reason }] : []),
     ...(ignored.reason ? [{ part: 'ignored' as const, reason: ignored.reason }] : []),
     ...(addresses.reason ? [{ part: 'addresses' as const, reason: addresses.reason }] : []),
+    ...(currency.reason ? [{ part: 'currency' as const, reason: currency.reason }] : []),
+    ...(timeZone.reason ? [{ part: 'timeZone' as const, reason: timeZone.reason }] : []),
+    ...(refundStatuses.reason
+      ? [{ part: 'refundStatuses' as const, reason: refundStatuses.reason }]
+      : []),
     ...(restKey ? [{ part: 'restKey' as const, reason: restKey }] : []),
   ]
   return {
@@ -88,6 +114,9 @@ export function toCustomer(row: CustomerRow, now: () => number): Customer {
     isIgnored: createIsIgnored(ignored.value),
     addresses: addresses.value,
     retentionDays: row.retention_days ?? undefined,
+    currency: currency.value,
+    timeZone: timeZone.value,
+    refundStatuses: refundStatuses.value,
     faults,
   }
 }
@@ -126,6 +155,31 @@ function readIgnoredList(text: string): Read<readonly string[]> {
 /** Keeps no address if the value is damaged. */
 const readAddressForm = (text: string): Read<AddressForm> =>
   isAddressForm(text) ? { value: text } : { value: 'none', reason: 'Expected whole, short or none' }
+
+/** A setting that the command line has written as `read` returns it. */
+function readStored(
+  text: string | null,
+  name: 'currency' | 'timeZone',
+  read: (text: string) => string | undefined,
+  expected: string,
+): Read<string> {
+  const byDefault = DEFAULT_ORDER_SETTINGS[name]
+  if (text === null) return { value: byDefault }
+  return read(text) === text
+    ? { value: text }
+    : { value: byDefault, reason: `Expected ${expected}, got ${JSON.stringify(text)}` }
+}
+
+function readStatuses(text: string | null): Read<readonly string[]> {
+  if (text === null) return { value: DEFAULT_ORDER_SETTINGS.refundStatuses }
+  const value = readJson(text)
+  if (value === undefined) return { value: [], reason: 'It is not JSON' }
+  const isGood = (status: unknown) =>
+    typeof status === 'string' && readRefundStatus(status) === status
+  return Array.isArray(value) && value.length <= MAX_REFUND_STATUSES && value.every(isGood)
+    ? { value }
+    : { value: [], reason: 'Expected a list of statuses in lower case' }
+}
 
 function readConfig(text: string): Read<KeySettings> {
   const value = readJson(text)

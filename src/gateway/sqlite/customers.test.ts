@@ -5,6 +5,7 @@ import { forgetVersions, upgradeFile } from '../../test/earlierData.ts'
 import { makeFolder } from '../../test/gateway.ts'
 import { hasRestKey } from '../customers/customers.ts'
 import { addDemoCustomer, DEMO_CUSTOMER_ID } from '../customers/demoCustomer.ts'
+import { DEFAULT_ORDER_SETTINGS } from '../customers/orderSettings.ts'
 import { hashSecret } from '../lib/secret.ts'
 import { CUSTOMERS_SCHEMA, createSqliteCustomers } from './customers.ts'
 import { openDatabase } from './database.ts'
@@ -155,6 +156,68 @@ test('the retention is kept and changed, and stays when its customer is removed'
   const again = createSqliteCustomers(file)
   expect(again.retentions()).toEqual([])
   again.close()
+})
+
+test('currency, time zone and refund statuses are kept, changed and removed with their customer', () => {
+  const file = nextFile()
+  const customers = createSqliteCustomers(file)
+  const { customer } = customers.add({ currency: 'RON', timeZone: 'Europe/Bucharest' })
+  const { customerId, trackingKey } = customer
+  const shown = () => {
+    const { currency, timeZone, refundStatuses } =
+      customers.findByTrackingKey(trackingKey) ?? customer
+    return { currency, timeZone, refundStatuses }
+  }
+  const { refundStatuses } = DEFAULT_ORDER_SETTINGS
+  expect(customers.add().customer).toMatchObject({ ...DEFAULT_ORDER_SETTINGS, faults: [] })
+  expect(shown()).toEqual({ currency: 'RON', timeZone: 'Europe/Bucharest', refundStatuses })
+  customers.change(customerId, { refundStatuses: ['retur'], timeZone: 'UTC' })
+  customers.change(customerId, { name: 'Shop' })
+  expect(shown()).toEqual({ currency: 'RON', timeZone: 'UTC', refundStatuses: ['retur'] })
+  customers.change(customerId, { refundStatuses: [] })
+  expect(shown().refundStatuses).toEqual([])
+  customers.change(customerId, { refundStatuses: null })
+  expect(shown().refundStatuses).toEqual(refundStatuses)
+  customers.change('unknown', { currency: 'RON' })
+
+  const database = openDatabase(file)
+  const count = () => database.prepare('SELECT count(*) FROM order_settings').pluck().get()
+  expect(count()).toBe(1)
+  for (const [column, value, part, reason] of [
+    ['currency', 'lei', 'currency', 'Expected a code of ISO 4217, got "lei"'],
+    ['currency', 'ron', 'currency', 'Expected a code of ISO 4217, got "ron"'],
+    ['time_zone', 'Mars/Base', 'timeZone', 'Expected a name of IANA, got "Mars/Base"'],
+    ['refund_statuses', '["refunded"', 'refundStatuses', 'It is not JSON'],
+    ['refund_statuses', '["Retur"]', 'refundStatuses', 'Expected a list of statuses in lower case'],
+    ['refund_statuses', '{}', 'refundStatuses', 'Expected a list of statuses in lower case'],
+  ] as const) {
+    database.prepare(`UPDATE order_settings SET ${column} = ?`).run(value)
+    expect(customers.find(customerId)?.faults).toEqual([{ part, reason }])
+    database.prepare(`UPDATE order_settings SET ${column} = NULL`).run()
+  }
+  expect(customers.find(customerId)).toMatchObject({ ...DEFAULT_ORDER_SETTINGS, faults: [] })
+  customers.remove(customerId)
+  expect(count()).toBe(0)
+  database.close()
+  customers.close()
+})
+
+test('a database of schema 1 is upgraded while a gateway of that version has it open', async () => {
+  const file = nextFile()
+  const { migrations: _, ...first } = CUSTOMERS_SCHEMA
+  const before = openDatabase(file, first)
+  before.exec(
+    "INSERT INTO customers VALUES ('shop', 'Shop', 'SHOPKEY1', zeroblob(32), '[]', '{}', 1)",
+  )
+  expect(() => createSqliteCustomers(file)).toThrow('is from an earlier version')
+  await upgradeFile(file, CUSTOMERS_SCHEMA)
+  const customers = createSqliteCustomers(file)
+  expect(customers.find('shop')).toMatchObject({ ...DEFAULT_ORDER_SETTINGS, faults: [] })
+  customers.change('shop', { currency: 'RON' })
+  before.exec("DELETE FROM customers; INSERT INTO retention VALUES ('shop', 30)")
+  expect(customers.list()).toEqual([])
+  before.close()
+  customers.close()
 })
 
 test('ignored addresses are kept, changed and removed with their customer', () => {

@@ -14,7 +14,14 @@ import { hashSecret } from '../lib/secret.ts'
 import { Unavailable } from '../lib/unavailable.ts'
 import type { Sessions } from '../operators/sessions.ts'
 import type { PinnedScripts } from '../script/pinnedScripts.ts'
-import { type CustomerRow, toCustomer } from './customerRow.ts'
+import { type CustomerRow, type NewRow, toCustomer } from './customerRow.ts'
+import {
+  createCustomerSettingRows,
+  ORDER_SETTINGS_MIGRATION,
+  SETTING_COLUMNS,
+  SETTING_JOINS,
+  SETTING_TABLES,
+} from './customerSettingRows.ts'
 import { closeDatabase, explain, isDamaged, openDatabase } from './database.ts'
 import { isSqliteError } from './driver.ts'
 import { createOverlapRows, OVERLAP_COLUMNS, OVERLAP_JOINS, OVERLAP_TABLE } from './overlapRows.ts'
@@ -40,33 +47,17 @@ const TABLES = `
     config TEXT NOT NULL,
     created_at INTEGER NOT NULL
   ) STRICT;
-  CREATE TABLE IF NOT EXISTS quotas (
-    customer_id TEXT PRIMARY KEY,
-    daily_events INTEGER,
-    daily_bytes INTEGER
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS ignored (
-    customer_id TEXT PRIMARY KEY,
-    addresses TEXT NOT NULL
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS kept_addresses (
-    customer_id TEXT PRIMARY KEY,
-    form TEXT NOT NULL
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS retention (
-    customer_id TEXT PRIMARY KEY,
-    days INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS retired (
     kind TEXT NOT NULL,
     value TEXT NOT NULL,
     customer_id TEXT NOT NULL,
     PRIMARY KEY (kind, value)
   ) STRICT, WITHOUT ROWID;
-${PINNED_TABLE}${OVERLAP_TABLE}${SESSION_TABLES}`
+${SETTING_TABLES}${PINNED_TABLE}${OVERLAP_TABLE}${SESSION_TABLES}`
 /** The schema of customers.db. */
 export const CUSTOMERS_SCHEMA: Schema = {
   tables: TABLES,
+  migrations: [ORDER_SETTINGS_MIGRATION],
   probe:
     'SELECT customer_id, name, tracking_key, rest_key_hash, origins, config, created_at FROM customers',
   isSmall: true,
@@ -98,7 +89,7 @@ export function createSqliteCustomers(
   makeSessionId?: () => number,
 ): SqliteCustomers {
   const database = openDatabase(file, CUSTOMERS_SCHEMA)
-  const rows = `SELECT customers.*, daily_events, daily_bytes, ignored.addresses AS ignored, form AS addresses, days AS retention_days, ${OVERLAP_COLUMNS} FROM customers LEFT JOIN quotas USING (customer_id) LEFT JOIN ignored USING (customer_id) LEFT JOIN kept_addresses USING (customer_id) LEFT JOIN retention USING (customer_id) ${OVERLAP_JOINS}`
+  const rows = `SELECT customers.*, ${SETTING_COLUMNS}, ${OVERLAP_COLUMNS} FROM customers ${SETTING_JOINS} ${OVERLAP_JOINS}`
   const select = database.prepare<[string], CustomerRow>(`${rows} WHERE customers.customer_id = ?`)
   const selectByKey = database.prepare<[string], CustomerRow>(`${rows} WHERE tracking_key = ?`)
   const selectAll = database.prepare<[], CustomerRow>(
@@ -110,19 +101,6 @@ export function createSqliteCustomers(
      VALUES (@customer_id, @name, @tracking_key, @rest_key_hash, @origins, @config, @created_at)`,
   )
   const erase = database.prepare('DELETE FROM customers WHERE customer_id = ?')
-  const eraseQuota = database.prepare('DELETE FROM quotas WHERE customer_id = ?')
-  const eraseIgnored = database.prepare('DELETE FROM ignored WHERE customer_id = ?')
-  const insertIgnored = database.prepare(
-    'INSERT OR REPLACE INTO ignored (customer_id, addresses) SELECT customer_id, ? FROM customers WHERE customer_id = ?',
-  )
-  const eraseAddresses = database.prepare('DELETE FROM kept_addresses WHERE customer_id = ?')
-  const insertAddresses = database.prepare(
-    'INSERT OR REPLACE INTO kept_addresses (customer_id, form) SELECT customer_id, ? FROM customers WHERE customer_id = ?',
-  )
-  const insertRetention = database.prepare(
-    'INSERT OR REPLACE INTO retention (customer_id, days) SELECT customer_id, ? FROM customers WHERE customer_id = ?',
-  )
-  const eraseRetention = database.prepare('DELETE FROM retention WHERE customer_id = ?')
   const selectRetentions = database.prepare<[number], Retention>(
     'SELECT customer_id AS customerId, days FROM retention WHERE days BETWEEN 1 AND ?',
   )
@@ -155,6 +133,7 @@ export function createSqliteCustomers(
 
   const pinned = createPinnedRows(database, using, now)
   const overlaps = createOverlapRows(database)
+  const settings = createCustomerSettingRows(database)
   const sessions = createSessionRows(database, using, now, makeSessionId)
 
   function forgetStale(): void {
@@ -194,37 +173,6 @@ export function createSqliteCustomers(
     byKey.clear()
   }
 
-  function setQuota(
-    customerId: string,
-    column: 'daily_events' | 'daily_bytes',
-    quota: number | null | undefined,
-  ): void {
-    if (quota === undefined) return
-    database
-      .prepare(
-        `INSERT INTO quotas (customer_id, ${column}) SELECT customer_id, ? FROM customers WHERE customer_id = ?
-         ON CONFLICT (customer_id) DO UPDATE SET ${column} = excluded.${column}`,
-      )
-      .run(quota, customerId)
-    byKey.clear()
-  }
-
-  function setIgnored(customerId: string, ignored: string): void {
-    insertIgnored.run(ignored, customerId)
-    byKey.clear()
-  }
-
-  function setAddresses(customerId: string, form: string): void {
-    insertAddresses.run(form, customerId)
-    byKey.clear()
-  }
-
-  function setRetention(customerId: string, days: number | null): void {
-    if (days === null) eraseRetention.run(customerId)
-    else insertRetention.run(days, customerId)
-    byKey.clear()
-  }
-
   /** Why a new customer can not have this id or this tracking key. */
   function findOwner(customerId: string, trackingKey: string): string | undefined {
     if (select.get(customerId)) return `The customer ${customerId} already exists`
@@ -238,7 +186,7 @@ export function createSqliteCustomers(
     return undefined
   }
 
-  const insertFree = database.transaction((row: CustomerRow) => {
+  const insertFree = database.transaction((row: NewRow, change: CustomerChange): Customer => {
     const taken = findOwner(row.customer_id, row.tracking_key)
     if (taken) throw new Error(taken)
     if (selectRetired.get('rest_key_hash', row.rest_key_hash.toString('hex')))
@@ -246,20 +194,14 @@ export function createSqliteCustomers(
         'This REST key was rotated or removed before, so it can not be used again. Choose another one',
       )
     insert.run(row)
-    setQuota(row.customer_id, 'daily_events', row.daily_events ?? undefined)
-    setQuota(row.customer_id, 'daily_bytes', row.daily_bytes ?? undefined)
-    if (row.ignored !== null) setIgnored(row.customer_id, row.ignored)
-    if (row.addresses !== null) setAddresses(row.customer_id, row.addresses)
-    if (row.retention_days !== null) setRetention(row.customer_id, row.retention_days)
+    settings.put(row.customer_id, change)
+    return toCustomer(select.get(row.customer_id) as CustomerRow, now)
   })
 
   const remove = database.transaction((customerId: string): boolean => {
     const row = select.get(customerId)
     if (!row) return false
-    eraseQuota.run(customerId)
-    eraseIgnored.run(customerId)
-    eraseAddresses.run(customerId)
-    // Not its retention: its events stay, and are removed when their time is over.
+    settings.erase(customerId)
     retire.run('customer_id', customerId, customerId)
     retire.run('tracking_key', row.tracking_key, customerId)
     retire.run('rest_key_hash', row.rest_key_hash.toString('hex'), customerId)
@@ -300,30 +242,14 @@ export function createSqliteCustomers(
   )
   const endOverlap = database.transaction(endOld)
 
-  const change = database.transaction(
-    (
-      customerId: string,
-      {
-        name,
-        origins,
-        config,
-        dailyEvents,
-        dailyBytes,
-        ignored,
-        addresses,
-        retentionDays,
-      }: CustomerChange,
-    ) => {
-      if (name !== undefined) update('name', name, customerId)
-      if (origins !== undefined) update('origins', JSON.stringify(origins), customerId)
-      if (config !== undefined) update('config', JSON.stringify(config), customerId)
-      setQuota(customerId, 'daily_events', dailyEvents)
-      setQuota(customerId, 'daily_bytes', dailyBytes)
-      if (ignored !== undefined) setIgnored(customerId, JSON.stringify(ignored))
-      if (addresses !== undefined) setAddresses(customerId, addresses)
-      if (retentionDays !== undefined) setRetention(customerId, retentionDays)
-    },
-  )
+  const change = database.transaction((customerId: string, changes: CustomerChange) => {
+    const { name, origins, config } = changes
+    if (name !== undefined) update('name', name, customerId)
+    if (origins !== undefined) update('origins', JSON.stringify(origins), customerId)
+    if (config !== undefined) update('config', JSON.stringify(config), customerId)
+    settings.put(customerId, changes)
+    byKey.clear()
+  })
 
   return {
     pinned,
@@ -333,14 +259,10 @@ export function createSqliteCustomers(
       name = '',
       origins = [],
       config = {},
-      dailyEvents = null,
-      dailyBytes = null,
-      ignored = [],
-      addresses,
-      retentionDays = null,
       customerId = makeCustomerId(),
       trackingKey = makeTrackingKey(),
       restKey = makeRestKey(),
+      ...change
     } = {}) {
       if (!isRestKey(restKey)) throw new Error(`Expected a restKey of ${REST_KEY_RULE}`)
       const row = {
@@ -351,18 +273,8 @@ export function createSqliteCustomers(
         origins: JSON.stringify(origins),
         config: JSON.stringify(config),
         created_at: now(),
-        daily_events: dailyEvents,
-        daily_bytes: dailyBytes,
-        ignored: ignored.length > 0 ? JSON.stringify(ignored) : null,
-        addresses: addresses ?? null,
-        retention_days: retentionDays,
-        old_rest_hash: null,
-        old_rest_until: null,
-        old_tracking_key: null,
-        old_tracking_until: null,
       }
-      using(() => insertFree.immediate(row))
-      return { customer: toCustomer(row, now), restKey }
+      return { customer: using(() => insertFree.immediate(row, change)), restKey }
     },
     list: () => using(() => selectAll.all().map((row) => toCustomer(row, now))),
     find,

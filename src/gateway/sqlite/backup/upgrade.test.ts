@@ -13,7 +13,8 @@ import {
 import { prepareGateway, recordsOf, send } from '../../../test/gateway.ts'
 import { version } from '../../lib/version.ts'
 import { openDatabase } from '../database.ts'
-import type { Schema } from '../schema.ts'
+import { DATABASES } from '../databases.ts'
+import { type Schema, versionOf } from '../schema.ts'
 import { InUse } from './locks.ts'
 import { upgradeData } from './upgrade.ts'
 import { verifyBackup } from './verifyBackup.ts'
@@ -43,6 +44,8 @@ const read = (file: string, sql: string) => {
   database.close()
   return rows
 }
+const newestOf = (name: string) =>
+  versionOf(DATABASES.find((one) => one.name === name)?.schema as Schema)
 const versionIn = (file: string) => read(file, 'PRAGMA user_version')[0]
 
 /** A database that grows by a migration. */
@@ -90,8 +93,10 @@ test.each(EARLIER)('a gateway upgrades the data of %s after a backup, once', asy
   expect(await recordsOf(gateway)).toHaveLength(2)
   await gateway.close()
   for (const name of ['events.db', 'customers.db']) {
-    expect(versionIn(join(dataDir, name))).toBe(1)
-    expect(read(join(dataDir, name), 'SELECT made_by FROM schema_versions')).toEqual([version])
+    expect(versionIn(join(dataDir, name))).toBe(newestOf(name))
+    expect(read(join(dataDir, name), 'SELECT DISTINCT made_by FROM schema_versions')).toEqual([
+      version,
+    ])
   }
   const [backup, ...more] = upgrades(dataDir)
   expect(more).toEqual([])
@@ -106,8 +111,8 @@ test.each(EARLIER)('a gateway upgrades the data of %s after a backup, once', asy
   })
   expect(steps).toEqual([
     `Backing up the databases to upgrades/${backup} before their upgrade`,
-    'events.db was upgraded to schema 1',
-    'customers.db was upgraded to schema 1',
+    `events.db was upgraded to schema ${newestOf('events.db')}`,
+    `customers.db was upgraded to schema ${newestOf('customers.db')}`,
   ])
   expect(existsSync(join(dataDir, 'upgrade.lock'))).toBe(false)
 
@@ -128,7 +133,7 @@ test('commands refuse data of an earlier version, and say how to upgrade it', ()
   const run = () => runProcess(prepared.folder, ['data', 'upgrade'], env)
   expect(run()).toEqual({
     status: 0,
-    stdout: 'events.db was upgraded to schema 1\ncustomers.db was upgraded to schema 1\n',
+    stdout: `events.db was upgraded to schema ${newestOf('events.db')}\ncustomers.db was upgraded to schema ${newestOf('customers.db')}\n`,
     stderr: '',
   })
   expect(upgrades(dataDir)).toEqual([])
@@ -158,7 +163,7 @@ test('a database of a newer version is refused, with the version that has writte
   const database = new Database(join(dataDir, 'events.db'))
   database.exec("INSERT INTO schema_versions VALUES (7, '9.1.0', 1); PRAGMA user_version = 7")
   database.close()
-  const refusal = `events.db was written by shoptrail 9.1.0: its schema is 7, and shoptrail ${version} knows 1. Start that version or a newer one, or restore the backup that it made before its upgrade (docs/backup.md)`
+  const refusal = `events.db was written by shoptrail 9.1.0: its schema is 7, and shoptrail ${version} knows ${newestOf('events.db')}. Start that version or a newer one, or restore the backup that it made before its upgrade (docs/backup.md)`
   await expect(prepared.start({ dataDir })).rejects.toThrow(refusal)
   expect(runCommand(['customer', 'list'], { DATA_DIR: dataDir }).stderr).toContain(refusal)
   expect(() => openDatabase(join(dataDir, 'events.db'), FIRST)).toThrow('events.db')
@@ -271,7 +276,8 @@ test.each(['Backing up the databases', 'events.db was upgraded'])(
     const gateway = await prepared.start({ dataDir })
     expect(await recordsOf(gateway)).toHaveLength(1)
     await gateway.close()
-    for (const name of ['events.db', 'customers.db']) expect(versionIn(join(dataDir, name))).toBe(1)
+    for (const name of ['events.db', 'customers.db'])
+      expect(versionIn(join(dataDir, name))).toBe(newestOf(name))
     const backups = upgrades(dataDir).map((name) => verifyBackup(join(dataDir, 'upgrades', name)))
     // If the log was upgraded by then, the second one is of the customers only.
     const [first, ...second] = (await Promise.all(backups)).map(({ position }) => position)

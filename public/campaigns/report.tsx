@@ -240,7 +240,7 @@ function Report(report: EmailReport) {
 }
 
 function Figures({ visitors, identified, days }: EmailReport) {
-  const sum = (field: Exclude<keyof ReportDay, 'date'>) =>
+  const sum = (field: Exclude<keyof ReportDay, 'date' | 'revenue'>) =>
     days.reduce((all, day) => all + day[field], 0)
   const share = percent(identified, visitors)
   const carts = sum('add_to_cart')

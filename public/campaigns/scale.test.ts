@@ -29,7 +29,14 @@ test('every scale begins at zero, has even whole steps, and reaches its count', 
   )
 })
 
-const day = (date: string) => ({ date, visitors: 1, add_to_cart: 2, initiate_checkout: 3 })
+const day = (date: string) => ({
+  date,
+  visitors: 1,
+  add_to_cart: 2,
+  initiate_checkout: 3,
+  orders: 0,
+  revenue: '0',
+})
 
 test('a single day is shown after six empty days, also across two months', () => {
   const days = spreadDays([day('2026-03-02')])
@@ -59,6 +66,6 @@ test('the last day has a label, and no two overlap', () => {
 })
 
 test('the funnel begins with the visitors', () => {
-  const funnel = { view_product: 3, add_to_cart: 2, initiate_checkout: 1 }
+  const funnel = { view_product: 3, add_to_cart: 2, initiate_checkout: 1, order: 0 }
   expect(funnelOf({ visitors: 4, funnel }).map(({ count }) => count)).toEqual([4, 3, 2, 1])
 })

@@ -39,6 +39,8 @@ export function spreadDays(days: readonly ReportDay[]): ReportDay[] {
     visitors: 0,
     add_to_cart: 0,
     initiate_checkout: 0,
+    orders: 0,
+    revenue: '0',
   }))
   return [...before, ...days]
 }

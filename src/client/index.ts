@@ -23,6 +23,7 @@ export {
   type ProblemReason,
   type ReportDay,
   type ServedScript,
+  type SoldOrders,
   type StoredEvent,
   type TrackingOperation,
   UnauthorizedException,

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { Campaigns } from './campaigns/campaigns.ts'
 import { addDemoCampaign } from './campaigns/demoCampaign.ts'
+import { DEFAULT_VIEW } from './campaigns/reportView.ts'
 import { createAdmission } from './collect/admission.ts'
 import { countStored } from './collect/countStored.ts'
 import type { EventLog } from './collect/eventLog.ts'
@@ -253,7 +254,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
           events: data.expiredEvents,
           retentions: customers.retentions,
           async beforeRemoval(customer, before) {
-            if (await campaigns.hasEmail()) await reports.closeFigures(customer, before)
+            if (await campaigns.hasEmail())
+              await reports.closeFigures(customer, before, DEFAULT_VIEW.timeZone)
           },
           now,
           onRemoved: metrics.removed,

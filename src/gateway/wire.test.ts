@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { prepareGateway, recordsOf } from '../test/gateway.ts'
 import { completePayloads } from '../test/payloads.ts'
 import { openConnection } from '../test/rawRequest.ts'
+import { NO_ORDERS } from '../test/reportFields.ts'
 import type { Gateway } from './index.ts'
 
 /** A request as an existing public client makes it. */
@@ -79,13 +80,15 @@ const created = (body: object) => ({
 })
 /** JSON of a report without events. */
 const REPORT = {
+  ...NO_ORDERS,
   campaign_id: '99',
+  bots: { visitors: 0, events: 0, included: expect.any(Boolean) },
   from: null,
   to: null,
   visitors: 0,
   identified: 0,
   events: {},
-  funnel: { view_product: 0, add_to_cart: 0, initiate_checkout: 0 },
+  funnel: { view_product: 0, add_to_cart: 0, initiate_checkout: 0, order: 0 },
   days: [],
 }
 const served = (trackingKey: string) => ({

@@ -12,6 +12,7 @@ import type { Customers } from '../customers/customers.ts'
 import { invalid, type Refusal } from '../http/answers.ts'
 import type { CampaignQuery, Campaigns } from './campaigns.ts'
 import type { Reports } from './report.ts'
+import { DEFAULT_VIEW } from './reportView.ts'
 
 /** The result of an operation, or why it is refused. */
 export type Answered<T> = ({ readonly ok: true } & T) | Refusal
@@ -41,8 +42,17 @@ export type CampaignOperations = {
   ): Promise<Answered<{ readonly summaries: readonly CampaignSummary[] }>>
   /** One campaign as the JSON of a CampaignRecord. 404 if the customer has none with this id. */
   find(customerId: string, id: string): Promise<Answered<{ readonly json: Uint8Array }>>
-  /** The report of an e-mail campaign. 404 if there is no campaign with this id, or it is on another channel. */
-  report(customerId: string, id: string): Promise<Answered<{ readonly report: EmailReport }>>
+  /**
+   * The report of an e-mail campaign. 404 if there is no campaign with this id, or it is on another channel.
+   *
+   * @param bots Whether the figures include bots, as the text of a query: `include` or `exclude`, otherwise 422. Default
+   * `exclude`.
+   */
+  report(
+    customerId: string,
+    id: string,
+    bots?: string,
+  ): Promise<Answered<{ readonly report: EmailReport }>>
 }
 
 /**
@@ -110,15 +120,20 @@ export function createCampaignOperations(dependencies: {
       return json ? { ok: true, json } : notFound(UNKNOWN)
     },
 
-    async report(customerId, id) {
+    async report(customerId, id, bots = 'exclude') {
+      if (bots !== 'include' && bots !== 'exclude')
+        return invalid('The report is not known', [
+          { path: 'bots', message: 'Expected include or exclude' },
+        ])
       const campaign = await campaigns.findSummary(customerId, id)
       if (!campaign) return notFound(UNKNOWN)
       const { type, tracking } = campaign
       if (type !== 'email')
         return notFound(`Only e-mail campaigns have an e-mail report, and this one is on ${type}`)
+      const view = { ...DEFAULT_VIEW, bots: bots === 'include' }
       return {
         ok: true,
-        report: { campaign_id: id, ...(await reports.read(customerId, tracking)) },
+        report: { campaign_id: id, ...(await reports.read(customerId, tracking, view)) },
       }
     },
   }

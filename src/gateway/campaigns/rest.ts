@@ -96,8 +96,9 @@ export function createRest(dependencies: RestDependencies) {
   }
 
   /** GET /api/v1/campaigns/{id}/email/get-report */
-  async function report({ request, customer }: Call): Promise<Response | Refusal> {
-    const reported = await operations.report(customer.customerId, campaignIdOf(request.url))
+  async function report({ request, customer, query }: Call): Promise<Response | Refusal> {
+    const id = campaignIdOf(request.url)
+    const reported = await operations.report(customer.customerId, id, query('bots') ?? undefined)
     return reported.ok ? answer(200, reported.report) : reported
   }
 

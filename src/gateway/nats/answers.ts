@@ -1,6 +1,7 @@
 import type { Campaign, CampaignSummary } from '../../contract/index.ts'
 import type { CampaignQuery } from '../campaigns/campaigns.ts'
 import type { ReportFigures } from '../campaigns/report.ts'
+import type { ReportView } from '../campaigns/reportView.ts'
 import type { Forwarding } from '../forward/forwarding.ts'
 import type { ForwardFigures } from '../http/forwardMetrics.ts'
 import type { Kept, Proof } from '../people/people.ts'
@@ -22,7 +23,11 @@ export type Answers = {
     customer: string,
     query: CampaignQuery,
   ): Promise<{ readonly summaries: readonly CampaignSummary[]; readonly total: number }>
-  readReport(customer: string, tracking: Campaign['tracking']): Promise<ReportFigures>
+  readReport(
+    customer: string,
+    tracking: Campaign['tracking'],
+    view?: ReportView,
+  ): Promise<ReportFigures>
   /** Positions of the partition that are not counted yet. Undefined if nothing is counted. */
   reportsLag(): Promise<number | undefined>
   /** @param after Sequence of the stream. The answer has the counts up to it. */

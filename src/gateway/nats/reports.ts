@@ -13,7 +13,8 @@ export function createNatsReports({ ask, partitionOf, held }: NatsReportsOptions
   return {
     // The followers do, when a customer has an e-mail campaign.
     follow() {},
-    read: (customer, tracking) => ask(partitionOf(customer), 'readReport', [customer, tracking]),
+    read: (customer, tracking, view) =>
+      ask(partitionOf(customer), 'readReport', [customer, tracking, view]),
     /** Of the partitions that this process holds, so that the sum over all processes is right. */
     async lag() {
       const lags = await Promise.all(held().map((partition) => ask(partition, 'reportsLag', [])))

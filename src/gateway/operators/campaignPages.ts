@@ -80,7 +80,8 @@ export function createCampaignPages({ operations, operators }: CampaignPageDepen
       ({ json }) => json,
     ),
     report: reading(
-      (customerId, query) => operations.report(customerId, query('id') ?? ''),
+      (customerId, query) =>
+        operations.report(customerId, query('id') ?? '', query('bots') ?? undefined),
       ({ report }) => toJson(report),
     ),
   }

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { makeCampaignRow } from '../../test/campaignRow.ts'
 import { makeFolder } from '../../test/gateway.ts'
+import { NO_ORDERS, NO_ORDERS_OF_DAY } from '../../test/reportFields.ts'
 import type { ReportFigures } from '../campaigns/report.ts'
 import type { Utm } from '../campaigns/utm.ts'
 import type { LogEvent } from '../collect/eventLog.ts'
@@ -22,13 +23,16 @@ const MONDAY = Date.UTC(2026, 10, 2, 12)
 const SPRING: Utm = { utm_campaign: 'spring', utm_medium: 'email', utm_source: 'news' }
 const AUTUMN: Utm = { utm_campaign: 'autumn', utm_medium: 'email', utm_source: 'news' }
 const PARTIAL: Utm = { utm_campaign: 'spring', utm_medium: '', utm_source: '' }
+const BOTS = { visitors: 0, events: 0, included: true }
 const NONE: ReportFigures = {
+  ...NO_ORDERS,
+  bots: BOTS,
   from: null,
   to: null,
   visitors: 0,
   identified: 0,
   events: {},
-  funnel: { view_product: 0, add_to_cart: 0, initiate_checkout: 0 },
+  funnel: { view_product: 0, add_to_cart: 0, initiate_checkout: 0, order: 0 },
   days: [],
 }
 
@@ -165,9 +169,12 @@ function naive(events: readonly LogEvent[], customer: string, utm: Utm): ReportF
       visitors: devices(onDay(counted)),
       add_to_cart: onDay(of('addToCart')).length,
       initiate_checkout: onDay(of('initiateCheckout')).length,
+      ...NO_ORDERS_OF_DAY,
     })
   }
   return {
+    ...NO_ORDERS,
+    bots: BOTS,
     from,
     to,
     visitors: devices(counted),
@@ -182,6 +189,7 @@ function naive(events: readonly LogEvent[], customer: string, utm: Utm): ReportF
       view_product: devices(of('viewProduct')),
       add_to_cart: devices(of('addToCart')),
       initiate_checkout: devices(of('initiateCheckout')),
+      order: 0,
     },
     days,
   }
@@ -299,6 +307,8 @@ test('a visit and the events after it are counted, step by step', () => {
       later(1, { did: 'd-2', utm: SPRING, operation: 'viewProduct', event: 'view_product' }),
     ]),
   ).toEqual({
+    ...NO_ORDERS,
+    bots: BOTS,
     from: '2026-11-02',
     to: '2026-11-04',
     visitors: 2,
@@ -311,11 +321,29 @@ test('a visit and the events after it are counted, step by step', () => {
       de_set_email: 1,
       view_product: 1,
     },
-    funnel: { view_product: 2, add_to_cart: 1, initiate_checkout: 1 },
+    funnel: { view_product: 2, add_to_cart: 1, initiate_checkout: 1, order: 0 },
     days: [
-      { date: '2026-11-02', visitors: 2, add_to_cart: 1, initiate_checkout: 0 },
-      { date: '2026-11-03', visitors: 0, add_to_cart: 0, initiate_checkout: 0 },
-      { date: '2026-11-04', visitors: 1, add_to_cart: 0, initiate_checkout: 1 },
+      {
+        date: '2026-11-02',
+        visitors: 2,
+        add_to_cart: 1,
+        initiate_checkout: 0,
+        ...NO_ORDERS_OF_DAY,
+      },
+      {
+        date: '2026-11-03',
+        visitors: 0,
+        add_to_cart: 0,
+        initiate_checkout: 0,
+        ...NO_ORDERS_OF_DAY,
+      },
+      {
+        date: '2026-11-04',
+        visitors: 1,
+        add_to_cart: 0,
+        initiate_checkout: 1,
+        ...NO_ORDERS_OF_DAY,
+      },
     ],
   })
 })

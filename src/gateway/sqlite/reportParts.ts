@@ -1,7 +1,6 @@
 import type { Database } from 'better-sqlite3'
-import type { ReportFigures } from '../campaigns/report.ts'
 import type { Blocks } from './reportBlocks.ts'
-import { createSum, type Day, dayIn, type Part, STEP, toFigures } from './reportSums.ts'
+import { createSum, type Day, dayIn, type Part, STEP } from './reportSums.ts'
 import { BLOCK_DEVICES } from './reportTables.ts'
 import { LASTS_MS } from './reportTouches.ts'
 
@@ -34,7 +33,7 @@ export type Parts = {
    * The figures of the touches since a time, and the closed ones. Undefined if a part is not up to date. Call it in a
    * transaction.
    */
-  read(utm: number, since: number, closed: Part<string> | undefined): ReportFigures | undefined
+  read(utm: number, since: number, closed: Part<string> | undefined): Part<string> | undefined
   /** The same with texts for the names. */
   toTexts(part: Part): Part<string>
   /** The blocks with devices that have visited. */
@@ -84,8 +83,9 @@ export function createParts(database: Database, blocks: Blocks, maxDeviceTouches
   const textOf = database.prepare<[number], string>('SELECT text FROM names WHERE name = ?').pluck()
 
   /** In the order in which the names were first seen. */
-  const toTexts = (part: Part): Part<string> => ({
-    ...part,
+  const toTexts = ({ devices, days, ...part }: Part): Part<string> => ({
+    devices,
+    days,
     names: [...part.names]
       .sort(([a], [b]) => a - b)
       .map(([name, count]) => [textOf.get(name) as string, count]),
@@ -153,7 +153,7 @@ export function createParts(database: Database, blocks: Blocks, maxDeviceTouches
       // The closed ones first, since their names were seen first.
       if (closed) all.add(closed)
       all.add(toTexts(sum.part()))
-      return toFigures(all.part())
+      return all.part()
     },
     toTexts,
     blocks: (utm) => blocksOf.all(utm),

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import type { Database } from 'better-sqlite3'
 import type { ReportFigures } from '../campaigns/report.ts'
+import { DEFAULT_VIEW, type ReportView } from '../campaigns/reportView.ts'
 import type { Utm } from '../campaigns/utm.ts'
 import { clearWal } from './database.ts'
 import { isSqliteError } from './driver.ts'
@@ -12,7 +13,7 @@ import { openLog, type ReportLog } from './reportLog.ts'
 import { createNumbers, DAILY_NAMES, hashOfUtm } from './reportNumbers.ts'
 import { createParts, MAX_DEVICE_TOUCHES } from './reportParts.ts'
 import { createSeen } from './reportSeen.ts'
-import { NO_FIGURES, type Part, toFigures } from './reportSums.ts'
+import { NO_PART, type Part, toFigures } from './reportSums.ts'
 import { clear, isDamage, isThisVersion, openReports } from './reportTables.ts'
 import { createTouches } from './reportTouches.ts'
 import { createVisitors } from './reportVisitors.ts'
@@ -62,8 +63,10 @@ export type ReportStore = {
   /**
    * The figures of a campaign. Undefined if the customer's events are not read up to the position `upTo`, or if there
    * is more to add up than one call does. Then call it again.
+   *
+   * @param view Default: DEFAULT_VIEW.
    */
-  read(customer: string, utm: Utm, upTo: number): ReportFigures | undefined
+  read(customer: string, utm: Utm, upTo: number, view?: ReportView): ReportFigures | undefined
   /** What has to be closed for a customer, whose events must all be read. */
   planClosing(customer: string): ClosingPlan
   /**
@@ -119,7 +122,8 @@ type Position = {
   readonly lastId: Buffer | null
 }
 /** The functions of a store over one open database. */
-type Connection = Omit<ReportStore, 'end' | 'hasCampaign' | 'lag'> & {
+type Connection = Omit<ReportStore, 'end' | 'hasCampaign' | 'lag' | 'read'> & {
+  read(customer: string, utm: Utm, upTo: number, view: ReportView): ReportFigures | undefined
   /** The position up to which all events are read. */
   reached(): number
 }
@@ -191,7 +195,8 @@ export function openReportStore(
     position: (customer) => mending((connection) => connection.position(customer)),
     lag: () => Math.max(log.end() - mending((connection) => connection.reached()), 0),
     follow: (max, customer) => mending((connection) => connection.follow(max, customer)),
-    read: (customer, utm, upTo) => mending((connection) => connection.read(customer, utm, upTo)),
+    read: (customer, utm, upTo, view = DEFAULT_VIEW) =>
+      mending((connection) => connection.read(customer, utm, upTo, view)),
     planClosing: (customer) => mending((connection) => connection.planClosing(customer)),
     closeBlock: (plan, block, until) =>
       mending((connection) => connection.closeBlock(plan, block, until)),
@@ -296,14 +301,16 @@ function createConnection(
     if (utm !== undefined) parts.refresh(utm, log.closedUntil(customer), REFRESH_MS)
   })
 
-  const read = database.transaction((customer: string, tracking: Utm, upTo: number) => {
-    checkVersion()
-    if ((positionOf.get(customer) ?? 0) < upTo) return undefined
-    const utm = numbers.findUtm(customer, tracking)
-    const { since, part } = log.closed(customer, hashOfUtm(customer, tracking))
-    if (utm !== undefined) return parts.read(utm, since, part)
-    return part ? toFigures(part) : NO_FIGURES
-  })
+  const read = database.transaction(
+    (customer: string, tracking: Utm, upTo: number, view: ReportView) => {
+      checkVersion()
+      if ((positionOf.get(customer) ?? 0) < upTo) return undefined
+      const utm = numbers.findUtm(customer, tracking)
+      const { since, part = NO_PART } = log.closed(customer, hashOfUtm(customer, tracking))
+      const all = utm === undefined ? part : parts.read(utm, since, part)
+      return all && toFigures(all, NO_PART, { ...view, bots: true, timeZone: 'UTC' })
+    },
+  )
 
   /** Lets all connections forget what they remember. */
   function tellOthers(begun: Position): void {
@@ -359,11 +366,11 @@ function createConnection(
         throw error
       }
     },
-    read(customer, tracking, upTo) {
-      const found = read(customer, tracking, upTo)
+    read(customer, tracking, upTo, view) {
+      const found = read(customer, tracking, upTo, view)
       if (found) return found
       refresh.immediate(customer, tracking)
-      return read(customer, tracking, upTo)
+      return read(customer, tracking, upTo, view)
     },
     planClosing: (customer) => planClosing.immediate(customer),
     closeBlock: (plan, block, until) => closeBlock.immediate(plan, block, until),

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { workerData } from 'node:worker_threads'
 import type { ReportFigures } from '../campaigns/report.ts'
+import { DEFAULT_VIEW, type ReportView } from '../campaigns/reportView.ts'
 import type { Utm } from '../campaigns/utm.ts'
 import type { Closing } from './closedFigures.ts'
 import { serve } from './remote.ts'
@@ -14,7 +15,7 @@ export type Start = ReportFiles & { readonly patienceMs: number }
 /** The functions of the thread. */
 export type Served = {
   /** Resolves once the customer's events are read, or after `patienceMs` with the progress. */
-  read(customer: string, tracking: Utm): Promise<ReportFigures | Behind>
+  read(customer: string, tracking: Utm, view?: ReportView): Promise<ReportFigures | Behind>
   /** Positions of the log that are not read yet. */
   lag(): number
   /** Resolves with the figures that are not closed yet. Undefined if they are. May take minutes. */
@@ -90,12 +91,16 @@ async function readUpTo(customer: string, end: number): Promise<void> {
   }
 }
 
-async function read(customer: string, tracking: Utm): Promise<ReportFigures | Behind> {
+async function read(
+  customer: string,
+  tracking: Utm,
+  view = DEFAULT_VIEW,
+): Promise<ReportFigures | Behind> {
   const until = performance.now() + patienceMs
   const end = opened().end(customer)
   for (;;) {
     if (opened().position(customer) < end) await readOrWait(customer, end, until)
-    const figures = opened().read(customer, tracking, end)
+    const figures = opened().read(customer, tracking, end, view)
     if (figures) return figures
     if (performance.now() >= until) return { seq: opened().position(customer), end }
     await nextTurn()

@@ -93,15 +93,15 @@ export function createSqliteReports(options: ReportOptions): Reports {
     follow() {
       if (!isClosed && !thread && !endError) start()
     },
-    async read(customer, tracking) {
-      const read = await running().call('read', customer, tracking)
+    async read(customer, tracking, view) {
+      const read = await running().call('read', customer, tracking, view)
       if ('end' in read) throw notReady(read)
       return read
     },
     async lag() {
       return thread?.call('lag')
     },
-    async closeFigures(customer, before) {
+    async closeFigures(customer, before, _timeZone) {
       const closing = await running().call('sum', customer, before)
       if (!closing || (await writeClosed(closing))) return
       throw new Unavailable('Another gateway has closed the figures', RETRY_SECONDS)

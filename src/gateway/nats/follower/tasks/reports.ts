@@ -10,7 +10,12 @@ import type { StartTask } from '../task.ts'
 export type ReportsTask = {
   readonly start: StartTask
   /** See Reports. Rejects with Unavailable if the partition is not held. */
-  closeFigures(copy: PartitionCopy, customer: string, before: number): Promise<void>
+  closeFigures(
+    copy: PartitionCopy,
+    customer: string,
+    before: number,
+    timeZone: string,
+  ): Promise<void>
 }
 
 /**
@@ -73,10 +78,10 @@ export function createReportsTask(): ReportsTask {
 
   return {
     start,
-    async closeFigures({ partition }, customer, before) {
+    async closeFigures({ partition }, customer, before, timeZone) {
       const reports = running.get(partition)
       if (!reports) throw new Unavailable('The partition has moved to another follower')
-      await reports.closeFigures(customer, before)
+      await reports.closeFigures(customer, before, timeZone)
     },
   }
 }

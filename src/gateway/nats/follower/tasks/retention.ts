@@ -1,3 +1,4 @@
+import { DEFAULT_VIEW } from '../../../campaigns/reportView.ts'
 import type { ExpiredEvents } from '../../../collect/expiredEvents.ts'
 import { type SweeperOptions, startSweeper } from '../../../collect/sweeper.ts'
 import { Unavailable } from '../../../lib/unavailable.ts'
@@ -12,7 +13,12 @@ export type RetentionOptions = Pick<
   'onRemoved' | 'onPass' | 'firstMs' | 'pauseMs'
 > & {
   /** Closes the figures of a customer's campaigns before its events are removed, see Reports. */
-  readonly closeFigures: (copy: PartitionCopy, customer: string, before: number) => Promise<void>
+  readonly closeFigures: (
+    copy: PartitionCopy,
+    customer: string,
+    before: number,
+    timeZone: string,
+  ) => Promise<void>
 }
 
 /**
@@ -32,7 +38,7 @@ export const createRetentionTask =
           .retentions()
           .filter(({ customerId }) => broker.partitionOf(customerId) === copy.partition),
       async beforeRemoval(customer, before) {
-        await closeFigures(copy, customer, before)
+        await closeFigures(copy, customer, before, DEFAULT_VIEW.timeZone)
         // They can not be made again.
         await derived.flush()
       },

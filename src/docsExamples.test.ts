@@ -70,19 +70,23 @@ const commands = blocksOf('docs/http.md', '').flatMap(
   (block) => block.match(/^curl (?:\\\n|.)+/gm) ?? [],
 )
 
-test('there are commands', () => expect(commands).toHaveLength(3))
+test('there are commands', () => expect(commands).toHaveLength(4))
 
 test.each(commands.map((command) => [command.split('?', 1)[0], command] as const))(
   '%s',
   async (_name, command) => {
     const [, address = ''] = /"(https:[^"]+)"/.exec(command) ?? []
-    const [, type = ''] = /-H 'content-type: ([^']+)'/.exec(command) ?? []
-    const [, body] = /-d '([^']+)'/.exec(command) ?? []
-    const url = address
-      .replace('https://gateway.example', gateway.url)
-      .replace('TRACKINGKEY', TRACKING_KEY)
-      .replace('RESTKEY', restKey)
-      .replace('u=ID', 'u=CUST-1')
+    // The type that curl gives a body.
+    const form = 'application/x-www-form-urlencoded'
+    const [, type = form] = /-H 'content-type: ([^']+)'/.exec(command) ?? []
+    const [, given] = /-d '([^']+)'/.exec(command) ?? []
+    const complete = (text: string) =>
+      text
+        .replace('https://gateway.example', gateway.url)
+        .replace('TRACKINGKEY', TRACKING_KEY)
+        .replace('RESTKEY', restKey)
+        .replace('u=ID', 'u=CUST-1')
+    const [url, body] = [complete(address), given && complete(given)]
     const post = body && { method: 'POST', headers: { 'content-type': type }, body }
     const answer = await fetch(url, post || {})
     expect([answer.status, await answer.json()]).toEqual([200, expect.any(Object)])

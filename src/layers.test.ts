@@ -42,7 +42,9 @@ const GATEWAY = {
   ],
   forward: ['collect', 'http', 'lib'],
   check: ['customers', 'http', 'lib'],
-  campaigns: ['collect', 'customers', 'http', 'lib', 'problems'],
+  campaigns: ['collect', 'customers', 'http', 'lib', 'problems', 'rest'],
+  // The check of the REST key in front of the calls of a shop's server.
+  rest: ['collect', 'customers', 'http', 'problems'],
   script: ['collect', 'customers', 'http', 'lib', 'problems'],
   people: ['lib'],
   settings: ['lib'],

@@ -41,6 +41,7 @@ import type { Sessions } from './operators/sessions.ts'
 import { createSetupPages } from './operators/setupPages.ts'
 import type { People } from './people/people.ts'
 import type { ProblemRecorder } from './problems/recorder.ts'
+import { createGuard } from './rest/guard.ts'
 import type { PinnedScripts } from './script/pinnedScripts.ts'
 import { createServePinned } from './script/servePinned.ts'
 import {
@@ -116,7 +117,8 @@ export function createRoutes(dependencies: RouteDependencies) {
   const serveScript = createServeScript({ ...dependencies, customers })
   const servePinned = createServePinned({ ...dependencies, customers })
   const operations = createCampaignOperations(dependencies)
-  const rest = createRest({ ...dependencies, customers, operations })
+  const guarded = createGuard({ ...dependencies, customers })
+  const rest = createRest({ ...dependencies, customers, guarded, operations })
   const operators = createOperators(dependencies)
   const live = createLive({ log: dependencies.log, live: dependencies.live, operators })
   const campaignPages = createCampaignPages({ operations, operators })

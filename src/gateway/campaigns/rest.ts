@@ -1,32 +1,23 @@
 import { MAX_EVENT_BYTES, validate } from '../../contract/index.ts'
-import { type Admission, declaredBytes } from '../collect/admission.ts'
 import { makeEventId } from '../collect/eventId.ts'
 import type { EventLog } from '../collect/eventLog.ts'
 import { asObject } from '../collect/verdicts.ts'
-import type { CustomerLookup } from '../customers/customerLookup.ts'
-import { type Customer, hasRestKey } from '../customers/customers.ts'
-import type { KeyThrottle } from '../customers/keyThrottle.ts'
-import type { Addresses } from '../http/address.ts'
-import { answer, answerLarge, invalid, type Refusal, refuse, toJson } from '../http/answers.ts'
-import { type Body, readJson } from '../http/body.ts'
-import type { Metrics } from '../http/metrics.ts'
-import { type Query, readQuery } from '../http/query.ts'
-import type { Connected, RequestEnv } from '../http/requestEnv.ts'
+import { answer, answerLarge, invalid, type Refusal, toJson } from '../http/answers.ts'
+import type { Body } from '../http/body.ts'
 import { createSemaphore } from '../http/semaphore.ts'
 import type { ProblemRecorder } from '../problems/recorder.ts'
-import { countRefusal } from '../problems/refusals.ts'
+import type { Guard, GuardDependencies, RestCall } from '../rest/guard.ts'
 import { type CampaignOperations, MAX_CREATE_BYTES } from './campaignOperations.ts'
 import { checkCredentials } from './restChecks.ts'
 
-export type RestDependencies = {
-  readonly customers: CustomerLookup
+export type RestDependencies = Pick<
+  GuardDependencies,
+  'admission' | 'customers' | 'keyThrottle' | 'metrics'
+> & {
+  readonly guarded: Guard
   readonly log: EventLog
   readonly operations: CampaignOperations
-  readonly metrics: Metrics
-  readonly admission: Admission
-  readonly addresses: Addresses
-  readonly keyThrottle: KeyThrottle
-  readonly problems: Pick<ProblemRecorder, 'count' | 'refused' | 'list'>
+  readonly problems: Pick<ProblemRecorder, 'list'>
   /** The clock, ms since 1970. */
   readonly now: () => number
 }
@@ -48,41 +39,32 @@ export const LARGE_CREATES = {
   message: 'Too many large campaigns are being created',
 }
 
-/** One request with the right REST key. */
-type Call = Pick<RequestEnv, 'readBody' | 'reserve'> & {
-  readonly request: Request
-  readonly customer: Customer
-  readonly query: Query
-  readonly address: string
-}
-
 /**
- * The routes under /api/v1, for servers that have the REST key (docs/decisions.md, "Paths"). No page can read an
+ * The routes of campaigns and checks under /api/v1, for servers that have the REST key (docs/decisions.md, "Paths"). No page can read an
  * answer, since a REST key must never be in a page.
  *
  * The handlers reject with Unavailable and with TooMany, as the operations do.
  */
 export function createRest(dependencies: RestDependencies) {
-  const { admission, addresses, customers, operations, metrics, keyThrottle, problems } =
-    dependencies
+  const { admission, guarded, operations, metrics, problems } = dependencies
   const largeCreates = createSemaphore(LARGE_CREATES)
 
   /** POST /api/v1/campaigns/list */
-  async function list(call: Call): Promise<Response | Refusal> {
-    const body = await read(call, MAX_FILTER_BYTES, { whenEmpty: {} })
+  async function list(call: RestCall): Promise<Response | Refusal> {
+    const body = await call.read()
     if (!body.ok) return body
     const listed = await operations.list(call.customer.customerId, body.json)
     return listed.ok ? answerLarge(toJson(listed.list), call.reserve) : listed
   }
 
   /** POST /api/v1/campaigns/create */
-  async function create(call: Call): Promise<Response | Refusal> {
+  async function create(call: RestCall): Promise<Response | Refusal> {
     const { request, customer } = call
     const release = isSmall(request) ? () => {} : await largeCreates.acquire(customer.customerId)
     try {
-      const body = await read(call, MAX_CREATE_BYTES)
+      const body = await call.read()
       if (!body.ok) return body
-      const created = await operations.create(customer.customerId, body.json)
+      const created = await operations.create(customer.customerId, campaignOf(body))
       return created.ok ? answer(200, created.record) : created
     } finally {
       release()
@@ -90,22 +72,22 @@ export function createRest(dependencies: RestDependencies) {
   }
 
   /** GET /api/v1/get-latest-campaign */
-  async function latest({ customer, query, reserve }: Call): Promise<Response | Refusal> {
+  async function latest({ customer, query, reserve }: RestCall): Promise<Response | Refusal> {
     const found = await operations.latest(customer.customerId, query('limit') ?? undefined)
     return found.ok ? answerLarge(toJson(found.summaries), reserve) : found
   }
 
   /** GET /api/v1/campaigns/{id}/email/get-report */
-  async function report({ request, customer, query }: Call): Promise<Response | Refusal> {
+  async function report({ request, customer, query }: RestCall): Promise<Response | Refusal> {
     const id = campaignIdOf(request.url)
     const reported = await operations.report(customer.customerId, id, query('bots') ?? undefined)
     return reported.ok ? answer(200, reported.report) : reported
   }
 
   /** POST /api/v1/custom_events: the operation sendCustomApi. */
-  async function customEvent(call: Call): Promise<Response | Refusal> {
+  async function customEvent(call: RestCall): Promise<Response | Refusal> {
     const { customer } = call
-    const body = await read(call, MAX_EVENT_BYTES)
+    const body = await call.read()
     if (!body.ok) return body
     const checked = validate('sendCustomApi', body.json)
     if (!checked.ok)
@@ -135,12 +117,12 @@ export function createRest(dependencies: RestDependencies) {
   }
 
   /** GET /api/v1/problems: a ProblemList. */
-  const listProblems = async ({ customer, reserve }: Call): Promise<Response> =>
+  const listProblems = async ({ customer, reserve }: RestCall): Promise<Response> =>
     answerLarge(toJson(await problems.list(customer)), reserve)
 
-  /** POST /api/v1/check-api-credentials: `guarded` has already checked the keys in the query. */
-  async function checkApiKeys(call: Call): Promise<Response | Refusal> {
-    const body = await read(call, MAX_CHECK_BYTES, { whenEmpty: {} })
+  /** POST /api/v1/check-api-credentials: `guarded` has already checked the keys. */
+  async function checkApiKeys(call: RestCall): Promise<Response | Refusal> {
+    const body = await call.read()
     if (!body.ok) return body
     return body.json === null
       ? invalid('The request is invalid', [{ path: '', message: 'Expected no body' }])
@@ -148,8 +130,8 @@ export function createRest(dependencies: RestDependencies) {
   }
 
   /** POST /api/v1/check-credentials */
-  async function checkAllKeys(call: Call): Promise<Response | Refusal> {
-    const body = await read(call, MAX_CHECK_BYTES, { whenEmpty: {} })
+  async function checkAllKeys(call: RestCall): Promise<Response | Refusal> {
+    const body = await call.read()
     if (!body.ok) return body
     return checkCredentials(dependencies, body.json, call.address) ?? answer(200, [])
   }
@@ -164,91 +146,53 @@ export function createRest(dependencies: RestDependencies) {
     message: 'This gateway does not offer this operation',
   })
 
-  /** Reads a body. If its length was not declared, its bytes are counted here. */
-  async function read(
-    { request, customer, readBody }: Call,
-    maxBytes: number,
-    options?: { readonly whenEmpty: unknown },
-  ): Promise<Body> {
-    const body = await readJson(request, readBody, maxBytes, options)
-    if (!body.ok) return body
-    const uncounted = body.bytes - declaredBytes(request, maxBytes)
-    return (uncounted > 0 ? admission.call(customer, 0, uncounted) : undefined) ?? body
-  }
-
-  /** docs/decisions.md, "Answers": a missing key is 401, an unknown customer 404, a wrong key 401. */
-  function identify(
-    query: Query,
-    address: string,
-    page: string,
-  ): { ok: true; customer: Customer } | Refusal {
-    const restKey = query('k')
-    const customerId = query('u')
-    if (!restKey || !customerId) {
-      const both = 'The REST key (k) and the customer id (u) are missing'
-      const one = `The ${restKey ? 'customer id (u)' : 'REST key (k)'} is missing`
-      return unauthorized(restKey || customerId ? one : both)
-    }
-    const customer = customers.find(customerId)
-    if (!customer)
-      return { ok: false, status: 404, message: 'There is no customer with this id (u)' }
-    if (hasRestKey(customer, restKey)) return { ok: true, customer }
-    const fault = {
-      source: 'gateway',
-      reason: 'wrong_key',
-      operation: '',
-      path: 'k',
-      page,
-    } as const
-    problems.count(customer.customerId, fault)
-    return keyThrottle.refuseWrong(address, customerId, 'The REST key (k) is wrong')
-  }
-
-  /**
-   * Makes a handler of a route: checks the REST key before the call, and counts refusals.
-   *
-   * @param page The path, for the list of problems.
-   */
-  const guarded =
-    (page: string, call: (call: Call) => Promise<Response | Refusal>) =>
-    async (
-      request: Request,
-      peer: string,
-      { env }: Connected<'readBody' | 'reserve'>,
-    ): Promise<Response> => {
-      const query = readQuery(request.url)
-      const address = addresses.visitor(request, peer)
-      const identified = identify(query, address, page)
-      const answered = identified.ok
-        ? (admission.call(identified.customer, 1, declaredBytes(request, MAX_CREATE_BYTES)) ??
-          (await call({
-            request,
-            customer: identified.customer,
-            query,
-            address,
-            readBody: env.readBody,
-            reserve: env.reserve,
-          })))
-        : identified
-      if (answered instanceof Response) return answered
-      if (identified.ok) countRefusal(problems, identified.customer.customerId, answered, page)
-      metrics.refused(answered.status)
-      return refuse(answered)
-    }
-
+  const filter = { maxBytes: MAX_FILTER_BYTES, whenEmpty: {} }
+  const check = { maxBytes: MAX_CHECK_BYTES, whenEmpty: {} }
   return {
-    list: guarded('/api/v1/campaigns/list', list),
-    create: guarded('/api/v1/campaigns/create', create),
-    latest: guarded('/api/v1/get-latest-campaign', latest),
-    report: guarded('/api/v1/campaigns/{id}/email/get-report', report),
-    customEvent: guarded('/api/v1/custom_events', customEvent),
-    listProblems: guarded('/api/v1/problems', listProblems),
-    checkApiKeys: guarded('/api/v1/check-api-credentials', checkApiKeys),
-    checkAllKeys: guarded('/api/v1/check-credentials', checkAllKeys),
-    // Not the path itself, which is any text of the sender.
-    notOffered: guarded('/api/v1', notOffered),
+    list: guarded('/api/v1/campaigns/list', filter, list),
+    create: guarded('/api/v1/campaigns/create', { maxBytes: MAX_CREATE_BYTES }, create),
+    latest: guarded('/api/v1/get-latest-campaign', undefined, latest),
+    report: guarded('/api/v1/campaigns/{id}/email/get-report', undefined, report),
+    customEvent: guarded('/api/v1/custom_events', { maxBytes: MAX_EVENT_BYTES }, customEvent),
+    listProblems: guarded('/api/v1/problems', undefined, listProblems),
+    checkApiKeys: guarded('/api/v1/check-api-credentials', check, checkApiKeys),
+    checkAllKeys: guarded('/api/v1/check-credentials', { ...check, hasKeys: false }, checkAllKeys),
+    // Not the path itself, which is any text of the sender. The body is read only for keys.
+    notOffered: guarded('/api/v1', { maxBytes: MAX_EVENT_BYTES }, notOffered),
   }
 }
+
+/**
+ * The campaign in a body. A form has texts for the two fields that are not texts, as PHP writes true, false and
+ * numbers.
+ */
+function campaignOf({ json, isForm }: Body & { readonly ok: true }): unknown {
+  const campaign = isForm ? asObject(json) : undefined
+  if (!campaign) return json
+  const [audience, scheduling] = [asObject(campaign.audience), asObject(campaign.scheduling)]
+  return {
+    ...campaign,
+    ...(audience && {
+      audience: { ...audience, smart_sending: read(audience.smart_sending, SWITCHES) },
+    }),
+    ...(scheduling && {
+      scheduling: { ...scheduling, use_optimal_time: read(scheduling.use_optimal_time, NUMBERS) },
+    }),
+  }
+}
+
+const SWITCHES = new Map<unknown, unknown>([
+  ['1', true],
+  ['true', true],
+  ['0', false],
+  ['false', false],
+])
+const NUMBERS = new Map<unknown, unknown>([
+  ['1', 1],
+  ['0', 0],
+])
+const read = (text: unknown, values: ReadonlyMap<unknown, unknown>): unknown =>
+  values.get(text) ?? text
 
 const isSmall = ({ headers }: Request): boolean => {
   const length = headers.get('content-length')
@@ -264,5 +208,3 @@ function campaignIdOf(url: string): string {
     return ''
   }
 }
-
-const unauthorized = (message: string): Refusal => ({ ok: false, status: 401, message })

@@ -1,41 +1,60 @@
 import { toUSVString } from 'node:util'
 import type { Refusal } from './answers.ts'
+import { parseForm } from './form.ts'
 import type { ReadBody } from './readBody.ts'
 import type { RequestHead } from './requestHead.ts'
 
-export type Body = { readonly ok: true; readonly json: unknown; readonly bytes: number } | Refusal
+export type Body =
+  | {
+      readonly ok: true
+      readonly json: unknown
+      readonly bytes: number
+      /** Whether it was a form, so that every value is a text. */
+      readonly isForm?: boolean
+    }
+  | Refusal
+
+export type BodyOptions = {
+  /** The value of an empty body, whatever its type is. Default: 400. */
+  readonly whenEmpty?: unknown
+  /** The most values in it; nested ones, lists and objects count too. Above it 413. Default 1,000. */
+  readonly maxValues?: number
+  /** Whether it may also be application/x-www-form-urlencoded, see `parseForm`. Default false: 415. */
+  readonly form?: boolean
+}
 
 /** The most values in a body other than a batch. A campaign has 30, an event 12 and those that a shop adds. */
 export const MAX_VALUES = 1_000
 
 /**
  * Reads a body as JSON. Browsers send it as text/plain (which needs no preflight), servers as application/json, and
- * some without a type. Rejects like `readBody`.
+ * some without a type. A body of the type of a form that begins like JSON is JSON: HTTP libraries of PHP give every text this
+ * type. Rejects like `readBody`.
  *
  * @param maxBytes Largest body, bytes of UTF-8. Above it 413.
- * @param options.whenEmpty The value of an empty body, whatever its type is. Default: 400.
- * @param options.maxValues The most values in it; nested ones, lists and objects count too. Above it 413. Default
- * 1,000.
  */
 export async function readJson(
   request: RequestHead,
   readBody: ReadBody,
   maxBytes: number,
-  options: { readonly whenEmpty?: unknown; readonly maxValues?: number } = {},
+  options: BodyOptions = {},
 ): Promise<Body> {
   const { whenEmpty, maxValues = MAX_VALUES } = options
   const { headers } = request
-  const length = headers.get('content-length')
-  const hasBody = length === null ? headers.has('transfer-encoding') : Number(length) > 0
-  if (whenEmpty !== undefined && !hasBody) return { ok: true, json: whenEmpty, bytes: 0 }
+  if (whenEmpty !== undefined && !hasBody(request)) return { ok: true, json: whenEmpty, bytes: 0 }
   const type = headers.get('content-type')
-  if (type && !/^\s*(text\/plain|application\/([^;\s]+\+)?json)\s*(;|$)/i.test(type))
-    return refusal(415, 'Expected a body of type application/json or text/plain')
+  const mayBeForm = options.form === true && type !== null && IS_FORM.test(type)
+  if (type && !mayBeForm && !IS_JSON.test(type))
+    return refusal(415, options.form ? NO_FORM : NO_JSON)
   const encoding = headers.get('content-encoding')
   if (encoding && encoding.trim().toLowerCase() !== 'identity')
     return refusal(415, 'Expected a body without Content-Encoding')
   const bytes = await readBody(maxBytes)
   if (!bytes) return refusal(413, `Expected a body of at most ${maxBytes} bytes`)
+  if (mayBeForm && !beginsLikeJson(bytes)) {
+    const form = parseForm(bytes, maxValues)
+    return form.ok ? { ...form, bytes: bytes.length, isForm: true } : form
+  }
   const text = decoder.decode(bytes)
   if (text.length > SHORT_CHARACTERS) {
     const fault = findExcess(text, maxValues)
@@ -47,12 +66,27 @@ export async function readJson(
     : { ok: true, json, bytes: bytes.length }
 }
 
+/** Whether a request has a body, as its head says. */
+export function hasBody({ headers }: RequestHead): boolean {
+  const length = headers.get('content-length')
+  return length === null ? headers.has('transfer-encoding') : Number(length) > 0
+}
+
 /** Valid bodies have at most four levels, batches five. */
 export const MAX_LEVELS = 64
 /** A shorter text is parsed fast, however deep it nests. Most events are shorter. */
 const SHORT_CHARACTERS = 4_096
 
 const decoder = new TextDecoder()
+
+const IS_JSON = /^\s*(text\/plain|application\/([^;\s]+\+)?json)\s*(;|$)/i
+const IS_FORM = /^\s*application\/x-www-form-urlencoded\s*(;|$)/i
+
+const NO_JSON = 'Expected a body of type application/json or text/plain'
+const NO_FORM = 'Expected a body of type application/json or application/x-www-form-urlencoded'
+
+/** No field has a name that begins like this. */
+const beginsLikeJson = (bytes: Buffer): boolean => /^\s*[[{]/.test(bytes.toString('latin1', 0, 64))
 
 const refusal = (status: number, message: string): Refusal => ({ ok: false, status, message })
 

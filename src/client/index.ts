@@ -2,6 +2,7 @@ import { type Client, createClientOf } from './client.ts'
 import { type ClientOptions, readClientOptions } from './options.ts'
 
 export {
+  type Amount,
   ApiException,
   type ApiFailure,
   type Campaign,
@@ -18,15 +19,22 @@ export {
   type EventPayload,
   type Issue,
   MethodNotAllowedException,
+  type Order,
+  type OrderProduct,
+  type OrderStatus,
   type Problem,
   type ProblemList,
   type ProblemReason,
   type ReportDay,
   type ServedScript,
   type SoldOrders,
+  type StoredCall,
   type StoredEvent,
+  type Subscriber,
+  type TextList,
   type TrackingOperation,
   UnauthorizedException,
+  type Unsubscriber,
   ValidationException,
 } from '../contract/index.ts'
 export type { Campaigns } from './campaigns.ts'
@@ -34,8 +42,10 @@ export type { Client } from './client.ts'
 export type { Events, Named } from './events.ts'
 export type { ByteStream, Fetch, FetchedAnswer, FetchInit } from './fetch.ts'
 export type { CallOptions, ClientOptions } from './options.ts'
+export type { Orders } from './orders.ts'
 export type { Problems } from './problems.ts'
 export type { Signal } from './signal.ts'
+export type { Subscribers } from './subscribers.ts'
 
 /**
  * Creates a client of the service, for a shop's server. It must not run in a page, because it has the restKey.

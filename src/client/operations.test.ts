@@ -17,9 +17,13 @@ const TRACKING = 'k=ABC%3F23&api_key=rest%2BKey%2F9f31'
 const NOW = 1_800_000_000_000
 
 /** Every operation by its name, as a function of the payload. */
-const callsOf = ({ campaigns, events }: Client) => ({
+const callsOf = ({ campaigns, events, orders, subscribers }: Client) => ({
   ...events,
   ...campaigns,
+  saveOrder: orders.save,
+  updateOrderStatus: orders.updateStatus,
+  addSubscriber: subscribers.add,
+  removeSubscriber: subscribers.remove,
   getEmailReport: ({ id }: { readonly id: string }) => campaigns.getEmailReport(id),
   getLatestCampaign: ({ limit }: { readonly limit?: number }) => campaigns.getLatestCampaign(limit),
   serveJavascript: (payload: { readonly trackingKey?: string }) =>
@@ -47,12 +51,21 @@ const requests: readonly [operation: string, method: string, path: string, query
   ['getLatestCampaign', 'GET', '/api/v1/get-latest-campaign', `${REST}&limit=5`],
   ['sendCustomApi', 'POST', '/api/v1/custom_events', REST],
   ['serveJavascript', 'GET', '/t/j/ABC123', 'k=ABC123'],
+  ['saveOrder', 'POST', '/api/v1/save_order', REST],
+  [
+    'updateOrderStatus',
+    'GET',
+    '/api/v1/update_order_status',
+    `${REST}&order_number=1001&order_status=Livrat%C4%83`,
+  ],
+  ['addSubscriber', 'POST', '/api/v1/add_subscriber', REST],
+  ['removeSubscriber', 'POST', '/api/v1/remove_subscriber', REST],
   ...operations
     .filter((operation) => 'did' in completePayloads[operation])
     .map((operation): [string, string, string, string] => [operation, 'POST', '/t/r', TRACKING]),
 ]
 
-test('the table has all sixteen operations', () => {
+test('the table has all operations', () => {
   expect(requests.map(([operation]) => operation).sort()).toEqual([...operations].sort())
 })
 
@@ -152,8 +165,8 @@ test.each(operations.filter((operation) => operation !== 'serveJavascript'))(
     for (const payload of nonsense) {
       if (VALID[operation]?.includes(payload)) continue
       const { error, received } = await withApi((client) => {
-        const { campaigns, events } = client
-        const call = { ...events, ...campaigns }[operation]
+        const { getEmailReport, getLatestCampaign } = client.campaigns
+        const call = { ...callsOf(client), getEmailReport, getLatestCampaign }[operation]
         return (call as (payload: unknown) => Promise<unknown>)(payload)
       })
       expect(error).toBeInstanceOf(ValidationException)
@@ -252,6 +265,12 @@ test('each operation has its types', () => {
     client.campaigns.create({ ...completePayloads.create, type: 'fax' }),
     // @ts-expect-error no such filter
     client.campaigns.list({ colour: 'red' }),
+    // @ts-expect-error an order has products
+    client.orders.save({ number: 1, total_value: 1 }),
+    // @ts-expect-error an amount is a number or text
+    client.orders.save({ number: 1, total_value: null, products: [] }),
+    // @ts-expect-error the field is email
+    client.subscribers.add({ email_address: 'ana@shop.example' }),
     // @ts-expect-error no such option
     client.campaigns.list({}, { patience: 1 }),
   ]

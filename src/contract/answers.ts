@@ -106,6 +106,12 @@ export type EmailReport = SoldOrders & {
 /** Answer to an event. The same event sent again gets the same id. */
 export type StoredEvent = { readonly id: string }
 
+/**
+ * Answer to an order, a status, a subscriber or an unsubscription. `stored` is false, and there is no `id`, if the gateway
+ * already has it with the same content: then nothing was stored again.
+ */
+export type StoredCall = { readonly stored: true; readonly id: string } | { readonly stored: false }
+
 /** Answer of serveJavascript to a request that accepts JSON. */
 export type ServedScript = {
   readonly trackingKey: string

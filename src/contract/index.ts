@@ -11,7 +11,10 @@ import { describeIssue } from './describeIssue.ts'
 import { type Checked, type Issue, ValidationException } from './errors.ts'
 import { createEventSchemas } from './events.ts'
 import { agent, text, url } from './fields.ts'
+import { unfoldIssue } from './lists.ts'
+import { saveOrderSchema, updateOrderStatusSchema } from './orders.ts'
 import type { Operation, Payload } from './payloads.ts'
+import { addSubscriberSchema, removeSubscriberSchema } from './subscribers.ts'
 import { serveJavascriptSchema } from './trackingKey.ts'
 
 export type * from './answers.ts'
@@ -19,6 +22,8 @@ export * from './delivery.ts'
 export * from './errors.ts'
 export { EVENT_NAMES } from './eventNames.ts'
 export { findOperation } from './findOperation.ts'
+export { fractionDigitsOf, moneyText, readMoney } from './money.ts'
+export { toStoredOrder } from './orders.ts'
 export type * from './payloads.ts'
 export type * from './problems.ts'
 export type * from './setup.ts'
@@ -26,7 +31,7 @@ export { UUID } from './uuid.ts'
 
 const eventSchemas = createEventSchemas(url, agent, text, object)
 
-/** The schemas of the sixteen operations, in the full form. */
+/** The schemas of all operations, in the full form. */
 const schemas = {
   list: listSchema,
   create: createSchema,
@@ -35,12 +40,16 @@ const schemas = {
   sendCustomApi: sendCustomApiSchema,
   ...eventSchemas,
   serveJavascript: serveJavascriptSchema,
+  saveOrder: saveOrderSchema,
+  updateOrderStatus: updateOrderStatusSchema,
+  addSubscriber: addSubscriberSchema,
+  removeSubscriber: removeSubscriberSchema,
 } satisfies { readonly [O in Operation]: GenericSchema<unknown, Payload<O>> }
 
 /**
  * Checks the payload of an operation. Only own fields of the payload count, no inherited ones. Never throws.
  *
- * @param operation One of the sixteen names, such as `addToCart`. An unknown name is an issue with an empty path.
+ * @param operation The name of an operation, such as `addToCart`. An unknown name is an issue with an empty path.
  * @param payload The arguments of the operation as an object: also `{ trackingKey }`, `{ limit }` and `{ id }`.
  * @returns The clean payload, or a ValidationException with every issue.
  */
@@ -52,7 +61,9 @@ export function validate<O extends Operation>(operation: O, payload: unknown): C
     const checked = check(schema, payload)
     return checked.ok
       ? checked
-      : refuse(checked.error.issues.map((issue) => hideUrl(describeIssue(issue, payload))))
+      : refuse(
+          checked.error.issues.map((issue) => hideUrl(describeIssue(unfoldIssue(issue), payload))),
+        )
   } catch {
     // A proxy or a getter that throws.
     return refuse([{ path: '', message: 'Expected a payload that can be read, received an error' }])

@@ -1,5 +1,5 @@
 /*
- * The payloads of the sixteen operations as plain types. They are those of the schemas (types.test.ts compares them).
+ * The payloads of all operations as plain types. They are those of the schemas (types.test.ts compares them).
  * They are written out, so that whoever uses the package needs no types of valibot.
  */
 
@@ -104,16 +104,166 @@ export type Campaign = {
 /** A custom event without a visitor. `event` is text of 1 to 128 characters. */
 export type CustomApiEvent = { email: string; event: string }
 
-/** The clean payloads of all operations. */
-type Payloads = EventPayloads & {
-  list: { [F in keyof CampaignFilter]?: string | undefined }
-  create: Campaign
-  getEmailReport: { id: string }
-  /** A whole number from 1. */
-  getLatestCampaign: { limit?: number | null | undefined }
-  sendCustomApi: CustomApiEvent
-  serveJavascript: { trackingKey: string }
+type Optional<T> = T | null | undefined
+
+/** An amount of money: a number, or text such as `1234.5`, `1,234.50` or `-5.00`. */
+export type Amount = number | string
+
+/**
+ * A product of an order. Ids and SKUs may be whole numbers, which become text. Texts are at most 2,048 characters, an id
+ * 1 to 128 and not blank.
+ */
+export type OrderProduct = {
+  product_id: string | number
+  /** The price of one. */
+  price: Amount
+  /** From 0, also with a fraction; text with at most 6 decimals. */
+  quantity: number | string
+  variation_sku?: Optional<string | number>
 }
+
+/**
+ * An order as a shop's server sends it. Optional fields may be missing, null or blank; an optional amount then is 0.
+ * Whole numbers in place of text become text. Texts are at most 2,048 characters.
+ */
+export type Order = {
+  /** Identifies the order in this shop. Text of 1 to 128 characters, not blank, or a whole number. */
+  number: string | number
+  /** The customer's. The order counts for the campaign that this address came from. */
+  email_address?: Optional<string>
+  phone?: Optional<string | number>
+  firstname?: Optional<string | number>
+  lastname?: Optional<string | number>
+  city?: Optional<string | number>
+  county?: Optional<string | number>
+  address?: Optional<string | number>
+  discount_value?: Optional<Amount>
+  discount_code?: Optional<string | number>
+  shipping?: Optional<Amount>
+  tax?: Optional<Amount>
+  total_value: Amount
+  /** At most 500. */
+  products: readonly OrderProduct[]
+}
+
+/** The new status of an order. Both are text of 1 to 128 characters that is not blank, or a whole number. */
+export type OrderStatus = {
+  order_number: string | number
+  /** A slug, a state, or the shop's own name in any language. */
+  order_status: string | number
+}
+
+/** A list of texts of at most 128 characters, or one text in which commas separate them. */
+export type TextList = string | readonly (string | number)[]
+
+/** Who subscribes to a newsletter. Optional fields may be missing, null or blank. Texts are at most 2,048 characters. */
+export type Subscriber = {
+  email: string
+  name?: Optional<string | number>
+  firstname?: Optional<string | number>
+  lastname?: Optional<string | number>
+  phone?: Optional<string | number>
+  /** At most 100. */
+  add_tags?: Optional<TextList>
+  city?: Optional<string | number>
+  country?: Optional<string | number>
+  /** `YYYY-MM-DD`. */
+  birthday?: Optional<string>
+  /** At most 20. */
+  channels?: Optional<TextList>
+  /** At most 100 names of 1 to 128 characters. */
+  attributes?: Optional<{ readonly [name: string]: Optional<string | number | boolean> }>
+}
+
+/** Who unsubscribes, from all channels or from some. */
+export type Unsubscriber = {
+  email: string
+  /** At most 20. Default: all. */
+  channels?: Optional<TextList>
+}
+
+/** An order as it is stored: complete, with its amounts as text and as minor units of the currency. */
+export type OrderPayload = {
+  number: string
+  /** Empty if the shop has none, like the texts below. */
+  email_address: string
+  phone: string
+  firstname: string
+  lastname: string
+  city: string
+  county: string
+  address: string
+  /** Decimal text with the fraction digits of the currency: `1234.50`, `-5.00`. */
+  discount_value: string
+  discount_code: string
+  shipping: string
+  tax: string
+  total_value: string
+  products: {
+    product_id: string
+    price: string
+    quantity: number
+    variation_sku: string
+    price_minor: number
+  }[]
+  /** ISO 4217, the customer's setting when the order was saved. */
+  currency: string
+  /** The amounts in minor units, such as cents. */
+  minor: { discount_value: number; shipping: number; tax: number; total_value: number }
+}
+
+/** The clean payloads of what only a shop's server sends. */
+type ServerPayloads = {
+  /** Amounts are as given; `toStoredOrder` reads them in the customer's currency. */
+  saveOrder: {
+    number: string
+    email_address?: string | undefined
+    phone?: string | undefined
+    firstname?: string | undefined
+    lastname?: string | undefined
+    city?: string | undefined
+    county?: string | undefined
+    address?: string | undefined
+    discount_value?: Amount | undefined
+    discount_code?: string | undefined
+    shipping?: Amount | undefined
+    tax?: Amount | undefined
+    total_value: Amount
+    products: {
+      product_id: string
+      price: Amount
+      quantity: number
+      variation_sku?: string | undefined
+    }[]
+  }
+  updateOrderStatus: { order_number: string; order_status: string }
+  addSubscriber: {
+    email: string
+    name?: string | undefined
+    firstname?: string | undefined
+    lastname?: string | undefined
+    phone?: string | undefined
+    add_tags?: string[] | undefined
+    city?: string | undefined
+    country?: string | undefined
+    birthday?: string | undefined
+    channels?: string[] | undefined
+    attributes?: { [name: string]: string | number | boolean } | undefined
+  }
+  removeSubscriber: { email: string; channels?: string[] | undefined }
+}
+
+/** The clean payloads of all operations. */
+type Payloads = EventPayloads &
+  ServerPayloads & {
+    list: { [F in keyof CampaignFilter]?: string | undefined }
+    create: Campaign
+    getEmailReport: { id: string }
+    /** A whole number from 1. */
+    getLatestCampaign: { limit?: number | null | undefined }
+    sendCustomApi: CustomApiEvent
+    serveJavascript: { trackingKey: string }
+  }
 
 /** The name of an operation. */
 export type Operation = keyof Payloads

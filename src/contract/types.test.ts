@@ -16,10 +16,17 @@ import type {
   EventInput,
   EventPayload,
   Operation,
+  Order,
+  OrderPayload,
+  OrderStatus,
   Payload,
+  Subscriber,
   TrackingOperation,
+  Unsubscriber,
 } from './index.ts'
-import { validate } from './index.ts'
+import { toStoredOrder, validate } from './index.ts'
+import type { saveOrderSchema, updateOrderStatusSchema } from './orders.ts'
+import type { addSubscriberSchema, removeSubscriberSchema } from './subscribers.ts'
 import type { serveJavascriptSchema } from './trackingKey.ts'
 
 /*
@@ -65,7 +72,7 @@ const line = { ...page, product_id: 1, quantity: 1, variation: { id: '1', sku: '
 const input = <O extends TrackingOperation>(_payload: EventInput<O>) => {}
 const clean = <O extends Operation>(_payload: Payload<O>) => {}
 
-test('the sixteen operations', () => {
+test('the operations', () => {
   expectTypeOf<Operation>().toEqualTypeOf<
     | 'list'
     | 'create'
@@ -73,6 +80,10 @@ test('the sixteen operations', () => {
     | 'getLatestCampaign'
     | 'sendCustomApi'
     | 'serveJavascript'
+    | 'saveOrder'
+    | 'updateOrderStatus'
+    | 'addSubscriber'
+    | 'removeSubscriber'
     | TrackingOperation
   >()
   expectTypeOf<TrackingOperation>().toEqualTypeOf<
@@ -116,6 +127,45 @@ test('the types that are written out are those of the schemas', () => {
   expectTypeOf<InferOutput<typeof serveJavascriptSchema>>().toEqualTypeOf<
     Payload<'serveJavascript'>
   >()
+})
+
+test('the types of orders and subscribers are those of the schemas', () => {
+  expectTypeOf<InferInput<typeof saveOrderSchema>>().toEqualTypeOf<Order>()
+  expectTypeOf<InferOutput<typeof saveOrderSchema>>().toEqualTypeOf<Payload<'saveOrder'>>()
+  expectTypeOf<InferInput<typeof updateOrderStatusSchema>>().toEqualTypeOf<OrderStatus>()
+  expectTypeOf<InferOutput<typeof updateOrderStatusSchema>>().toEqualTypeOf<
+    Payload<'updateOrderStatus'>
+  >()
+  expectTypeOf<InferInput<typeof addSubscriberSchema>>().toEqualTypeOf<Subscriber>()
+  expectTypeOf<InferOutput<typeof addSubscriberSchema>>().toEqualTypeOf<Payload<'addSubscriber'>>()
+  expectTypeOf<InferInput<typeof removeSubscriberSchema>>().toEqualTypeOf<Unsubscriber>()
+  expectTypeOf<InferOutput<typeof removeSubscriberSchema>>().toEqualTypeOf<
+    Payload<'removeSubscriber'>
+  >()
+  const stored = (order: Payload<'saveOrder'>) => toStoredOrder(order, 'EUR')
+  expectTypeOf<
+    Extract<ReturnType<typeof stored>, { ok: true }>['payload']
+  >().toEqualTypeOf<OrderPayload>()
+})
+
+test('saveOrder, updateOrderStatus, addSubscriber, removeSubscriber', () => {
+  const order = (_order: Order) => {}
+  order({ number: 1, total_value: '1.00', products: [] })
+  // An order as it is stored may be sent again.
+  const again = (stored: OrderPayload) => order(stored)
+  void again
+  // @ts-expect-error products are missing
+  order({ number: 1, total_value: 1 })
+  // @ts-expect-error a price is a number or text
+  order({ number: 1, total_value: 1, products: [{ product_id: 1, price: null, quantity: 1 }] })
+  // @ts-expect-error the clean number is text
+  clean<'saveOrder'>({ number: 1, total_value: 1, products: [] })
+  // @ts-expect-error order_status is missing
+  clean<'updateOrderStatus'>({ order_number: '1' })
+  // @ts-expect-error tags are a list
+  clean<'addSubscriber'>({ email: 'a@b.example', add_tags: 'a,b' })
+  // @ts-expect-error email is missing
+  clean<'removeSubscriber'>({ channels: ['email'] })
 })
 
 test('the stored payload is what validate returns', () => {

@@ -51,7 +51,41 @@ export const completePayloads = {
   addToWishlist: line,
   removeFromWishlist: line,
   serveJavascript: { trackingKey: 'ABC123' },
+  saveOrder: {
+    number: '1001',
+    email_address: 'ana@shop.example',
+    phone: '+40720000000',
+    firstname: 'Ana',
+    lastname: 'Pop',
+    city: 'Cluj',
+    county: 'Cluj',
+    address: 'Lalelelor 7',
+    discount_value: '-5.00',
+    discount_code: 'SPRING',
+    shipping: 15,
+    tax: 19.99,
+    total_value: '1,234.50',
+    products: [
+      { product_id: '42', price: '617.25', quantity: 2, variation_sku: 'TEE-S' },
+      { product_id: '43', price: 0, quantity: 1.5, variation_sku: 'MUG' },
+    ],
+  },
+  updateOrderStatus: { order_number: '1001', order_status: 'Livrată' },
+  addSubscriber: {
+    email: 'ana@shop.example',
+    name: 'Ana Pop',
+    firstname: 'Ana',
+    lastname: 'Pop',
+    phone: '+40720000000',
+    add_tags: ['footer', 'spring'],
+    city: 'Cluj',
+    country: 'RO',
+    birthday: '1990-02-28',
+    channels: ['email', 'sms'],
+    attributes: { club: true, points: 12, size: 'M' },
+  },
+  removeSubscriber: { email: 'ana@shop.example', channels: ['sms'] },
 } as const satisfies { readonly [O in Operation]: object }
 
-/** The names of all sixteen operations. */
+/** The names of all operations. */
 export const operations = Object.keys(completePayloads) as readonly Operation[]

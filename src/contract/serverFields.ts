@@ -1,0 +1,158 @@
+import { type GenericSchema, optional } from 'valibot'
+import {
+  email,
+  isBounded,
+  MAX_SHORT_CHARACTERS,
+  MAX_TEXT_CHARACTERS,
+  rule,
+  tagOf,
+} from './fields.ts'
+import { elementsOf, schemaOf } from './lists.ts'
+import { isMoney } from './money.ts'
+
+/*
+ * The rules of fields that only a shop's server sends. Forms and queries carry everything as text, and some senders
+ * give a number where others give text, so these rules convert (docs/decisions.md, "Orders and subscribers").
+ */
+
+/** The most fraction digits of a quantity. With the nine before the point, a number keeps them all. */
+const QUANTITY = /^\d{1,9}(?:\.\d{1,6})?$/
+const MAX_QUANTITY = 999_999_999
+
+/** A value as text: a whole number becomes its digits. Undefined if it is neither. */
+const asText = (value: unknown): string | undefined => {
+  if (typeof value === 'string') return value
+  return Number.isSafeInteger(value) ? `${value}` : undefined
+}
+
+/** False if a text has half a surrogate pair, which no query can contain. */
+const isWellFormed = (text: string): boolean => !/\p{Cs}/u.test(text)
+
+const isId = (value: unknown): boolean => {
+  const text = asText(value)
+  return isBounded(text, MAX_SHORT_CHARACTERS) && !!text.trim() && isWellFormed(text)
+}
+
+const ID = `text of 1 to ${MAX_SHORT_CHARACTERS} characters, not blank, or a whole number`
+
+/** Text of at most 128 characters that is not blank, or a whole number. Without white space at its ends. */
+export const idText = rule<string | number, string>(isId, ID, (value) => `${value}`.trim())
+
+const isEmail = (value: unknown): boolean =>
+  isBounded(value) && !email['~run']({ value: value.trim() } as never, {}).issues
+
+/** An e-mail address. White space at its ends is removed. */
+export const trimmedEmail = rule<string>(isEmail, 'email', (value) => value.trim())
+
+/** Text of at most 2048 characters, or a whole number, which becomes text. */
+const anyText = rule<string | number, string>(
+  (value) => isBounded(asText(value)),
+  `text of at most ${MAX_TEXT_CHARACTERS} characters`,
+  String,
+)
+
+/** An amount in the form that `readMoney` reads. It stays as it was given, since the currency is not known here. */
+export const amount = rule<number | string>(isMoney, 'an amount such as 1234.5 or 1,234.50')
+
+/** A quantity, which may have a fraction, such as a weight. Text of a decimal number is converted. */
+export const quantity = rule<number | string, number>(
+  (value) =>
+    typeof value === 'string'
+      ? QUANTITY.test(value)
+      : typeof value === 'number' && value >= 0 && value <= MAX_QUANTITY,
+  `a number from 0 to ${MAX_QUANTITY}, with at most 6 decimals if it is text`,
+  Number,
+)
+
+/** A date of the calendar as `YYYY-MM-DD`. */
+const date = rule<string>((value) => {
+  if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\d$/.test(value)) return false
+  const at = new Date(`${value}T00:00:00Z`)
+  return !Number.isNaN(+at) && at.toISOString().startsWith(value)
+}, 'a date as YYYY-MM-DD')
+
+/** A field that may be missing, null or blank text: then the payload does not have it. */
+const optionalOf = <I, O>(schema: GenericSchema<I, O>) =>
+  optional({
+    '~run': (...[dataset, config]: Parameters<(typeof schema)['~run']>) =>
+      isAbsent(dataset.value) ? { typed: true, value: undefined } : schema['~run'](dataset, config),
+  } as unknown as GenericSchema<I | null | undefined, O | undefined>)
+
+const isAbsent = (value: unknown): boolean =>
+  (value ?? undefined) === undefined || (typeof value === 'string' && !value.trim())
+
+export const optionalEmail = optionalOf(trimmedEmail)
+export const optionalText = optionalOf(anyText)
+export const optionalAmount = optionalOf(amount)
+export const optionalDate = optionalOf(date)
+
+/**
+ * A list of short texts, or one text in which commas separate them. Blank ones are left out, and so are those that come
+ * again.
+ *
+ * @param max The most in a list.
+ */
+export const optionalTexts = (max: number) =>
+  optionalOf(
+    schemaOf<string | readonly (string | number)[], string[] | undefined>((value) => {
+      const what = `a list of at most ${max} texts, or one text of at most ${MAX_TEXT_CHARACTERS} characters with commas`
+      const given = isBounded(value) ? value.split(',') : elementsOf(value, max)
+      if (!given || given.length > max) return { issues: [{ path: '', message: what }] }
+      const wrong = given.findIndex((one) => !isAbsent(one) && !isId(one))
+      if (wrong >= 0) return { issues: [{ path: isBounded(value) ? '' : `${wrong}`, message: ID }] }
+      const kept = given.filter((one) => !isAbsent(one))
+      const texts = new Set(kept.map((one) => `${one}`.trim()))
+      return { value: texts.size ? [...texts] : undefined }
+    }),
+  )
+
+/** The most attributes of a subscriber. */
+export const MAX_ATTRIBUTES = 100
+
+type Attribute = string | number | boolean
+
+const isAttribute = (value: unknown): value is Attribute =>
+  isBounded(value) ||
+  typeof value === 'boolean' ||
+  (typeof value === 'number' && Number.isFinite(value))
+
+/**
+ * An object of names that the shop chooses, in the order of the names, so that equal attributes are equal as JSON. Null
+ * and blank values are left out. An empty list is an empty object, since PHP encodes one so.
+ */
+export const optionalAttributes = optionalOf(
+  schemaOf<
+    { readonly [name: string]: Attribute | null | undefined },
+    { [name: string]: Attribute } | undefined
+  >((value) => {
+    if (Array.isArray(value) && value.length === 0) return { value: undefined }
+    const names = tagOf(value) === 'Object' ? Object.keys(value as object) : undefined
+    const isNamed = (name: string) =>
+      isBounded(name, MAX_SHORT_CHARACTERS) && !!name.trim() && name !== '__proto__'
+    if (!names || names.length > MAX_ATTRIBUTES || !names.every(isNamed))
+      return {
+        issues: [
+          {
+            path: '',
+            message: `an object of at most ${MAX_ATTRIBUTES} names, each of 1 to ${MAX_SHORT_CHARACTERS} characters, with text, numbers, true or false`,
+          },
+        ],
+      }
+    const attributes: { [name: string]: Attribute } = Object.create(null)
+    for (const name of names.sort()) {
+      const given = (value as { readonly [name: string]: unknown })[name]
+      if (isAbsent(given)) continue
+      if (!isAttribute(given))
+        return {
+          issues: [
+            {
+              path: name,
+              message: `text of at most ${MAX_TEXT_CHARACTERS} characters, a number, true or false`,
+            },
+          ],
+        }
+      attributes[name] = given
+    }
+    return { value: Object.keys(attributes).length ? attributes : undefined }
+  }),
+)

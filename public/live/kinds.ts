@@ -1,13 +1,16 @@
 /** What the live view shows of an event: its kind, its subject, its page, its device. */
 import type { Payload } from '../operator/feed.ts'
 import { KINDS, type Kind } from '../operator/kinds.ts'
+import { money } from '../operator/money.ts'
+import { counted } from '../operator/numbers.ts'
 
-/** The three steps of the funnel, each with the kind that counts for it. */
+/** The steps of the funnel, each with the kind that counts for it. `one` is the noun of what is counted. */
 export const FUNNEL = [
-  { kind: 'viewProduct', name: 'Product view' },
-  { kind: 'addToCart', name: 'Cart' },
-  { kind: 'initiateCheckout', name: 'Checkout' },
-] as const satisfies readonly { readonly kind: Kind; readonly name: string }[]
+  { kind: 'viewProduct', name: 'Product view', one: 'event' },
+  { kind: 'addToCart', name: 'Cart', one: 'event' },
+  { kind: 'initiateCheckout', name: 'Checkout', one: 'event' },
+  { kind: 'saveOrder', name: 'Order', one: 'order' },
+] as const satisfies readonly { readonly kind: Kind; readonly name: string; readonly one: string }[]
 
 export function kindOf(event: { readonly operation: string; readonly event: string }): Kind {
   const { operation } = event
@@ -30,29 +33,74 @@ export function cut(text: string): string {
     : `${characters.slice(0, MAX_SHOWN).join('')}…`
 }
 
-/** The subject of an event, cut: product, search term, e-mail address or event name. */
-export function subjectOf(record: { readonly event: string; readonly payload: Payload }): {
-  readonly main: string
-  readonly more: string
-} {
-  const { main, more } = subject(record)
-  return { main: cut(String(main)), more: cut(String(more)) }
+type Described = {
+  readonly kind: Kind
+  readonly event: string
+  readonly payload: Payload
 }
 
-function subject({ event, payload }: { readonly event: string; readonly payload: Payload }) {
+/**
+ * The subject of an event, cut: product, search term, order, e-mail address or event name. `amount` is money; '' for
+ * none.
+ */
+export function subjectOf(record: Described): {
+  readonly main: string
+  readonly amount: string
+  readonly more: string
+} {
+  const { main, more, amount = '' } = subject(record)
+  return { main: cut(textOf(main)), amount: cut(amount), more: cut(textOf(more)) }
+}
+
+type Subject = { readonly main: unknown; readonly more: unknown; readonly amount?: string }
+
+function subject({ kind, event, payload }: Described): Subject {
+  if (kind === 'saveOrder') return orderOf(payload)
+  if (kind === 'updateOrderStatus')
+    return { main: numberOf(payload.order_number), more: payload.order_status }
+  if (kind === 'addSubscriber') return { main: payload.email, more: nameOfPerson(payload) }
+  if (kind === 'removeSubscriber') return { main: payload.email, more: listed(payload.channels) }
   if (payload.variation) {
     const { sku } = payload.variation as Payload
     return { main: `#${payload.product_id}`, more: `× ${payload.quantity}  ${sku}` }
   }
   if (payload.search_term !== undefined) return { main: `“${payload.search_term}”`, more: '' }
   if (payload.email_address !== undefined)
-    return {
-      main: payload.email_address,
-      more: [payload.firstname, payload.lastname].filter(Boolean).join(' '),
-    }
+    return { main: payload.email_address, more: nameOfPerson(payload) }
   if (payload.email !== undefined) return { main: event, more: payload.email }
   if (payload.product_id !== undefined) return { main: `#${payload.product_id}`, more: '' }
   return { main: '', more: event }
+}
+
+function orderOf({
+  number: given,
+  total_value: total,
+  currency,
+  products,
+  email_address,
+}: Payload): Subject {
+  const count = Array.isArray(products) ? counted(products.length, 'product') : ''
+  return {
+    main: numberOf(given),
+    amount: total === undefined ? '' : money(textOf(total), textOf(currency)),
+    more: [count, email_address].filter(Boolean).join(' · '),
+  }
+}
+
+const numberOf = (given: unknown): string => `No. ${textOf(given) || '?'}`
+
+const nameOfPerson = ({ name, firstname, lastname }: Payload): string =>
+  textOf(name) || [firstname, lastname].filter(Boolean).join(' ')
+
+const listed = (list: unknown): string => (Array.isArray(list) ? list.join(', ') : '')
+
+/** A shortened payload may lack any field. */
+const textOf = (value: unknown): string => String(value ?? '')
+
+/** The e-mail address that an event gives, as orders are compared with it. '' for none. */
+export function addressOf({ kind, payload }: Pick<Described, 'kind' | 'payload'>): string {
+  const given = kind === 'sendCustom' ? payload.email : payload.email_address
+  return textOf(given).trim().toLowerCase()
 }
 
 /**

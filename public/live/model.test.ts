@@ -56,7 +56,34 @@ test('the funnel counts events and distinct devices, and their share of the devi
     { kind: 'viewProduct', events: 3, devices: 2, share: 1 },
     { kind: 'addToCart', events: 2, devices: 1, share: 0.5 },
     { kind: 'initiateCheckout', events: 0, devices: 0, share: 0 },
+    { kind: 'saveOrder', one: 'order', events: 0, devices: 0, share: 0 },
   ])
+})
+
+const order = (number: string, email_address: string, at = NOW) =>
+  event('saveOrder', null, { at, payload: { number, email_address, url: undefined } })
+const giveAddress = (did: string, email_address: string, at = NOW) =>
+  event('setEmail', did, { at, payload: { email_address } })
+
+test('an order counts once, for the device that gave its address before it or up to an hour after it', () => {
+  const HOUR_MS = 3_600_000
+  const lastOf = (...events: LiveEvent[]) =>
+    modelWith(event('viewProduct', 'a'), event('viewProduct', 'b'), ...events)
+      .funnel()
+      .at(-1)
+  const custom = event('sendCustom', 'b', { payload: { email: ' ANN@shop.example' } })
+  const none = { events: 1, devices: 0, share: 0 }
+  const one = { events: 1, devices: 1, share: 0.5 }
+  const ann = 'Ann@shop.example'
+  expect(lastOf(order('1', ann))).toMatchObject(none)
+  expect(lastOf(giveAddress('a', 'ann@shop.example'), order('1', ann))).toMatchObject(one)
+  expect(lastOf(custom, order('1', ann), order('1', ann))).toMatchObject(one)
+  expect(lastOf(order('1', ann), giveAddress('a', ann, NOW + HOUR_MS))).toMatchObject(one)
+  expect(lastOf(order('1', ann), giveAddress('a', ann, NOW + HOUR_MS + 1))).toMatchObject(none)
+  expect(lastOf(giveAddress('a', 'bob@shop.example'), order('1', ann))).toMatchObject(none)
+  expect(lastOf(giveAddress('a', ''), order('1', ''))).toMatchObject(none)
+  const both = [giveAddress('a', ann), giveAddress('b', ann), order('1', ann), order('2', ann)]
+  expect(lastOf(...both)).toMatchObject({ events: 2, devices: 1 })
 })
 
 test('an event of a server is counted and has no device', () => {
@@ -67,7 +94,9 @@ test('an event of a server is counted and has no device', () => {
   expect(model.devices(9)).toEqual([])
   const [record] = model.find(ALL)
   expect(record).toMatchObject({ kind: 'sendCustomApi', path: '' })
-  expect(record && subjectOf(record)).toEqual({ main: 'birthday', more: 'ann@shop.example' })
+  expect(record && subjectOf(record)).toEqual({
+    ...{ main: 'birthday', amount: '', more: 'ann@shop.example' },
+  })
   expect(model.find({ ...ALL, did: 'a' })).toEqual([])
 })
 
@@ -75,7 +104,7 @@ test('a funnel without product views has no shares', () => {
   const shares = modelWith(event('addToCart'))
     .funnel()
     .map(({ share }) => share)
-  expect(shares).toEqual([null, null, null])
+  expect(shares).toEqual([null, null, null, null])
 })
 
 test('filters by kind, device and words, newest first', () => {
@@ -137,6 +166,7 @@ test('distinct devices are counted up to a bound; beyond it there is no share', 
     { devices: MAX_COUNTED, isMore: true, events: MAX_COUNTED + 9, share: null },
     { devices: 1, isMore: false, share: null },
     { devices: 0, isMore: false, share: null },
+    { devices: 0, isMore: false, share: null },
   ])
   model.clear()
   expect(model.deviceTotal()).toEqual({ count: 0, isMore: false })
@@ -172,7 +202,35 @@ test.each([
   [{ product_id: '7' }, '#7', ''],
   [{}, '', 'E'],
 ])('%o is about %s %s', (payload, main, more) => {
-  expect(subjectOf({ event: 'E', payload })).toEqual({ main, more })
+  expect(subjectOf({ kind: 'page', event: 'E', payload })).toEqual({ main, amount: '', more })
+})
+
+test.each([
+  [
+    'saveOrder',
+    {
+      ...{ number: '1001', total_value: '1234.50', currency: 'EUR', email_address: 'a@b.example' },
+      products: [{ product_id: '12' }, { product_id: '15' }],
+    },
+    ['No. 1001', '€1,234.50', '2 products · a@b.example'],
+  ],
+  ['saveOrder', { number: 'A-7', products: [{}], email_address: '' }, ['No. A-7', '', '1 product']],
+  ['saveOrder', {}, ['No. ?', '', '']],
+  [
+    'updateOrderStatus',
+    { order_number: '1001', order_status: 'refunded' },
+    ['No. 1001', '', 'refunded'],
+  ],
+  ['addSubscriber', { email: 'a@b.example', name: 'Ann Pop' }, ['a@b.example', '', 'Ann Pop']],
+  ['addSubscriber', { email: 'a@b.example', firstname: 'Ann' }, ['a@b.example', '', 'Ann']],
+  ['removeSubscriber', { email: 'a@b.example' }, ['a@b.example', '', '']],
+  [
+    'removeSubscriber',
+    { email: 'a@b.example', channels: ['email', 'sms'] },
+    ['a@b.example', '', 'email, sms'],
+  ],
+] as const)('%s of %o is about %o', (kind, payload, [main, amount, more]) => {
+  expect(subjectOf({ kind, event: 'E', payload })).toEqual({ main, amount, more })
 })
 
 test.each([
@@ -204,9 +262,12 @@ test('long texts of a row are cut', () => {
     { product_id: 1, quantity: 1, variation: { sku: long } },
     {},
   ]) {
-    const { main, more } = subjectOf({ event: long, payload })
+    const { main, more } = subjectOf({ kind: 'page', event: long, payload })
     expect(main.length + more.length).toBeLessThanOrEqual(2 * short.length)
   }
+  const order = { number: long, total_value: long, currency: long, email_address: long }
+  const { main, amount, more } = subjectOf({ kind: 'saveOrder', event: '', payload: order })
+  expect(Math.max(main.length, amount.length, more.length)).toBeLessThanOrEqual(short.length)
 })
 
 test('a device keeps its hue, and devices that arrive together have different hues', () => {

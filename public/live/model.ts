@@ -7,6 +7,7 @@ import type { Kind } from '../operator/kinds.ts'
 import { dropFirst } from './dropFirst.ts'
 import { FUNNEL, kindOf, pathOf } from './kinds.ts'
 import { createLast } from './last.ts'
+import { createOrderDevices } from './orderDevices.ts'
 
 /** Events that stay searchable. */
 export const MAX_EVENTS = 5000
@@ -62,7 +63,10 @@ export function createModel(now: () => number = Date.now) {
       kinds: new Map<Kind, number>(),
       devices: new Map<string, Device>(),
       devicesEver: createDistinct(),
-      funnel: FUNNEL.map(({ kind, name }) => ({ kind, name, events: 0, dids: createDistinct() })),
+      funnel: FUNNEL.map((step) => ({ ...step, events: 0, dids: createDistinct() })),
+      /** Numbers of orders: a later version of an order is the same order. */
+      orders: createDistinct(),
+      deviceOfOrder: createOrderDevices(),
       /** Arrivals of the last minute, oldest first, ms of the gateway's clock. */
       arrivals: [] as number[],
     }
@@ -83,16 +87,27 @@ export function createModel(now: () => number = Date.now) {
     seen.events.add(record, length)
     seen.total++
     seen.kinds.set(kind, (seen.kinds.get(kind) ?? 0) + 1)
-    for (const step of seen.funnel)
-      if (step.kind === kind) {
-        step.events++
-        step.dids.add(String(event.did))
-      }
+    addToFunnel(record)
     if (event.did) addDevice(event.did, kind)
     seen.arrivals.push(receivedAt)
     if (seen.arrivals.length > MAX_ARRIVALS * 1.2)
       seen.arrivals = seen.arrivals.slice(-MAX_ARRIVALS)
     return record
+  }
+
+  function addToFunnel(record: Shown) {
+    const { kind, did, payload } = record
+    const ordering = seen.deviceOfOrder(record)
+    if (kind === 'saveOrder') seen.orders.add(String(payload.number ?? record.id))
+    for (const step of seen.funnel) {
+      if (step.kind === 'saveOrder') {
+        step.events = seen.orders.count().count
+        if (ordering !== undefined) step.dids.add(ordering)
+      } else if (step.kind === kind) {
+        step.events++
+        step.dids.add(String(did))
+      }
+    }
   }
 
   function addDevice(did: string, kind: Kind) {
@@ -142,15 +157,19 @@ export function createModel(now: () => number = Date.now) {
     deviceTotal: () => seen.devicesEver.count(),
     /** The devices with the newest events, newest first. */
     devices: (most: number): Device[] => [...seen.devices.values()].slice(-most).reverse(),
-    /** For each step: events, distinct devices, and their share of the first step's devices (null if unknown). */
+    /**
+     * For each step: events (of the last one: orders), distinct devices, and their share of the first step's devices
+     * (null if unknown).
+     */
     funnel() {
       const first = seen.funnel[0]?.dids.count() ?? { count: 0, isMore: false }
-      return seen.funnel.map(({ kind, name, events, dids }) => {
+      return seen.funnel.map(({ kind, name, one, events, dids }) => {
         const { count, isMore } = dids.count()
         const isKnown = first.count > 0 && !first.isMore
         return {
           kind,
           name,
+          one,
           events,
           isMore,
           devices: count,

@@ -134,7 +134,7 @@ class Row extends Component<RowProps> {
 
   render({ record, isFresh, isChosen }: RowProps) {
     const { id, did, kind, operation, at, receivedAt, payload, path, storedBytes, bot } = record
-    const { main, more } = subjectOf(record)
+    const { main, amount, more } = subjectOf(record)
     const lateMs = receivedAt - at
     return (
       <li
@@ -155,6 +155,7 @@ class Row extends Component<RowProps> {
           </span>
           <span class="what">
             {main && <b>{main}</b>}
+            {amount && <b class="amount">{amount}</b>}
             {more && <span>{more}</span>}
             {storedBytes && <em title="The payload is large and shown shortened">cut</em>}
             {bot && <em title="Its user agent says it is a bot">bot</em>}

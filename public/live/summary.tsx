@@ -114,7 +114,7 @@ function Funnel({ model }: { readonly model: Model }) {
   const most = Math.max(1, ...steps.map(({ devices }) => devices))
   return (
     <ol id="funnel" data-test="funnel">
-      {steps.map(({ kind, name, events, devices, isMore, share }) => (
+      {steps.map(({ kind, name, one, events, devices, isMore, share }) => (
         <li key={kind} data-test={`funnel-${kind}`}>
           <span>{name}</span>
           <div class="track">
@@ -122,7 +122,7 @@ function Funnel({ model }: { readonly model: Model }) {
           </div>
           <b>{share === null ? '–' : `${Math.round(share * 100)} %`}</b>
           <small>
-            {`${number(devices)}${isMore ? '+' : ''} ${nameOf(devices, 'device')} · ${number(events)} ${nameOf(events, 'event')}`}
+            {`${number(devices)}${isMore ? '+' : ''} ${nameOf(devices, 'device')} · ${number(events)} ${nameOf(events, one)}`}
           </small>
         </li>
       ))}

@@ -14,7 +14,11 @@ export const KINDS = new Map([
   ['addToCart', 'Cart, added'],
   ['removeFromCart', 'Cart, removed'],
   ['initiateCheckout', 'Checkout'],
+  ['saveOrder', 'Order'],
+  ['updateOrderStatus', 'Order status'],
   ['setEmail', 'E-mail known'],
+  ['addSubscriber', 'Subscribed'],
+  ['removeSubscriber', 'Unsubscribed'],
   ['sendCustom', 'Custom'],
   ['sendCustomApi', 'Custom, by API'],
 ] as const)

@@ -12,6 +12,10 @@ const SIGNS = {
   removeFromWishlist:
     'M8 13.5C3.5 10.5 1.8 8.5 1.8 6.1A3 3 0 0 1 8 5a3 3 0 0 1 6.2 1.1c0 2.4-1.7 4.4-6.2 7.4z M6.2 8.5h3.6',
   initiateCheckout: 'M1.5 4h13v8.5h-13z M1.5 7h13 M4 10h2.5',
+  saveOrder: 'M3 1.8v12.4l1.7-1.2 1.6 1.2L8 13l1.7 1.2 1.6-1.2 1.7 1.2V1.8z M5.5 5h5 M5.5 8h5',
+  updateOrderStatus: 'M3 8.5V1.8h10v6 M5.5 5h5 M3 12h8 M8.5 9.5 11 12l-2.5 2.5',
+  addSubscriber: 'M1.5 3.5h13v5 M1.5 3.5v9h6 m-6-8.5L8 9l6.5-5 M12 9.5v5 M9.5 12h5',
+  removeSubscriber: 'M1.5 3.5h13v5 M1.5 3.5v9h6 m-6-8.5L8 9l6.5-5 M9.5 12h5',
   setEmail: 'M1.5 3.5h13v9h-13z m0 .5L8 9l6.5-5',
   sendCustom: 'M8 1.8 9.7 6l4.5.3-3.5 2.9 1.2 4.4L8 11.2l-3.9 2.4 1.2-4.4L1.8 6.3 6.3 6z',
   sendCustomApi: 'M4.7 4.5 1.5 8l3.2 3.5 M11.3 4.5 14.5 8l-3.2 3.5 M9.3 3.5l-2.6 9',

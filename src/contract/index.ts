@@ -23,10 +23,10 @@ export * from './errors.ts'
 export { EVENT_NAMES } from './eventNames.ts'
 export { findOperation } from './findOperation.ts'
 export { fractionDigitsOf, moneyText, readMoney } from './money.ts'
-export { toStoredOrder } from './orders.ts'
 export type * from './payloads.ts'
 export type * from './problems.ts'
 export type * from './setup.ts'
+export { toStoredOrder } from './storedOrder.ts'
 export { UUID } from './uuid.ts'
 
 const eventSchemas = createEventSchemas(url, agent, text, object)

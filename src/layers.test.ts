@@ -20,6 +20,7 @@ const GATEWAY = {
       'http',
       'lib',
       'operators',
+      'orders',
       'people',
       'problems',
     ],
@@ -28,13 +29,13 @@ const GATEWAY = {
   // Followers keep a copy of the log in SQLite.
   nats: [
     ...['campaigns', 'collect', 'customers', 'engine', 'forward', 'http', 'lib', 'operators'],
-    ...['people', 'problems', 'script', 'sqlite'],
+    ...['orders', 'people', 'problems', 'script', 'sqlite'],
   ],
   export: ['collect', 'lib', 'nats', 'sqlite'],
   move: ['collect', 'lib', 'nats', 'problems', 'sqlite'],
   engine: [
-    ...['campaigns', 'collect', 'customers', 'forward', 'http', 'operators', 'people'],
-    ...['problems', 'script'],
+    ...['campaigns', 'collect', 'customers', 'forward', 'http', 'operators', 'orders'],
+    ...['people', 'problems', 'script'],
   ],
   operators: [
     ...['campaigns', 'check', 'collect', 'customers', 'forward', 'http', 'lib', 'people'],
@@ -45,6 +46,7 @@ const GATEWAY = {
   campaigns: ['collect', 'customers', 'http', 'lib', 'problems', 'rest'],
   // The check of the REST key in front of the calls of a shop's server.
   rest: ['collect', 'customers', 'http', 'problems'],
+  orders: ['campaigns', 'collect', 'customers', 'http', 'lib', 'problems', 'rest'],
   script: ['collect', 'customers', 'http', 'lib', 'problems'],
   people: ['lib'],
   settings: ['lib'],

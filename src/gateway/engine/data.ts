@@ -7,6 +7,7 @@ import type { Customers } from '../customers/customers.ts'
 import type { Forwarding } from '../forward/forwarding.ts'
 import type { ForwardFigures } from '../http/forwardMetrics.ts'
 import type { Sessions } from '../operators/sessions.ts'
+import type { Orders } from '../orders/orders.ts'
 import type { People } from '../people/people.ts'
 import type { CountStore } from '../problems/problems.ts'
 import type { PinnedScripts } from '../script/pinnedScripts.ts'
@@ -18,6 +19,7 @@ export type Data = {
   readonly sessions: Sessions
   readonly log: EventLog & { readonly depth: () => number }
   readonly campaigns: Campaigns
+  readonly orders: Orders
   readonly reports: Reports
   readonly daySalt: DaySalt
   readonly people: People

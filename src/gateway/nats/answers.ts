@@ -4,6 +4,7 @@ import type { ReportFigures } from '../campaigns/report.ts'
 import type { ReportView } from '../campaigns/reportView.ts'
 import type { Forwarding } from '../forward/forwarding.ts'
 import type { ForwardFigures } from '../http/forwardMetrics.ts'
+import type { Page, StoredOrder, StoredSubscriber, UnsubscribedRange } from '../orders/orders.ts'
 import type { Kept, Proof } from '../people/people.ts'
 import type { Person } from '../people/person.ts'
 import type { CoverageHistory, ProblemCount } from '../problems/problems.ts'
@@ -23,6 +24,9 @@ export type Answers = {
     customer: string,
     query: CampaignQuery,
   ): Promise<{ readonly summaries: readonly CampaignSummary[]; readonly total: number }>
+  findOrder(customer: string, number: string): Promise<StoredOrder | undefined>
+  findSubscriber(customer: string, email: string): Promise<StoredSubscriber | undefined>
+  listUnsubscribed(customer: string, range: UnsubscribedRange): Promise<Page>
   readReport(
     customer: string,
     tracking: Campaign['tracking'],

@@ -6,6 +6,7 @@ import { createNatsCampaigns } from './campaigns.ts'
 import { createNatsCounts } from './counts.ts'
 import { createNatsDaySalt } from './daySalt.ts'
 import { createNatsLog } from './eventLog.ts'
+import { createNatsOrders } from './orders.ts'
 import { createNatsPeople } from './people.ts'
 
 export type NatsDataOptions = BaseOptions & {
@@ -51,6 +52,7 @@ async function openPorts(options: NatsDataOptions, base: Base): Promise<NatsData
     sessions: stored.sessions,
     log,
     campaigns: createNatsCampaigns(broker, ask),
+    orders: createNatsOrders(ask, partitionOf),
     reports: base.reports,
     daySalt: salt.daySalt,
     people,

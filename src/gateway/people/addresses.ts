@@ -1,4 +1,4 @@
-import { addressOf } from './person.ts'
+import { addressOf } from './addressOf.ts'
 
 /** The fields with the address of an event's visitor: that of setEmail, and that of sendCustom and sendCustomApi. */
 const FIELDS = ['email_address', 'email']

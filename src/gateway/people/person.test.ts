@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { addressOf, readPerson } from './person.ts'
+import { addressOf } from './addressOf.ts'
+import { readPerson } from './person.ts'
 
 test.each([
   ['Anna.Berg@Example.ORG', 'anna.berg@example.org'],

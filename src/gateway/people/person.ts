@@ -1,6 +1,6 @@
-import { domainToASCII } from 'node:url'
 import { check } from '../../contract/check.ts'
 import { email, isBounded, MAX_SHORT_CHARACTERS } from '../../contract/fields.ts'
+import { addressOf } from './addressOf.ts'
 
 /** Whose data is asked for: an e-mail address, as `addressOf` compares it, or a device id, as it was sent. */
 export type Person =
@@ -37,14 +37,3 @@ export function readPerson(asked: {
 
 /** The message does not contain what was typed, since answers are logged. */
 const refuse = (message: string): PersonRead => ({ ok: false, message })
-
-/**
- * The form in which two e-mail addresses are compared (docs/decisions.md, A person's data): without regard to case,
- * with composed characters, and with the ASCII form of the domain (UTS 46). Dots and tags of the local part stay.
- */
-export function addressOf(address: string): string {
-  const at = address.lastIndexOf('@')
-  const domain = address.slice(at + 1).normalize('NFC')
-  const local = address.slice(0, at).normalize('NFC').toLowerCase()
-  return `${local}@${domainToASCII(domain) || domain.toLowerCase()}`
-}

@@ -8,6 +8,7 @@ import {
   createCopyRemovals,
   type ErasedEvent,
 } from './copyRemovals.ts'
+import { hasState, type StateRows } from './stateRows.ts'
 import type { UsageRows } from './usageRows.ts'
 
 /** A log that this file is a copy of, and how far it is copied. */
@@ -72,6 +73,7 @@ const COPIED_TABLE = `
 export function createCopying(
   database: Database,
   usageRows: UsageRows,
+  states: Pick<StateRows, 'addState'>,
   writeCounts: (batch: CountBatch) => void,
 ): Copying {
   const isCopy = database
@@ -117,8 +119,12 @@ export function createCopying(
       const seq = batch.seqs[index++] as number
       if (seq <= last) return
       const { changes } = insert.run(...row, seq)
-      if (changes > 0) usageRows.count(String(row[0]), row[7], row[10].length)
-      else removals.noteRepeat(seq, String(row[0]), row[9])
+      if (changes === 0) {
+        removals.noteRepeat(seq, String(row[0]), row[9])
+        return
+      }
+      usageRows.count(String(row[0]), row[7], row[10].length)
+      if (hasState(row[1])) states.addState(String(row[0]), String(row[1]), row[7], row[10], seq)
     })
     // After the events: what is removed was stored before, and counts do not depend on events.
     for (const other of batch.others) {

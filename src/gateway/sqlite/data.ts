@@ -15,6 +15,7 @@ import { filesOf } from './files.ts'
 import { watchFiles } from './fileWatch.ts'
 import { createSqliteForwarding } from './forwarding.ts'
 import { refuseMirrored } from './mirrorRows.ts'
+import { createSqliteOrders } from './orders.ts'
 import { createSqlitePeople } from './people.ts'
 import { createSqliteReports } from './reports.ts'
 import { startSupervisedThread } from './supervisedThread.ts'
@@ -140,6 +141,7 @@ export async function openData(options: DataOptions): Promise<Data> {
         readCoverage: (customer, now) => thread.call('readCoverage', customer, now),
       },
       campaigns: createSqliteCampaigns(thread.call),
+      orders: createSqliteOrders(thread.call),
       expiredEvents: createSqliteExpiredEvents(thread.call),
       // Every change is durable when its call returns.
       saved: async () => {},

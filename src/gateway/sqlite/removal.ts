@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import { clearWal } from './database.ts'
+import { createStateRows, type StateRows } from './stateRows.ts'
 
 /** Events that are removed at once, at most. A step takes a few ms, and appends wait for it. */
 export const MAX_REMOVED = 200
@@ -68,8 +69,12 @@ export type Removal = {
  * if all rows that may move are empty (docs/decisions.md, "Retention").
  *
  * @param database Opened with `secure_delete`.
+ * @param states The states of orders and subscribers, which are removed with their records.
  */
-export function createRemoval(database: Database): Removal {
+export function createRemoval(
+  database: Database,
+  states: Pick<StateRows, 'removeState'> = createStateRows(database),
+): Removal {
   const empty = database.prepare<[number]>(
     `UPDATE events SET received_at = 0, at = 0, operation = '', event = '', did = NULL, bot = 0, payload = '', version = NULL, cookieless = NULL
      WHERE seq = ? AND operation <> ''`,
@@ -89,6 +94,7 @@ export function createRemoval(database: Database): Removal {
   const removeEvents = database.transaction((seqs: readonly number[]): number => {
     let count = 0
     for (const seq of seqs) {
+      states.removeState(seq)
       if (empty.run(seq).changes === 0) continue
       note.run(seq)
       count++

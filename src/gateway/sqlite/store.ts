@@ -17,6 +17,7 @@ import { ERASURE_TABLE } from './erasures.ts'
 import { createProblemRows, PROBLEMS_TABLE, type ProblemRows } from './problemRows.ts'
 import { createRemoval, REMOVED_TABLE, type Removal } from './removal.ts'
 import type { Schema } from './schema.ts'
+import { createStateRows, hasState, STATE_TABLES, type StateRows } from './stateRows.ts'
 import { createSweep, SWEEP_TABLES, type Sweep } from './sweep.ts'
 import { createUsageRows, USAGE_TABLE } from './usageRows.ts'
 import { bytesOf, uuidOf } from './uuid.ts'
@@ -39,7 +40,8 @@ export type Store = Omit<CampaignRows, 'insertCampaign'> &
   Sweep &
   Copying &
   Pick<ProblemRows, 'readProblems'> &
-  Pick<CoverageRows, 'readCoverage'> & {
+  Pick<CoverageRows, 'readCoverage'> &
+  Pick<StateRows, 'findOrder' | 'findSubscriber' | 'listUnsubscribed'> & {
     /**
      * One transaction, durable when it returns.
      *
@@ -109,6 +111,7 @@ export const EVENTS_SCHEMA: Schema = {
     { table: 'events', column: 'cookieless', type: 'INTEGER' },
     { table: 'coverage', column: 'days', type: 'INTEGER NOT NULL DEFAULT 1' },
   ],
+  migrations: [{ sql: STATE_TABLES, adds: true }],
   probe:
     'SELECT seq, customer, id, received_at, at, operation, event, did, bot, payload FROM events',
 }
@@ -161,15 +164,19 @@ export function openStore(file: string): Store {
     .pluck()
   const dataVersion = database.prepare<[], number>('PRAGMA data_version').pluck()
   const usageRows = createUsageRows(database)
-  const removal = createRemoval(database)
+  const states = createStateRows(database)
+  const removal = createRemoval(database, states)
   const append = database.transaction((cells: Cells): Appended => {
     const positions: number[] = []
     usageRows.reset()
     eachRow(cells, (...row) => {
       // Its values one by one, since SQLite's binding reads an array in twice the time.
       const { changes, lastInsertRowid } = insert.run(...row)
-      positions.push(changes > 0 ? Number(lastInsertRowid) : 0)
-      if (changes > 0) usageRows.count(String(row[0]), row[7], row[10].length)
+      const seq = changes > 0 ? Number(lastInsertRowid) : 0
+      positions.push(seq)
+      if (seq === 0) return
+      usageRows.count(String(row[0]), row[7], row[10].length)
+      if (hasState(row[1])) states.addState(String(row[0]), String(row[1]), row[7], row[10], seq)
     })
     return { positions, usage: usageRows.write() }
   })
@@ -219,11 +226,14 @@ export function openStore(file: string): Store {
       after: (fromNewest.get(customer, max - 1) ?? 1) - 1,
       newest: fromNewest.get(customer, 0) ?? 0,
     }),
+    findOrder: states.findOrder,
+    findSubscriber: states.findSubscriber,
+    listUnsubscribed: states.listUnsubscribed,
     ...campaignRows,
     ...removal,
     ...createClosedFigures(database),
     ...createSweep(database, removal),
-    ...createCopying(database, usageRows, writeCounts),
+    ...createCopying(database, usageRows, states, writeCounts),
     usage: () => usageRows.all(),
     probe: () => {
       const version = database.pragma('user_version', { simple: true })

@@ -319,12 +319,14 @@ export async function openCopy(options: CopyOptions): Promise<FollowingCopy> {
         // The broker is away, or elects a leader.
       }
       const pause = waiting.size > 0 ? WAITED_LOOK_MS : LOOK_MS
-      await Promise.race([
-        delay(pause, undefined, { signal: stopping.signal }).catch(() => {}),
-        new Promise<void>((resolve) => {
-          lookNow = resolve
-        }),
-      ])
+      if (isClosed) return
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, pause)
+        lookNow = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
     }
   }
   let lookNow = () => {}
@@ -362,6 +364,7 @@ export async function openCopy(options: CopyOptions): Promise<FollowingCopy> {
     async close() {
       isClosed = true
       stopping.abort()
+      lookNow()
       following?.stop()
       for (const one of waiting) one.settle(closedError())
       await running

@@ -7,6 +7,7 @@ import { type Follower, startFollower } from './follower.ts'
 import { startCampaigns } from './tasks/campaigns.ts'
 import { startEvents } from './tasks/events.ts'
 import { createForwardingTask } from './tasks/forwarding.ts'
+import { startOrders } from './tasks/orders.ts'
 import { startPeople } from './tasks/people.ts'
 import { startProblems } from './tasks/problems.ts'
 import { createReportsTask } from './tasks/reports.ts'
@@ -50,6 +51,7 @@ export function startFullFollower(
     tasks: [
       startEvents,
       startCampaigns,
+      startOrders,
       startProblems,
       reports.start,
       startPeople,

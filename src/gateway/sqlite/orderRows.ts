@@ -1,0 +1,83 @@
+import type { Database } from 'better-sqlite3'
+import { digestOf, type StoredOrder } from '../orders/orders.ts'
+import type { States } from './states.ts'
+
+/**
+ * The current state of each order. It has no address, name or phone: who needs more reads the record at `seq`. `seq` is
+ * 0 if only a status has come, and `status_seq` if none has.
+ */
+export const ORDER_TABLE = `
+  CREATE TABLE IF NOT EXISTS orders (
+    customer TEXT NOT NULL,
+    number TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    saved_at INTEGER NOT NULL,
+    versions INTEGER NOT NULL,
+    digest BLOB NOT NULL,
+    status TEXT,
+    status_seq INTEGER NOT NULL,
+    PRIMARY KEY (customer, number)
+  ) STRICT, WITHOUT ROWID;
+`
+
+/** Synchronous, like the store. */
+export type OrderRows = States & {
+  findOrder(customer: string, number: string): StoredOrder | undefined
+}
+
+export function createOrderRows(database: Database): OrderRows {
+  const save = database.prepare<[string, string, number, number, Uint8Array]>(
+    `INSERT INTO orders (customer, number, seq, saved_at, versions, digest, status, status_seq)
+     VALUES (?, ?, ?, ?, 1, ?, NULL, 0)
+     ON CONFLICT (customer, number) DO UPDATE SET
+       seq = excluded.seq,
+       saved_at = iif(digest = excluded.digest, saved_at, excluded.saved_at),
+       versions = versions + (digest <> excluded.digest),
+       digest = excluded.digest`,
+  )
+  const setStatus = database.prepare<[string, string, string, number]>(
+    `INSERT INTO orders (customer, number, seq, saved_at, versions, digest, status, status_seq)
+     VALUES (?, ?, 0, 0, 0, x'', ?, ?)
+     ON CONFLICT (customer, number) DO UPDATE SET status = excluded.status, status_seq = excluded.status_seq`,
+  )
+  const forgetSave = database.prepare<[string, string, number]>(
+    `UPDATE orders SET seq = 0, saved_at = 0, versions = 0, digest = x''
+     WHERE customer = ? AND number = ? AND seq = ?`,
+  )
+  const forgetStatus = database.prepare<[string, string, number]>(
+    'UPDATE orders SET status = NULL, status_seq = 0 WHERE customer = ? AND number = ? AND status_seq = ?',
+  )
+  const forgetEmpty = database.prepare<[string, string]>(
+    'DELETE FROM orders WHERE customer = ? AND number = ? AND seq = 0 AND status_seq = 0',
+  )
+  // Another gateway of an earlier version removes events without their rows.
+  const find = database.prepare<[string, string], StoredOrder>(
+    `SELECT digest, versions, status, seq, saved_at AS savedAt FROM orders
+     WHERE customer = ? AND number = ?
+       AND (seq = 0 OR EXISTS (SELECT 1 FROM events WHERE events.seq = orders.seq AND operation <> ''))`,
+  )
+
+  return {
+    add({ customer, operation, receivedAt, payload, fields }, seq) {
+      if (operation === 'saveOrder') {
+        const { number } = fields()
+        if (typeof number === 'string')
+          save.run(customer, number, seq, receivedAt, digestOf(payload))
+      } else if (operation === 'updateOrderStatus') {
+        const { order_number: number, order_status: status } = fields()
+        if (typeof number === 'string' && typeof status === 'string')
+          setStatus.run(customer, number, status, seq)
+      }
+    },
+    remove({ customer, operation, fields }, seq) {
+      const isSave = operation === 'saveOrder'
+      if (!isSave && operation !== 'updateOrderStatus') return
+      const { number, order_number } = fields()
+      const text = isSave ? number : order_number
+      if (typeof text !== 'string') return
+      const { changes } = (isSave ? forgetSave : forgetStatus).run(customer, text, seq)
+      if (changes > 0) forgetEmpty.run(customer, text)
+    },
+    findOrder: (customer, number) => find.get(customer, number),
+  }
+}

@@ -41,7 +41,7 @@ const GATEWAY = {
     ...['campaigns', 'check', 'collect', 'customers', 'forward', 'http', 'lib', 'people'],
     'problems',
   ],
-  forward: ['collect', 'http', 'lib'],
+  forward: ['collect', 'customers', 'http', 'lib'],
   check: ['customers', 'http', 'lib'],
   campaigns: ['collect', 'customers', 'http', 'lib', 'problems', 'rest'],
   // The check of the REST key in front of the calls of a shop's server.

@@ -10,8 +10,8 @@ export type Destination = {
   readonly name: string
   /** What receives the events, such as a host. Empty if its settings are not valid any more. */
   readonly receives: string
-  /** Empty: all. */
-  readonly operations: readonly string[]
+  /** The operations that it gets, in words. Empty if it gets all events and nothing else. */
+  readonly limits: string
   readonly leaveOut: readonly string[]
   readonly takesCookieless: boolean
   readonly takesBots: boolean

@@ -118,9 +118,9 @@ function State({ destination }: { readonly destination: Destination }) {
 
 /** What it does not get, and what it gets beside the usual. */
 function Limits({ destination }: { readonly destination: Destination }) {
-  const { operations, leaveOut, takesCookieless, takesBots } = destination
+  const { limits, leaveOut, takesCookieless, takesBots } = destination
   const texts = [
-    operations.length > 0 && `Only ${operations.join(', ')}`,
+    limits !== '' && `Gets ${limits}`,
     leaveOut.length > 0 && `Without ${leaveOut.join(', ')}`,
     takesCookieless && 'With events without consent',
     takesBots && 'With events of bots',

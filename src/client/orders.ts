@@ -1,7 +1,8 @@
-import type { Order, OrderStatus, StoredCall } from '../contract/index.ts'
+import type { Order, OrderStatus, Payload, StoredCall } from '../contract/index.ts'
 import type { Operate } from './operate.ts'
-import type { CallOptions, Settings } from './options.ts'
-import { post } from './request.ts'
+import type { CallOptions } from './options.ts'
+import { type ApiRequest, post } from './request.ts'
+import { type RestAddress, restUrlOf } from './restUrl.ts'
 
 /**
  * The order operations. Each rejects with a ValidationException before any request, or with an ApiException. They are
@@ -33,17 +34,24 @@ export type Orders = {
   updateStatus(status: OrderStatus, options?: CallOptions): Promise<StoredCall>
 }
 
-export function createOrders(operate: Operate, { apiUrl, restKey, customerId }: Settings): Orders {
-  const keys = `k=${encodeURIComponent(restKey)}&u=${encodeURIComponent(customerId)}`
-  return {
-    save: (order, options) =>
-      operate('saveOrder', order, options, (payload) =>
-        post(`${apiUrl}/save_order?${keys}`, payload),
-      ),
-    updateStatus: (status, options) =>
-      operate('updateOrderStatus', status, options, ({ order_number, order_status }) => ({
-        method: 'GET',
-        url: `${apiUrl}/update_order_status?${keys}&order_number=${encodeURIComponent(order_number)}&order_status=${encodeURIComponent(order_status)}`,
-      })),
-  }
-}
+export const saveOrderRequest = (
+  settings: RestAddress,
+  payload: Payload<'saveOrder'>,
+): ApiRequest => post(restUrlOf(settings, 'save_order'), payload)
+
+export const updateOrderStatusRequest = (
+  settings: RestAddress,
+  { order_number, order_status }: Payload<'updateOrderStatus'>,
+): ApiRequest => ({
+  method: 'GET',
+  url: `${restUrlOf(settings, 'update_order_status')}&order_number=${encodeURIComponent(order_number)}&order_status=${encodeURIComponent(order_status)}`,
+})
+
+export const createOrders = (operate: Operate, settings: RestAddress): Orders => ({
+  save: (order, options) =>
+    operate('saveOrder', order, options, (payload) => saveOrderRequest(settings, payload)),
+  updateStatus: (status, options) =>
+    operate('updateOrderStatus', status, options, (payload) =>
+      updateOrderStatusRequest(settings, payload),
+    ),
+})

@@ -1,7 +1,8 @@
-import type { StoredCall, Subscriber, Unsubscriber } from '../contract/index.ts'
+import type { Payload, StoredCall, Subscriber, Unsubscriber } from '../contract/index.ts'
 import type { Operate } from './operate.ts'
-import type { CallOptions, Settings } from './options.ts'
-import { post } from './request.ts'
+import type { CallOptions } from './options.ts'
+import { type ApiRequest, post } from './request.ts'
+import { type RestAddress, restUrlOf } from './restUrl.ts'
 
 /**
  * The subscriber operations. Each rejects with a ValidationException before any request, or with an ApiException. They
@@ -31,19 +32,23 @@ export type Subscribers = {
   remove(subscriber: Unsubscriber, options?: CallOptions): Promise<StoredCall>
 }
 
-export function createSubscribers(
-  operate: Operate,
-  { apiUrl, restKey, customerId }: Settings,
-): Subscribers {
-  const keys = `k=${encodeURIComponent(restKey)}&u=${encodeURIComponent(customerId)}`
-  return {
-    add: (subscriber, options) =>
-      operate('addSubscriber', subscriber, options, (payload) =>
-        post(`${apiUrl}/add_subscriber?${keys}`, payload),
-      ),
-    remove: (subscriber, options) =>
-      operate('removeSubscriber', subscriber, options, (payload) =>
-        post(`${apiUrl}/remove_subscriber?${keys}`, payload),
-      ),
-  }
-}
+export const addSubscriberRequest = (
+  settings: RestAddress,
+  payload: Payload<'addSubscriber'>,
+): ApiRequest => post(restUrlOf(settings, 'add_subscriber'), payload)
+
+export const removeSubscriberRequest = (
+  settings: RestAddress,
+  payload: Payload<'removeSubscriber'>,
+): ApiRequest => post(restUrlOf(settings, 'remove_subscriber'), payload)
+
+export const createSubscribers = (operate: Operate, settings: RestAddress): Subscribers => ({
+  add: (subscriber, options) =>
+    operate('addSubscriber', subscriber, options, (payload) =>
+      addSubscriberRequest(settings, payload),
+    ),
+  remove: (subscriber, options) =>
+    operate('removeSubscriber', subscriber, options, (payload) =>
+      removeSubscriberRequest(settings, payload),
+    ),
+})

@@ -1,4 +1,4 @@
-import type { TrackingOperation } from './payloads.ts'
+import type { Operation, TrackingOperation } from './payloads.ts'
 
 /*
  * What goes wrong with a customer's events, without personal data: the script counts what it drops, the gateway what it
@@ -33,7 +33,9 @@ export type Problem = {
   /** Whether the script on the page or the gateway has counted it. */
   readonly source: 'page' | 'gateway'
   /** Undefined if it is not known. */
-  readonly operation?: TrackingOperation | 'sendCustomApi'
+  readonly operation?:
+    | Coverage['operation']
+    | Extract<Operation, 'saveOrder' | 'updateOrderStatus' | 'addSubscriber' | 'removeSubscriber'>
   /** Path of the faulty field, such as `variation.sku`; the tracking key of `unknown_key` (the first four characters and `…` of a long one, which may be a secret). Absent if there is none. */
   readonly path?: string
   /** Where: path of the page without query, an Origin, or the path of a call. `(other)` for what is counted together. */
@@ -52,7 +54,7 @@ export type Problem = {
   readonly example?: unknown
 }
 
-/** How often one of the eleven event operations comes. */
+/** How often one of the eleven event operations comes. Orders and subscribers are not judged. */
 export type Coverage = {
   readonly operation: TrackingOperation | 'sendCustomApi'
   /** When it was first and last stored, ISO 8601 in UTC; null if never. */

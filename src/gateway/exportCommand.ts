@@ -10,7 +10,7 @@ import { createStreamSink, openFileSink, positionFileOf, type Sink } from './exp
 import type { Source } from './export/source.ts'
 import { openSqliteSource } from './export/sqliteSource.ts'
 import { openExportState } from './export/state.ts'
-import { EVENT_OPERATIONS } from './forward/checkDestination.ts'
+import { LOG_OPERATIONS } from './forward/operations.ts'
 import { type Read, readTime } from './forwardCommand/readOptions.ts'
 import { type Fault, misused } from './lib/command.ts'
 import { printError } from './lib/printable.ts'
@@ -108,9 +108,9 @@ function readRequest(options: ExportOptions): Read<Request> {
   const isAll = operation?.join() === 'all'
   const unknown = isAll
     ? undefined
-    : operation?.find((name) => !(EVENT_OPERATIONS as string[]).includes(name))
+    : operation?.find((name) => !(LOG_OPERATIONS as readonly string[]).includes(name))
   if (unknown !== undefined)
-    return misused(`There is no operation ${unknown}.${suggest(unknown, EVENT_OPERATIONS)}`)
+    return misused(`There is no operation ${unknown}.${suggest(unknown, LOG_OPERATIONS)}`)
   return {
     ok: true,
     value: {

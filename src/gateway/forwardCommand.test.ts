@@ -97,9 +97,11 @@ test('a destination is added with its secret from the environment, listed, chang
 
   expect(run('forward', 'pause', id).text).toContain('state      paused')
   expect(run('forward', 'resume', id).text).toContain('state      running')
-  const set = ['--operation', 'all', '--leave-out', 'none', '--bots', 'on', '--cookieless', 'on']
+  const all = ['--operation', 'all', '--leave-out', 'city', '--leave-out', 'address']
+  expect(run('forward', 'set', id, ...all).text).toContain('all events, orders and subscribers\n')
+  const set = ['--operation', 'events', '--leave-out', 'none', '--bots', 'on', '--cookieless', 'on']
   expect(run('forward', 'set', id, ...set, '--set', 'apiPath=/v2').text).toContain(
-    'all operations, also of bots and visitors without consent',
+    'all events, no orders and subscribers, also of bots and visitors without consent',
   )
   expect(run('forward', 'set', id, '--set', 'apiPath=null').code).toBe(0)
   expect(

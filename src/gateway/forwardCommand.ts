@@ -66,7 +66,8 @@ export const FORWARD_OPTIONS_HELP = `\
   --set NAME=VALUE  a setting of the destination, such as --set url=https://shop.example/hook. May be
                     repeated; "null" removes it. Secrets are read from the environment: FORWARD_REST_KEY for
                     restKey, or all of them from FORWARD_SECRETS, a JSON object
-  --operation NAME  only events of this operation. May be repeated; "all" (default) is every one. Of
+  --operation NAME  only what this operation has stored. May be repeated; "events" (default) is every one
+                    of events, "all" also those of orders and subscribers (docs/forwarding.md). Of
                     letters, mend, replay and discard: only letters of this operation
   --leave-out FIELD a field of the payload that it never gets, such as remote_addr. May be repeated; "none"
   --cookieless on   whether it also gets events without the visitor's consent. Default off

@@ -1,18 +1,19 @@
 import { randomInt } from 'node:crypto'
 import { safeParse } from 'valibot'
-import { EVENT_NAMES } from '../../contract/index.ts'
 import { suggest } from '../lib/suggest.ts'
-import type { Destination, EventOperation } from './destination.ts'
+import type { Destination } from './destination.ts'
 import type { DestinationChange, DestinationGiven, ShownDestination } from './forwarding.ts'
 import type { Kind } from './kind.ts'
+import { LOG_OPERATIONS } from './operations.ts'
 
-/** The operations whose events are in the log. */
-export const EVENT_OPERATIONS = [...Object.keys(EVENT_NAMES), 'sendCustomApi'] as EventOperation[]
-/** The fields of their payloads. */
+/** The fields of the payloads that the log has. */
 const FIELDS = [
   ...['did', 'event', 'url', 'http_user_agent', 'remote_addr', 'source'],
   ...['email_address', 'firstname', 'lastname', 'phone', 'email'],
   ...['product_id', 'quantity', 'variation', 'search_term'],
+  ...['number', 'city', 'county', 'address', 'discount_value', 'discount_code', 'shipping', 'tax'],
+  ...['total_value', 'products', 'currency', 'minor', 'order_number', 'order_status'],
+  ...['name', 'add_tags', 'country', 'birthday', 'channels', 'attributes'],
 ]
 const MAX_NAME_CHARACTERS = 128
 /** The most that the settings of a destination may have, bytes of JSON. */
@@ -81,7 +82,7 @@ export function checkDestination(destination: Destination, kinds: Kinds): Destin
     ...(name.length > MAX_NAME_CHARACTERS
       ? [`Expected a name of at most ${MAX_NAME_CHARACTERS} characters`]
       : []),
-    ...operations.flatMap((word) => findUnknown('operation', word, EVENT_OPERATIONS)),
+    ...operations.flatMap((word) => findUnknown('operation', word, LOG_OPERATIONS)),
     ...leaveOut.flatMap((word) => findUnknown('field', word, FIELDS)),
     ...leaveOut
       .filter((field) => required.includes(field))

@@ -1,10 +1,7 @@
-import type { TrackingOperation } from '../../contract/index.ts'
+import type { LogOperation } from './operations.ts'
 
 /** The kinds of destinations. */
 export type KindName = 'service' | 'webhook' | 'ga4' | 'file'
-
-/** An operation whose events are in the log. */
-export type EventOperation = TrackingOperation | 'sendCustomApi'
 
 /** Where the events of a customer are sent on to. */
 export type Destination = {
@@ -16,8 +13,8 @@ export type Destination = {
   readonly name: string
   /** A paused destination gets nothing, and keeps its position. */
   readonly isPaused: boolean
-  /** Only events of these operations are sent. Empty: those of all. */
-  readonly operations: readonly EventOperation[]
+  /** Only what these operations have stored is sent. Empty: all events, and no orders and subscribers. */
+  readonly operations: readonly LogOperation[]
   /** Fields of the payload that are never sent to it, such as `remote_addr` or `email_address`. `did`: no device id. */
   readonly leaveOut: readonly string[]
   /** Whether it also gets events without the visitor's consent, whose `did` is a hash of the day. */

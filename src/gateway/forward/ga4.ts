@@ -26,8 +26,8 @@ export const ga4: Kind<Ga4Destination> = {
   name: 'ga4',
   settings: ga4Settings,
   secrets: ['apiSecret'],
-  // Each event belongs to a client id, which is made from it.
-  required: ['did'],
+  // Each event belongs to a client id, which is made from one of these.
+  required: ['did', 'number', 'order_number', 'order_status'],
   maxEvents: MAX_EVENTS,
   describe: ({ measurementId, endpoint = GOOGLE }) =>
     `${measurementId} at ${new URL(endpoint).host}`,

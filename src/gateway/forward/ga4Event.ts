@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { TrackingOperation } from '../../contract/index.ts'
-import { type Ga4Destination, isEventName, MAX_VALUE_CHARACTERS } from './ga4Settings.ts'
+import { DEFAULT_ORDER_SETTINGS, normalizeStatus } from '../customers/orderSettings.ts'
+import { purchaseOf, refundOf, transactionOf } from './ga4Order.ts'
+import { cut, type Ga4Destination, type Ga4Operation, isEventName } from './ga4Settings.ts'
 import type { ForwardEvent } from './kind.ts'
 
 /** An event of the Measurement Protocol, and the fields of its request. */
@@ -22,7 +23,7 @@ const DAY_MS = 86_400_000
 const MAX_LOCATION_CHARACTERS = 1_000
 
 /** Names in Google's recommended events. The others are not sent by default. */
-const EVENTS: Readonly<Record<TrackingOperation, string | boolean>> = {
+const EVENTS: Readonly<Record<Ga4Operation, string | boolean>> = {
   viewHomepage: 'page_view',
   setEmail: false,
   viewProduct: 'view_item',
@@ -33,14 +34,16 @@ const EVENTS: Readonly<Record<TrackingOperation, string | boolean>> = {
   initiateCheckout: 'begin_checkout',
   search: 'search',
   sendCustom: false,
+  saveOrder: 'purchase',
+  updateOrderStatus: 'refund',
 }
 
 /** @param now ms since 1970. */
 export function toGa4(event: ForwardEvent, settings: Ga4Destination, now: number): Mapped {
-  const { operation, did, at } = event
+  const { operation, at } = event
   const name = nameOf(event, settings)
-  // An event of a server has no device, and Google counts each client id as a user.
-  if (!name || did === null) return { refused: undefined }
+  const client = clientOf(event)
+  if (!name || client === undefined || !isMeant(event, settings)) return { refused: undefined }
   if (!isEventName(name)) return { refused: `Google takes no event with the name ${name}` }
   if (now - at > MAX_AGE_MS)
     return { refused: 'It is older than 72 hours, and Google takes no such events' }
@@ -53,20 +56,47 @@ export function toGa4(event: ForwardEvent, settings: Ga4Destination, now: number
     engagement_time_msec: 1,
     ...(typeof url === 'string' && { page_location: url.slice(0, MAX_LOCATION_CHARACTERS) }),
     ...(typeof search_term === 'string' && { search_term: cut(search_term) }),
-    ...itemsOf(event, settings),
+    ...paramsOf(event, settings),
   }
   return {
     hit: {
-      request: requestOf(event, did, settings),
+      request: requestOf(event, client, settings),
       // Google takes no time in the future, which a clock that runs ahead could give.
       event: { name, timestamp_micros: Math.min(at, now) * 1000, params },
     },
   }
 
   function nameOf({ event }: ForwardEvent, { events }: Ga4Destination): string | false {
-    const tracked = operation as TrackingOperation
-    const name = events?.[tracked] ?? EVENTS[tracked] ?? false
+    const mapped = operation as Ga4Operation
+    const name = events?.[mapped] ?? EVENTS[mapped] ?? false
     return name === true ? event.replace(/\W/g, '_').slice(0, 40) : name
+  }
+}
+
+/**
+ * From what the client id is made, which Google counts as a user: the device, or the order that a record is about. Other
+ * events without a device are not sent.
+ */
+function clientOf({ did, payload }: ForwardEvent): string | undefined {
+  const order = transactionOf(payload)
+  return did ?? (order === undefined ? undefined : `order ${order}`)
+}
+
+/** Of the statuses of an order, Google knows only a refund. */
+function isMeant({ operation, payload }: ForwardEvent, settings: Ga4Destination): boolean {
+  if (operation !== ('updateOrderStatus' satisfies Ga4Operation)) return true
+  const { refundStatuses = DEFAULT_ORDER_SETTINGS.refundStatuses } = settings
+  return refundStatuses.map(normalizeStatus).includes(normalizeStatus(`${payload.order_status}`))
+}
+
+function paramsOf(event: ForwardEvent, settings: Ga4Destination) {
+  switch (event.operation as Ga4Operation) {
+    case 'saveOrder':
+      return purchaseOf(event, settings)
+    case 'updateOrderStatus':
+      return refundOf(event)
+    default:
+      return itemsOf(event, settings)
   }
 }
 
@@ -87,11 +117,11 @@ function itemsOf({ payload }: ForwardEvent, { itemId = 'product_id' }: Ga4Destin
   }
 }
 
-function requestOf({ payload }: ForwardEvent, did: string, settings: Ga4Destination) {
+function requestOf({ payload }: ForwardEvent, client: string, settings: Ga4Destination) {
   const { http_user_agent, remote_addr } = payload
   const { ad_user_data = 'DENIED', ad_personalization = 'DENIED' } = settings.consent ?? {}
   return {
-    client_id: clientIdOf(did),
+    client_id: clientIdOf(client),
     ...(http_user_agent !== undefined && { user_agent: http_user_agent }),
     ...(settings.sendAddress && remote_addr !== undefined && { ip_override: remote_addr }),
     ...(settings.userData && userDataOf(payload)),
@@ -100,11 +130,11 @@ function requestOf({ payload }: ForwardEvent, did: string, settings: Ga4Destinat
 }
 
 /**
- * Google's form of a device id, two positive numbers: the first eight bytes of the SHA-256 of `did`, as two big-endian
- * integers of 32 bits. A 0 becomes 1. Documented, so that a shop can compute it too.
+ * Google's form of a device id, two positive numbers: the first eight bytes of the SHA-256 of its text, as two
+ * big-endian integers of 32 bits. A 0 becomes 1. Documented, so that a shop can compute it too.
  */
-export function clientIdOf(did: string): string {
-  const hash = createHash('sha256').update(did).digest()
+export function clientIdOf(text: string): string {
+  const hash = createHash('sha256').update(text).digest()
   return `${hash.readUInt32BE(0) || 1}.${hash.readUInt32BE(4) || 1}`
 }
 
@@ -131,5 +161,3 @@ const normalize = (address: string): string =>
     .replace(/^.*(?=@g(?:oogle)?mail\.com$)/, (local) => local.replaceAll('.', ''))
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex')
-
-const cut = (text: string): string => [...text].slice(0, MAX_VALUE_CHARACTERS).join('')

@@ -1,10 +1,12 @@
 import {
+  array,
   boolean,
   check,
   custom,
   type InferOutput,
   literal,
   maxEntries,
+  maxLength,
   optional,
   picklist,
   pipe,
@@ -15,11 +17,16 @@ import {
 } from 'valibot'
 import { isBounded } from '../../contract/fields.ts'
 import type { TrackingOperation } from '../../contract/index.ts'
+import { MAX_REFUND_STATUSES, readRefundStatus } from '../customers/orderSettings.ts'
 import { endpoint } from './endpoint.ts'
 import { settingsObject } from './settingsObject.ts'
 
 /** The longest value of most parameters, characters: what is longer is ignored by Google. */
-export const MAX_VALUE_CHARACTERS = 100
+const MAX_VALUE_CHARACTERS = 100
+
+/** A text that is not longer than the value of a parameter may be. */
+export const cut = (text: string): string => [...text].slice(0, MAX_VALUE_CHARACTERS).join('')
+
 /** The most constant parameters. An event may have 25 in all. */
 const MAX_PARAMS = 10
 
@@ -40,6 +47,9 @@ const RESERVED_EVENTS = new Set(
 )
 const RESERVED_PARAMS = /^(firebase_|ga_|google_|gtag)/i
 
+/** What has a name for Google. Subscribers are never sent: Google has no event for them, and they are only an address. */
+export type Ga4Operation = TrackingOperation | 'saveOrder' | 'updateOrderStatus'
+
 /** Whether Google takes an event of this name. */
 export const isEventName = (name: string): boolean => NAME.test(name) && !RESERVED_EVENTS.has(name)
 
@@ -48,6 +58,8 @@ const EVENT_NAME =
 const PARAM_NAME =
   'Expected a parameter name: 1 to 40 letters, digits and underscores, a letter first, not beginning with firebase_, ga_, google_ or gtag'
 const PARAMS = 'Expected an object of parameters'
+const STATUS = 'Expected a status of an order, such as "refunded"'
+const STATUSES = `Expected a list of at most ${MAX_REFUND_STATUSES} statuses of orders`
 const PARAM_VALUE = `Expected a number, or text of at most ${MAX_VALUE_CHARACTERS} characters`
 
 const eventName = pipe(string(EVENT_NAME), check(isEventName, EVENT_NAME))
@@ -71,7 +83,10 @@ const names = {
   sendCustom: optional(
     union([boolean(), eventName], `${EVENT_NAME}. Or true, and it is sent under its own name`),
   ),
-} satisfies Record<TrackingOperation, unknown>
+  saveOrder: mapped,
+  /** Of a status that is one of `refundStatuses`. */
+  updateOrderStatus: mapped,
+} satisfies Record<Ga4Operation, unknown>
 
 export const ga4Settings = settingsObject({
   measurementId: pipe(
@@ -120,6 +135,19 @@ export const ga4Settings = settingsObject({
         PARAMS,
       ),
       maxEntries(MAX_PARAMS, `Expected at most ${MAX_PARAMS} parameters`),
+    ),
+  ),
+  /** Statuses of an order that are refunds. Default: those that a customer has by default. */
+  refundStatuses: optional(
+    pipe(
+      array(
+        pipe(
+          string(STATUS),
+          check((text) => readRefundStatus(text) !== undefined, STATUS),
+        ),
+        STATUSES,
+      ),
+      maxLength(MAX_REFUND_STATUSES, STATUSES),
     ),
   ),
   consent: optional(settingsObject({ ad_user_data: consent, ad_personalization: consent })),

@@ -5,6 +5,8 @@ import type { KindName } from './destination.ts'
 /** An event as a destination gets it. The fields that the destination leaves out are not in its payload. */
 export type ForwardEvent = Omit<LogRecord, 'payload'> & {
   readonly payload: Readonly<Record<string, unknown>>
+  /** Of updateOrderStatus: the payload of the order as it was saved last, likewise. Absent if it is not in the log. */
+  readonly order?: Readonly<Record<string, unknown>> | undefined
 }
 
 /** What has become of one event. */

@@ -1,4 +1,10 @@
-import { type Operation, validate } from '../../contract/index.ts'
+import {
+  type Checked,
+  type Operation,
+  type Payload,
+  toStoredOrder,
+  validate,
+} from '../../contract/index.ts'
 import type { LogRecord } from '../collect/eventLog.ts'
 import type { Destination } from './destination.ts'
 import type { ForwardEvent } from './kind.ts'
@@ -45,10 +51,18 @@ function readPayload(
   | { readonly ok: false; readonly reason: string } {
   const stored = JSON.parse(payload) as Readonly<Record<string, unknown>>
   if (!patch) return { ok: true, payload: stored }
-  const checked = validate(operation as Operation, mergePatch(stored, patch))
+  const checked = check(operation as Operation, mergePatch(stored, patch) as typeof stored)
   return checked.ok
     ? { ok: true, payload: checked.payload as Readonly<Record<string, unknown>> }
     : { ok: false, reason: `The mended payload is invalid: ${checked.error.message}` }
+}
+
+/** Checks a payload as it is stored. The minor units of an order follow from its amounts and its currency. */
+function check(operation: Operation, payload: Readonly<Record<string, unknown>>): Checked<unknown> {
+  const checked = validate(operation, payload)
+  return checked.ok && operation === 'saveOrder'
+    ? toStoredOrder(checked.payload as Payload<'saveOrder'>, `${payload.currency}`)
+    : checked
 }
 
 const textOr = (value: unknown, otherwise: string): string =>

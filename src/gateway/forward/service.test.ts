@@ -214,3 +214,97 @@ test('everything that is wrong with the settings is said', () => {
   expect(JSON.stringify([read.issues, second.issues])).not.toContain('is a secret')
   expect(safeParse(service.settings, settings()).success).toBe(true)
 })
+
+const ORDER = {
+  number: '1042',
+  email_address: 'ana@shop.example',
+  phone: '+40712345678',
+  firstname: 'Ana',
+  lastname: 'Pop',
+  city: 'Cluj',
+  county: 'CJ',
+  address: 'Strada Lungă 5',
+  discount_value: '-5.00',
+  discount_code: '',
+  shipping: '15.00',
+  tax: '0.00',
+  total_value: '1234.50',
+  products: [{ product_id: '42', price: '617.25', quantity: 2, variation_sku: 'MUG' }],
+}
+const ADDED = { currency: 'RON', minor: { discount_value: -500, total_value: 123450 } }
+const STORED = {
+  ...ORDER,
+  products: ORDER.products.map((product) => ({ ...product, price_minor: 61725 })),
+  ...ADDED,
+}
+
+const record = (operation: string, payload: object): ForwardEvent => ({
+  ...makeForwardEvent(1, { operation, event: operation, did: null }),
+  payload: payload as ForwardEvent['payload'],
+})
+
+test.each([
+  ['saveOrder', STORED, '/save_order', ORDER],
+  [
+    'addSubscriber',
+    { email: 'ana@shop.example', add_tags: ['a'], attributes: { size: 'M' } },
+    '/add_subscriber',
+    { email: 'ana@shop.example', add_tags: ['a'], attributes: { size: 'M' } },
+  ],
+  [
+    'removeSubscriber',
+    { email: 'ana@shop.example', channels: ['sms'] },
+    '/remove_subscriber',
+    { email: 'ana@shop.example', channels: ['sms'] },
+  ],
+] as const)(
+  '%s goes to its own path, as the API takes it',
+  async (operation, stored, path, expected) => {
+    const events = { viewProduct: 'de_view_product' }
+    expect(await send(record(operation, stored), { apiPath: '/v2', events })).toEqual({
+      status: 'delivered',
+    })
+    const query = new URLSearchParams({ k: REST_KEY, u: 'ACME' })
+    expect(sent()).toEqual([[`/v2${path}?${query}`, expected]])
+  },
+)
+
+test('a status is asked for in the query', async () => {
+  const payload = { order_number: '10/42 é', order_status: 'Expediată & plătită' }
+  expect(await send(record('updateOrderStatus', payload))).toEqual({ status: 'delivered' })
+  const [{ path, body } = { path: '', body: '' }] = receiver.received
+  const { pathname, searchParams } = new URL(path, 'http://x')
+  expect([pathname, body]).toEqual(['/api/v1/update_order_status', ''])
+  expect(Object.fromEntries(searchParams)).toEqual({ k: REST_KEY, u: 'ACME', ...payload })
+})
+
+test('texts of an order that are left out are empty, and those of a subscriber are missing', async () => {
+  const { phone: _, address: __, firstname: ___, ...rest } = STORED
+  await send(record('saveOrder', rest))
+  await send(record('addSubscriber', { email: 'ana@shop.example' }))
+  expect(sent().map(([, body]) => body)).toEqual([
+    { ...ORDER, phone: '', address: '', firstname: '' },
+    { email: 'ana@shop.example' },
+  ])
+})
+
+test.each<[string, Handle, object]>([
+  ['answers with nothing', status(200), { status: 'delivered' }],
+  [
+    'answers with text',
+    status(200, { 'content-type': 'text/html' }, 'ok'),
+    { status: 'delivered' },
+  ],
+  ['answers false', status(200, {}, 'false'), { reason: expect.stringContaining('false') }],
+  [
+    'does not let it in',
+    status(200, {}, 'access not allowed\n'),
+    { reason: expect.stringContaining('access not allowed') },
+  ],
+  ['refuses it', json(422, { message: 'number: Expected text' }), { status: 'refused' }],
+  ['knows no such key', status(401), { reason: expect.stringMatching(/^Check restKey/) }],
+  ['is overloaded', status(503), {}],
+])('a service that gets an order and %s', async (_, handle, expected) => {
+  receiver.answer(handle)
+  expect(await send(record('saveOrder', STORED))).toMatchObject({ status: 'failed', ...expected })
+})

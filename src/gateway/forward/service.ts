@@ -7,6 +7,7 @@ import { ValidationException } from '../../contract/index.ts'
 import { readRetryAfter } from '../../contract/retryAfter.ts'
 import { endpoint } from './endpoint.ts'
 import type { Delivery, ForwardEvent, Kind, Sender, SenderDependencies } from './kind.ts'
+import { isRecord } from './operations.ts'
 import { settingsObject } from './settingsObject.ts'
 
 /** Time for a request and its answer, ms. */
@@ -70,7 +71,7 @@ type ServiceSettings = {
   readonly events?: Readonly<Record<string, string>> | undefined
 }
 
-/** The API of the marketing service, or of another gateway: every event operation. */
+/** The API of the marketing service, or of another gateway: every operation that the log has. */
 export const service: Kind<ServiceSettings> = {
   name: 'service',
   settings,
@@ -78,6 +79,8 @@ export const service: Kind<ServiceSettings> = {
   required: [
     ...['did', 'event', 'url', 'email_address', 'email'],
     ...['product_id', 'quantity', 'variation', 'search_term'],
+    ...['number', 'products', 'total_value', 'discount_value', 'shipping', 'tax'],
+    ...['order_number', 'order_status'],
   ],
   maxEvents: 1,
   describe: ({ baseUrl, customerId }) => `${new URL(baseUrl).host}, customer ${customerId}`,
@@ -100,11 +103,10 @@ function createServiceSender(
     signal: AbortSignal,
   ): Promise<Delivery> {
     const name = events[operation] ?? event
-    const forwarded = await forwardEvent(
-      options,
-      { operation, id, at, payload: complete(operation, { ...payload, event: name }) },
-      signal,
-    )
+    const complete = isRecord(operation)
+      ? payload
+      : completed(operation, { ...payload, event: name })
+    const forwarded = await forwardEvent(options, { operation, id, at, payload: complete }, signal)
     if (forwarded.ok) return { status: 'delivered' }
     const { error, retryAfter } = forwarded
     return error instanceof ValidationException
@@ -128,8 +130,8 @@ function createServiceSender(
   }
 }
 
-/** Fills in what the destination does not get. */
-function complete(operation: string, payload: Readonly<Record<string, unknown>>): unknown {
+/** An event with what the destination does not get filled in. */
+function completed(operation: string, payload: Readonly<Record<string, unknown>>): unknown {
   if (operation === ('sendCustomApi' satisfies string)) return payload
   const isSetEmail = operation === ('setEmail' satisfies TrackingOperation)
   return { ...NEUTRAL, ...(isSetEmail && NAMES), ...payload }

@@ -7,7 +7,10 @@ export type Item = {
   readonly seq: number
   /** Whether it is a dead letter that is sent again. */
   readonly isLetter: boolean
-  /** Its device. Events of one device are sent one after the other. */
+  /**
+   * Its device, or the order or subscriber that it is about (orderingKey.ts). Those of one device are sent one after the
+   * other.
+   */
   readonly device: string
   /** Makes it ready to be sent. Only then is its payload parsed, so that waiting events take little memory. */
   prepare(): Prepared

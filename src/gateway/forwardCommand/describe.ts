@@ -4,6 +4,7 @@ import type {
   DestinationStatus,
   LetterPage,
 } from '../forward/forwarding.ts'
+import { describeOperations } from '../forward/operations.ts'
 
 /** Lines about destinations, for `forward list`. */
 export const describeDestinations = (all: readonly DestinationStatus[]): string[] =>
@@ -24,7 +25,7 @@ function describeOne(status: DestinationStatus): string[] {
     ...settings.map(
       ([key, value]) => `    ${key} ${typeof value === 'string' ? value : JSON.stringify(value)}`,
     ),
-    `  events     ${operations.join(', ') || 'all operations'}${others.length > 0 ? `, also of ${others.join(' and ')}` : ''}`,
+    `  events     ${describeOperations(operations)}${others.length > 0 ? `, also of ${others.join(' and ')}` : ''}`,
     ...(leaveOut.length > 0 ? [`  leaves out ${leaveOut.join(', ')}`] : []),
     `  state      ${describeState(state)}`,
     `  lag        ${count(lagEvents, 'event')}${lagEvents > 0 ? `, the oldest ${describeAge(lagMs)} old` : ''}`,

@@ -1,7 +1,7 @@
 import { asObject } from '../collect/verdicts.ts'
-import type { Destination } from '../forward/destination.ts'
 import type { DestinationChange, DestinationGiven, LetterFilter } from '../forward/forwarding.ts'
 import { KINDS } from '../forward/kinds.ts'
+import { readOperations } from '../forward/operations.ts'
 import { type Fault, misused } from '../lib/command.ts'
 
 /** Options of `shoptrail forward …`, as they were typed. */
@@ -32,7 +32,6 @@ export type Read<T> = { readonly ok: true; readonly value: T } | Fault
 export const SECRETS_VARIABLE = 'FORWARD_SECRETS'
 /** Resets a list. */
 const NONE = 'none'
-const ALL = 'all'
 
 /** The variable of one secret: FORWARD_REST_KEY for `restKey`. */
 export const variableOf = (secret: string): string =>
@@ -61,9 +60,7 @@ export function readChange(
     value: {
       ...(name !== undefined && { name }),
       // Their words are checked with everything else.
-      ...(operation && {
-        operations: (`${operation}` === ALL ? [] : operation) as Destination['operations'],
-      }),
+      ...(operation && { operations: readOperations(operation) }),
       ...(leaveOut && { leaveOut: `${leaveOut}` === NONE ? [] : leaveOut }),
       ...(cookieless.value !== undefined && { takesCookieless: cookieless.value }),
       ...(bots.value !== undefined && { takesBots: bots.value }),

@@ -115,7 +115,7 @@ test('the list has what a destination does, and no setting of it', async () => {
           kind: 'webhook',
           name: 'Own',
           receives: receiver.url,
-          operations: [],
+          limits: '',
           leaveOut: [],
           takesCookieless: false,
           takesBots: false,

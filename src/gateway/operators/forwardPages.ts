@@ -22,6 +22,7 @@ import type {
   LetterFilter,
   LettersChanged,
 } from '../forward/forwarding.ts'
+import { describeOperations } from '../forward/operations.ts'
 import { prepareEvent } from '../forward/prepareEvent.ts'
 import { answer, type Refusal, refuse } from '../http/answers.ts'
 import type { Connected } from '../http/requestEnv.ts'
@@ -222,7 +223,8 @@ const filtersOf = ({ seqs, operation, reason }: Which): LetterFilter[] =>
 /** What an operator sees of a destination. Its settings are left out: an address may be a password. */
 function show({ destination, ...status }: DestinationStatus): object {
   const { id, kind, name, receives, operations, leaveOut, takesCookieless, takesBots } = destination
-  return { id, kind, name, receives, operations, leaveOut, takesCookieless, takesBots, ...status }
+  const limits = operations.length > 0 ? describeOperations(operations) : ''
+  return { id, kind, name, receives, limits, leaveOut, takesCookieless, takesBots, ...status }
 }
 
 function unreadable(issue: {

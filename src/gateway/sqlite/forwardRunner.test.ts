@@ -236,6 +236,52 @@ test('while an event fails, the later ones of its device wait, and those of othe
   expect(numbersAt(receiver).filter((n) => [1, 2, 6].includes(n))).toEqual([1, 1, 2, 6])
 })
 
+/** A record of a shop's server. */
+const record = (operation: string, payload: object): Partial<LogEvent> => ({
+  operation,
+  event: operation,
+  did: null,
+  payload: JSON.stringify(payload),
+})
+
+test('records of one order stay in order, and do not delay those of others', async () => {
+  const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+  const settings = { url: receiver.url, secret }
+  const operations = ['saveOrder', 'updateOrderStatus', 'addSubscriber'] as const
+  const id = add(receiver, { kind: 'webhook', settings, operations })
+  const idsIn = (body: string) =>
+    (JSON.parse(body) as { events: { id: string }[] }).events.map((event) => event.id)
+  receiver.answer(({ body }, response) =>
+    response.writeHead(idsIn(body).includes(idOf(1)) ? 503 : 204).end(),
+  )
+  append([''], record('saveOrder', { number: '1' }))
+  await until(() => expect(statusOf(id).failed).toBe(1))
+  append([''], record('saveOrder', { number: '2' }))
+  append([''], record('updateOrderStatus', { order_number: '1', order_status: 'shipped' }))
+  append([''], record('addSubscriber', { email: 'ana@shop.example' }))
+  pass(0)
+  await until(() => expect(statusOf(id).delivered).toBe(2))
+  receiver.answer(status(204))
+  pass(MINUTE_MS)
+  await settled(id)
+  const sent = receiver.received.flatMap(({ body }) => idsIn(body))
+  expect(sent.filter((one) => one === idOf(3))).toHaveLength(1)
+  expect(sent.lastIndexOf(idOf(1))).toBeLessThan(sent.indexOf(idOf(3)))
+})
+
+test('a destination gets orders and subscribers only if it names them', async () => {
+  const named = await listen()
+  const [usual, other] = [add(), add(named, { operations: ['search', 'removeSubscriber'] })]
+  append(['a'])
+  append([''], record('removeSubscriber', { email: 'ana@shop.example' }))
+  append(['b'])
+  await settled(usual)
+  await settled(other)
+  expect(statusOf(usual)).toMatchObject({ delivered: 2, letters: 0 })
+  expect(statusOf(other)).toMatchObject({ delivered: 3, letters: 0 })
+  expect(numbersAt(receiver)).toEqual([1, 3])
+})
+
 test('an event that always fails while others are delivered becomes a dead letter at last', async () => {
   const id = add()
   receiver.answer(except([1], status(500)))

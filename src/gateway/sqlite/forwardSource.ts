@@ -1,6 +1,8 @@
 import { weigh } from '../collect/eventLog.ts'
 import type { Destination } from '../forward/destination.ts'
 import { MAX_LETTERS } from '../forward/forwarding.ts'
+import { isAmong } from '../forward/operations.ts'
+import { orderingKeyOf } from '../forward/orderingKey.ts'
 import { type Prepared, prepareEvent } from '../forward/prepareEvent.ts'
 import type { Batch, Item, Outcome, RefusedItem, Source, Tried } from '../forward/source.ts'
 import type { ForwardLog, ForwardRecord } from './forwardLog.ts'
@@ -61,8 +63,7 @@ export function createForwardSource(dependencies: SourceDependencies): Source {
   }
 
   const isWanted = ({ operation, bot, isCookieless }: ForwardRecord): boolean =>
-    (destination.operations.length === 0 ||
-      (destination.operations as readonly string[]).includes(operation)) &&
+    isAmong(destination.operations, operation) &&
     (destination.takesBots || !bot) &&
     (destination.takesCookieless || !isCookieless)
 
@@ -120,7 +121,7 @@ export function createForwardSource(dependencies: SourceDependencies): Source {
     return {
       seq: record.seq,
       isLetter: letter !== undefined,
-      device: record.did ?? `event ${record.seq}`,
+      device: orderingKeyOf(record),
       prepare: () => prepare(record, letter),
     }
   }

@@ -1,4 +1,5 @@
 import type { Metrics } from '../http/metrics.ts'
+import { OPERATIONS } from '../problems/operations.ts'
 import type { Problems } from '../problems/recorder.ts'
 import type { EventLog, LogEvent } from './eventLog.ts'
 
@@ -15,7 +16,8 @@ export const countStored = (
       const { customer, operation, receivedAt, bot } = events[i] as (typeof events)[number]
       if (outcomes[i] !== 'stored') continue
       stored++
-      if (!bot) problems.stored(customer, operation, receivedAt)
+      // Orders and subscribers come when somebody buys or imports, and would only distort how visits are judged.
+      if (!bot && OPERATIONS.has(operation)) problems.stored(customer, operation, receivedAt)
     }
     // All of a call are of one customer.
     if (stored > 0) metrics.storedOf((events[0] as LogEvent).customer, stored)

@@ -4,6 +4,7 @@ import { type Explained, explainProblem } from './explainProblem.ts'
 import { FIELD_RULES } from './fieldRules.ts'
 import { OPERATION_NAMES } from './operations.ts'
 import { type Fault, OTHER } from './problems.ts'
+import { countedPath, RECORD_FIELDS } from './recordFields.ts'
 
 const CUSTOMER: Explained = {
   customerId: 'shop',
@@ -34,6 +35,21 @@ test.each<[Partial<Fault>, message: string, fix: string]>([
     { operation: 'search', path: 'search_term' },
     'The gateway refuses events of search with 422: search_term is missing or not text of 1 to 2,048 characters.',
     'Put data-track="search" on the form whose field has type="search", name the field with data-track-search-term-from="SELECTOR", or pass search_term to the helper. Do not report an empty search. Open the page with ?track_debug=1 to see each event with its faults.',
+  ],
+  [
+    { operation: 'sendCustomApi', path: 'event', page: '/api/v1/custom_events' },
+    'The gateway refuses events of sendCustomApi with 422: event is missing or not text of 1 to 128 characters.',
+    'Pass event, or leave it out for the usual name.',
+  ],
+  [
+    { operation: 'saveOrder', path: 'products.*.price', page: '/api/v1/save_order' },
+    'The gateway refuses calls of saveOrder with 422: products.*.price is missing or not an amount that can be read exactly in the customer’s currency, such as 1234.5 or "1,234.50".',
+    'Correct it in what the shop’s server sends: the answer to the call names the value. Amounts are in the currency of the customer’s settings.',
+  ],
+  [
+    { operation: 'addSubscriber', path: '', page: '/api/v1/add_subscriber' },
+    'The gateway refuses calls of addSubscriber with 422: a field is missing or has a wrong value, or the payload is not an object.',
+    'Look at the answer to the call, which names the field.',
   ],
   [
     { reason: 'origin', page: 'https://new.example' },
@@ -89,10 +105,11 @@ const REASONS = [
   'too_large',
   'unknown_key',
 ] as const
+const RECORDS = ['saveOrder', 'updateOrderStatus', 'addSubscriber', 'removeSubscriber'] as const
 const all = REASONS.flatMap((reason) =>
   (['page', 'gateway'] as const).flatMap((source) =>
-    ['', ...OPERATION_NAMES].flatMap((operation) =>
-      ['', ...Object.keys(FIELD_RULES)].flatMap((path) =>
+    ['', ...OPERATION_NAMES, ...RECORDS].flatMap((operation) =>
+      ['', ...Object.keys({ ...FIELD_RULES, ...RECORD_FIELDS })].flatMap((path) =>
         ['/p', OTHER, ''].map((page) => fault({ reason, source, operation, path, page })),
       ),
     ),
@@ -116,5 +133,33 @@ test('every field that a payload can be wrong in is described', () => {
       const paths = checked.ok ? [] : checked.error.issues.map(({ path }) => path)
       expect(paths.length).toBeGreaterThan(0)
       for (const path of paths) expect(Object.keys(FIELD_RULES)).toContain(path)
+    }
+})
+
+test.each([
+  ['saveOrder', 'total_value', 'total_value'],
+  ['saveOrder', 'products', 'products'],
+  ['saveOrder', 'products.17.price', 'products.*.price'],
+  ['saveOrder', 'products.17', 'products.*'],
+  ['saveOrder', 'variation.sku', ''],
+  ['addSubscriber', 'channels.3', 'channels'],
+  ['addSubscriber', 'attributes.Jane Doe', 'attributes'],
+  ['addSubscriber', 'attributes.a.b', 'attributes'],
+  ['addSubscriber', '__proto__', ''],
+  ['addToCart', 'variation.sku', 'variation.sku'],
+  ['addToCart', 'products.1.price', ''],
+])('a fault of %s in %s is counted under %j', (operation, path, counted) => {
+  expect(countedPath(operation, path)).toBe(counted)
+})
+
+test('every field that an order or a subscriber can be wrong in is described', () => {
+  const wrong = { products: [{}], email: '', birthday: 'x', attributes: [1], total_value: {} }
+  const texts = Object.fromEntries(Object.keys(RECORD_FIELDS).map((name) => [name, {}]))
+  for (const operation of RECORDS)
+    for (const payload of [{}, wrong, texts]) {
+      const checked = validate(operation, payload)
+      const paths = checked.ok ? [] : checked.error.issues.map(({ path }) => path)
+      expect(paths.length).toBeGreaterThan(0)
+      for (const path of paths) expect(countedPath(operation, path)).not.toBe('')
     }
 })

@@ -1,7 +1,7 @@
 import type { Customer } from '../customers/customers.ts'
 import { allowsOrigin } from '../http/origins.ts'
-import { FIELD_RULES } from './fieldRules.ts'
 import { type Fault, OTHER } from './problems.ts'
+import { fieldsOf, isRecord } from './recordFields.ts'
 
 /** A problem in words. It contains no value that a visitor has sent. */
 export type Explanation = {
@@ -43,7 +43,7 @@ const EXPLAIN: Record<Fault['reason'], (fault: Fault, customer: Explained) => Ex
         }
       : {
           message: `The gateway refuses ${eventsOf(fault)} with 422: ${faultOf(fault)}.`,
-          fix: `${supplyOf(fault)}. ${DEBUG}.`,
+          fix: isServers(fault) ? `${supplyOf(fault)}.` : `${supplyOf(fault)}. ${DEBUG}.`,
         },
   too_old: (fault) => ({
     message: `Pages have dropped ${eventsOf(fault)} that could not be delivered for longer than the key’s setting maxAgeDays.`,
@@ -98,17 +98,25 @@ function explainOther({ reason, source }: Fault): Explanation {
   }
 }
 
-const eventsOf = ({ operation }: Fault): string => (operation ? `events of ${operation}` : 'events')
+const eventsOf = ({ operation }: Fault): string =>
+  operation ? `${isRecord(operation) ? 'calls' : 'events'} of ${operation}` : 'events'
 
-function faultOf({ path }: Fault): string {
-  const field = FIELD_RULES[path]
+/** Whether only servers send it, so that no page shows it. */
+const isServers = ({ operation }: Fault): boolean =>
+  isRecord(operation) || operation === 'sendCustomApi'
+
+function faultOf({ operation, path }: Fault): string {
+  const field = fieldsOf(operation)[path]
   return field
     ? `${path} is missing or not ${field.rule}`
     : 'a field is missing or has a wrong value, or the payload is not an object'
 }
 
-const supplyOf = ({ path }: Fault): string =>
-  FIELD_RULES[path]?.supply ?? 'Compare the call with the types of the helpers'
+const supplyOf = ({ operation, path }: Fault): string =>
+  fieldsOf(operation)[path]?.supply ??
+  (isRecord(operation)
+    ? 'Look at the answer to the call, which names the field'
+    : 'Compare the call with the types of the helpers')
 
 /** The command that adds an Origin. It replaces the list, so it repeats what the customer allows already. */
 const allow = ({ customerId, origins }: Explained, origin: string): string =>

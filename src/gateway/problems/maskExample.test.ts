@@ -69,6 +69,46 @@ test.each<[object, object]>([
     { variation: [], quantity: '2' },
     { variation: 'list of 0', quantity: '2' },
   ],
+  // Of an order only products and amounts are shown.
+  [
+    {
+      number: '1042',
+      email_address: 'jane@mail.example',
+      city: 'Cluj',
+      address: '5 Long Street',
+      total_value: '12,50',
+      tax: 1.5,
+      shipping: '0712345678',
+      discount_value: '203.0.113.7',
+      products: [
+        { product_id: '42', price: '1,2345', quantity: 1, owner: 'jane' },
+        'jane',
+        { price: 'jane' },
+        {},
+      ],
+    },
+    {
+      number: 'text of 4 characters',
+      email_address: 'text of 17 characters',
+      city: 'text of 4 characters',
+      address: 'text of 13 characters',
+      total_value: '12,50',
+      tax: 1.5,
+      shipping: 'text of 10 characters',
+      discount_value: 'text of 11 characters',
+      products: [
+        { product_id: '42', price: '1,2345', quantity: 1 },
+        'text of 4 characters',
+        { price: 'text of 4 characters' },
+        'and 1 more',
+      ],
+    },
+  ],
+  [{ products: { 0: 'jane' } }, { products: 'object' }],
+  [
+    { email: 'jane@mail.example', attributes: { jane: 'doe' }, channels: ['email'] },
+    { email: 'text of 17 characters', attributes: 'object', channels: 'list of 1' },
+  ],
   [{ jane_doe: 'jane', 'x@y': 1 }, { '…': 'and 2 further fields' }],
 ])('%j is shown as %j', (payload, expected) => {
   expect(mask(payload)).toEqual(expected)
@@ -89,6 +129,8 @@ test('no address is shown, wherever it is, and an example is short', () => {
       'email',
       'source',
       'product_id',
+      'products',
+      'total_value',
       'jane@mail.example',
     ),
     fc.string(),

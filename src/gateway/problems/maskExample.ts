@@ -19,7 +19,14 @@ const OTHER_FIELDS = new Set([
   'phone',
   'search_term',
   'email',
+  // Of orders and subscribers. The number of an order leads to a person.
+  ...['number', 'city', 'county', 'address', 'discount_code', 'order_number', 'order_status'],
+  ...['name', 'add_tags', 'country', 'birthday', 'channels', 'attributes', 'variation_sku'],
 ])
+/** Amounts of money. They are often refused, and only their text says why. */
+const AMOUNTS = new Set(['discount_value', 'shipping', 'tax', 'total_value', 'price'])
+/** The most products of an order that are shown. */
+const MAX_PRODUCTS = 3
 /** A longer text of a harmless field is not shown, characters. */
 const MAX_SHOWN = 64
 
@@ -34,6 +41,8 @@ export function maskExample(payload: Readonly<Record<string, unknown>>): string 
   for (const [name, value] of Object.entries(payload)) {
     if (name === 'variation') shown.variation = maskVariation(value)
     else if (HARMLESS.has(name)) shown[name] = maskHarmless(value)
+    else if (name === 'products') shown.products = maskProducts(value)
+    else if (AMOUNTS.has(name)) shown[name] = maskAmount(value)
     else if (OTHER_FIELDS.has(name)) shown[name] = kindOf(value)
     else further++
   }
@@ -49,6 +58,30 @@ function maskVariation(value: unknown): unknown {
     ...(sku !== undefined && { sku: maskHarmless(sku) }),
   }
 }
+
+function maskProducts(value: unknown): unknown {
+  if (!Array.isArray(value)) return kindOf(value)
+  const shown = value.slice(0, MAX_PRODUCTS).map((product: unknown) => {
+    if (typeof product !== 'object' || product === null) return kindOf(product)
+    const { product_id, price, quantity } = product as Record<string, unknown>
+    return {
+      ...(product_id !== undefined && { product_id: maskHarmless(product_id) }),
+      ...(price !== undefined && { price: maskAmount(price) }),
+      ...(quantity !== undefined && { quantity: maskHarmless(quantity) }),
+    }
+  })
+  const further = value.length - shown.length
+  return further > 0 ? [...shown, `and ${further} more`] : shown
+}
+
+/** Digits in groups. Telephone numbers have more digits in a row, or begin with 0 or +. */
+const IS_AMOUNT = /^-?(?!0\d)\d{1,7}(?:[.,]\d{1,6}){0,3}$/
+
+const maskAmount = (value: unknown): unknown =>
+  typeof value === 'number' ||
+  (typeof value === 'string' && IS_AMOUNT.test(value) && !IS_PERSONAL.test(value))
+    ? value
+    : kindOf(value)
 
 /** Ids of products and names of events: one word, also with digits. Names of people and postal addresses have spaces. */
 const IS_WORD = /^[\w.:/#+-]+$/

@@ -1,8 +1,8 @@
 import type { Refusal } from '../http/answers.ts'
-import { FIELD_RULES } from './fieldRules.ts'
 import { maskExample } from './maskExample.ts'
 import { pathOfUrl } from './pagePath.ts'
 import type { Problems } from './recorder.ts'
+import { countedPath } from './recordFields.ts'
 
 /** Words for refusals that are no faults to count, by status. */
 const REASONS: Readonly<Record<number, string>> = {
@@ -46,7 +46,7 @@ export function countRefusal(
     {
       ...fault,
       reason: 'refused',
-      path: Object.hasOwn(FIELD_RULES, path) ? path : '',
+      path: countedPath(fault.operation, path),
       page: pathOfUrl(refused?.payload.url) || call,
     },
     refused && (() => maskExample(refused.payload)),

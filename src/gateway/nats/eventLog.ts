@@ -11,7 +11,7 @@ import { encodeEvent, messageIdOf } from './eventMessage.ts'
 import { createLiveTails } from './liveTails.ts'
 import { eventSubject } from './names.ts'
 import { probeStream } from './probeStream.ts'
-import { type Acknowledgement, createPublisher, type Message } from './publisher.ts'
+import { type Acknowledgement, createPublisher, type Message, NO_CONNECTION } from './publisher.ts'
 import { createStreamReader } from './streamReader.ts'
 import type { StoredEvent } from './usageSums.ts'
 import { createNatsUsageWatch } from './usageWatch.ts'
@@ -39,6 +39,11 @@ export type NatsLog = EventLog & {
 export const HAS_MS = 100
 /** Retry-After while a partition can not be written, seconds: about as long as the election of a leader. */
 const RETRY_SECONDS = 5
+/**
+ * Time without a connection after which events are refused at once, ms. When one node ends, a connection to another is
+ * there after some 250 ms.
+ */
+const LOST_MS = 2_000
 /** Customers whose subject is remembered. */
 const MAX_ROUTES = 10_000
 
@@ -57,6 +62,9 @@ export function createNatsLog({
 }: NatsLogOptions): NatsLog {
   const { nc, partitions, partitionOf } = broker
   let isConnected = !nc.isClosed()
+  /** Set when the connection has been lost for LOST_MS. */
+  let isLost = false
+  let losing: NodeJS.Timeout | undefined
   let isClosed = false
 
   const breakers = createBreakers({
@@ -75,15 +83,24 @@ export function createNatsLog({
     onLost() {
       isConnected = false
       publisher.pause()
+      losing ??= setTimeout(giveUp, LOST_MS)
       onChange()
     },
     onBack() {
+      clearTimeout(losing)
+      losing = undefined
+      isLost = false
       isConnected = true
       publisher.resume()
       usage.refresh()
       onChange()
     },
   })
+
+  function giveUp(): void {
+    isLost = true
+    publisher.giveUp()
+  }
 
   const routes = new Map<string, Route>()
   function routeOf(customer: string): Route {
@@ -98,6 +115,7 @@ export function createNatsLog({
   }
 
   function toMessage(event: LogEvent): Message {
+    if (isLost) throw new Unavailable(NO_CONNECTION, RETRY_SECONDS)
     const { partition, subject } = routeOf(event.customer)
     if (breakers.isOpen(partition))
       throw new Unavailable('The event log can not be written at the moment', RETRY_SECONDS)
@@ -172,6 +190,7 @@ export function createNatsLog({
       tails.close()
       usage.stop()
       stopWatching()
+      clearTimeout(losing)
     },
   }
 }

@@ -138,3 +138,23 @@ test('without a quorum appends fail at once after the first time-out, and work a
     expect(ids.filter((id) => id === sent.id)).toHaveLength(1)
   }, PATIENCE)
 }, 180_000)
+
+test('without a connection events are refused at once, also those that wait', async () => {
+  // Nothing ends at its deadline within this test.
+  const patient = createNatsLog({ broker, ask: createAsk(broker.nc), deadlineMs: 600_000 })
+  await vi.waitFor(() => patient.append([makeLogEvent({ customer: 'c0' })]), PATIENCE)
+  await Promise.all([cluster.kill(0), cluster.kill(1), cluster.kill(2)])
+  const sent = makeLogEvent({ customer: 'c0' })
+  const refusal = new Unavailable('The connection to the cluster is lost', 5)
+  await expect(patient.append([sent])).rejects.toEqual(refusal)
+  for (const customer of CUSTOMERS)
+    await expect(patient.append([makeLogEvent({ customer })])).rejects.toEqual(refusal)
+  expect(patient.health()).toEqual({
+    writable: false,
+    reason: 'the connection to the cluster is lost',
+  })
+
+  await Promise.all([cluster.start(0), cluster.start(1), cluster.start(2)])
+  await vi.waitFor(() => patient.append([sent]), PATIENCE)
+  await patient.close()
+}, 180_000)

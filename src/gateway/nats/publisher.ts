@@ -35,6 +35,8 @@ export type Publisher = {
   pause(): void
   /** The connection is there again. */
   resume(): void
+  /** Ends everything that has no acknowledgement, as if it were past its deadline. */
+  giveUp(): void
   /** Messages that were sent again, since the start. */
   repeated(): number
   /** Resolves when nothing waits for an acknowledgement, then ends. */
@@ -80,6 +82,8 @@ type Lane = {
 
 type Answer = 'again' | Unavailable | Acknowledgement
 
+/** Why nothing is written while there is no connection. */
+export const NO_CONNECTION = 'The connection to the cluster is lost'
 /** Time between two checks of deadlines and held messages, while there are messages, ms. */
 const SWEEP_MS = 100
 /**
@@ -212,7 +216,8 @@ export function createPublisher(
     const lane = laneOf(one.message.partition)
     // It is not the answer that releases the others.
     if (lane.scout === one) lane.scout = undefined
-    settle(one, new Unavailable('The event log answers too slowly', RETRY_SECONDS))
+    const reason = isPaused ? NO_CONNECTION : 'The event log answers too slowly'
+    settle(one, new Unavailable(reason, RETRY_SECONDS))
     onTimeout(one.message.partition)
   }
 
@@ -256,6 +261,9 @@ export function createPublisher(
     resume() {
       isPaused = false
       for (const lane of lanes) if (lane) sendScout(lane)
+    },
+    giveUp() {
+      for (const one of [...pending.values()]) timeOut(one)
     },
     repeated: () => repeated,
     async close() {

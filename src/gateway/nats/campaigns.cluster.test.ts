@@ -134,3 +134,23 @@ test('what an operator has written or deleted in the bucket does not stop a copy
     'The summary is not that of a campaign',
   ])
 })
+
+test('of campaigns that two gateways create with one id at once, one is found and listed', async () => {
+  const [one, other] = brokers
+  const ids = Array.from({ length: 40 }, (_, i) => `${i}`)
+  const campaignBy = (id: string, name: string) => ({
+    ...makeCampaign(id),
+    subject: { ...makeCampaign(id).subject, name },
+  })
+  const creators = [gateway(one, one), gateway(other, other)] as const
+  // A customer has one call at a time.
+  for (const id of ids)
+    await Promise.all(creators.map((by, n) => by.create('race', campaignBy(id, `by ${n}`))))
+  const copy = openCopy(one.partitionOf('race'), 'race')
+  await copy.campaigns.catchUp()
+  const { summaries, total } = copy.store.listCampaigns('race', { page: 1, limit: 100 })
+  expect(total).toBe(ids.length)
+  for (const summary of summaries.map((json) => JSON.parse(json)))
+    expect(await creators[0].findSummary('race', summary.id)).toEqual(summary)
+  await copy.close()
+})

@@ -67,10 +67,17 @@ export type CampaignRows = {
   /**
    * A campaign whose id the customer already has is not changed.
    *
-   * @param seq Its place in the order. Default: after all others.
    * @returns Whether it is new.
    */
-  insertCampaign(row: CampaignRow, seq?: number): boolean
+  insertCampaign(row: CampaignRow): boolean
+  /**
+   * The campaign with the highest `seq` is kept: two gateways that create one with the same id at the same moment may
+   * both be acknowledged, and then the last one is the value of the key.
+   *
+   * @param seq Its place in the order.
+   * @returns Whether its id is new.
+   */
+  copyCampaign(row: CampaignRow, seq: number): boolean
   /** A whole campaign as JSON, UTF-8. */
   findCampaign(customer: string, id: string): Uint8Array | undefined
   findCampaignSummary(customer: string, id: string): string | undefined
@@ -128,6 +135,16 @@ export function createCampaignRows(database: Database): CampaignRows {
      VALUES (@seq, @customer, @id, @type, @status, @sendAt, @name, @subjectLine, @summary, @content)
      ON CONFLICT (customer, id) DO NOTHING`,
   )
+  const copy = database.prepare(
+    `INSERT INTO campaigns
+       (seq, customer, id, type, status, send_at, folded_name, folded_subject_line, head, content)
+     VALUES (@seq, @customer, @id, @type, @status, @sendAt, @name, @subjectLine, @summary, @content)
+     ON CONFLICT (customer, id) DO UPDATE SET
+       seq = excluded.seq, type = excluded.type, status = excluded.status, send_at = excluded.send_at,
+       folded_name = excluded.folded_name, folded_subject_line = excluded.folded_subject_line,
+       head = excluded.head, content = excluded.content
+     WHERE excluded.seq > campaigns.seq`,
+  )
   const select = database.prepare<[string, string], { head: string; content: Buffer }>(
     'SELECT head, content FROM campaigns WHERE customer = ? AND id = ?',
   )
@@ -156,15 +173,12 @@ export function createCampaignRows(database: Database): CampaignRows {
   })
 
   return {
-    insertCampaign(row, seq) {
-      const { changes } = insert.run({
-        ...row,
-        // SQLite chooses the next one for null.
-        seq: seq ?? null,
-        name: foldSearched(row.name),
-        subjectLine: foldSearched(row.subjectLine),
-      })
-      return changes > 0
+    // SQLite chooses the next seq for null.
+    insertCampaign: (row) => insert.run({ ...folded(row), seq: null }).changes > 0,
+    copyCampaign(row, seq) {
+      const isNew = selectSummary.get(row.customer, row.id) === undefined
+      copy.run({ ...folded(row), seq })
+      return isNew
     },
     findCampaign(customer, id) {
       const row = select.get(customer, id)
@@ -199,3 +213,10 @@ const fold = (text: string): string =>
 /** The text in which a search looks. One character may fold to eighteen. */
 const foldSearched = (text: string): string =>
   fold(text.slice(0, MAX_SEARCHED)).slice(0, MAX_SEARCHED)
+
+/** The parameters of a row that is written. */
+const folded = (row: CampaignRow) => ({
+  ...row,
+  name: foldSearched(row.name),
+  subjectLine: foldSearched(row.subjectLine),
+})

@@ -69,7 +69,7 @@ test('a campaign that is copied after its events counts them all the same', () =
   expect(new Set(first.map((figures) => JSON.stringify(figures))).size).toBeGreaterThan(1)
 })
 
-test('a copied campaign keeps its place, and counts once with the size of its content', () => {
+test('of copied campaigns with one id the last one is kept, and it counts once with the size of its content', () => {
   const store = openStore(join(folder, 'once.db'))
   expect(store.lastCampaign()).toBe(0)
   const row = (seq: number, id: string, createdAt: number) => {
@@ -81,10 +81,11 @@ test('a copied campaign keeps its place, and counts once with the size of its co
   const both = [row(7, 'a', now), row(12, 'b', now)]
   expect(store.copyCampaigns(both)).toEqual([{ customer: 'demo', day, events: 0, bytes: 220 }])
   expect(store.copyCampaigns(both)).toEqual([])
-  expect(store.copyCampaigns([row(13, 'b', now)])).toEqual([])
-  expect(store.lastCampaign()).toBe(12)
+  const later = { ...row(13, 'a', now), summary: '{"id":"a","later":1}' }
+  expect(store.copyCampaigns([later, row(11, 'b', now)])).toEqual([])
+  expect(store.lastCampaign()).toBe(13)
   expect(store.listCampaigns('demo', { page: 1, limit: 9 })).toEqual({
-    summaries: ['{"id":"b"}', '{"id":"a"}'],
+    summaries: ['{"id":"a","later":1}', '{"id":"b"}'],
     total: 2,
   })
   store.close()

@@ -34,7 +34,7 @@ export type Appended = {
  * The events and campaigns of one SQLite file. Every function is synchronous and may wait for the disk, so a worker
  * calls it.
  */
-export type Store = Omit<CampaignRows, 'insertCampaign'> &
+export type Store = Omit<CampaignRows, 'insertCampaign' | 'copyCampaign'> &
   ClosedFigures &
   Removal &
   Sweep &
@@ -181,7 +181,7 @@ export function openStore(file: string): Store {
     return { positions, usage: usageRows.write() }
   })
 
-  const { insertCampaign, ...campaignRows } = createCampaignRows(database)
+  const { insertCampaign, copyCampaign, ...campaignRows } = createCampaignRows(database)
   const createCampaign = database.transaction((row: CampaignRow): Usage[] => {
     usageRows.reset()
     if (insertCampaign(row)) {
@@ -193,7 +193,7 @@ export function openStore(file: string): Store {
   const copyCampaigns = database.transaction((campaigns: readonly CopiedCampaign[]): Usage[] => {
     usageRows.reset()
     for (const { seq, contentBytes, ...row } of campaigns) {
-      if (!insertCampaign({ ...row, content: NO_CONTENT }, seq)) continue
+      if (!copyCampaign({ ...row, content: NO_CONTENT }, seq)) continue
       const bytes = Buffer.byteLength(row.summary) + contentBytes
       usageRows.count(row.customer, row.createdAt, bytes, 0)
     }

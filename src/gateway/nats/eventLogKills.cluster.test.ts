@@ -139,6 +139,27 @@ test('without a quorum appends fail at once after the first time-out, and work a
   }, PATIENCE)
 }, 180_000)
 
+test('when a partition answers again, what its leader had already is not sent again', async () => {
+  const patient = createNatsLog({ broker, ask: createAsk(broker.nc), deadlineMs: 600_000 })
+  const customer = CUSTOMERS.find((one) => broker.partitionOf(one) === 0) as string
+  const own = cluster.servers.findIndex((server) => broker.nc.getServer().endsWith(server))
+  // A leader keeps what it has got while the others are suspended.
+  await vi.waitFor(async () => {
+    const { cluster: state } = await broker.jsm.streams.info(streamOf(0))
+    if (cluster.nodeOf(state?.leader) === own) return
+    await broker.nc.request(`$JS.API.STREAM.LEADER.STEPDOWN.${streamOf(0)}`)
+    throw new Error('Another node leads the stream')
+  }, PATIENCE)
+  const others = [0, 1, 2].filter((node) => node !== own)
+  for (const node of others) cluster.signal(node, 'SIGSTOP')
+  const appended = Array.from({ length: 300 }, () => patient.append([makeLogEvent({ customer })]))
+  await vi.waitFor(() => expect(patient.figures().repeatedMessages).toBeGreaterThan(0), PATIENCE)
+  for (const node of others) cluster.signal(node, 'SIGCONT')
+  await Promise.all(appended)
+  expect(patient.figures().repeatedMessages).toBeLessThan(100)
+  await patient.close()
+}, 180_000)
+
 test('without a connection events are refused at once, also those that wait', async () => {
   // Nothing ends at its deadline within this test.
   const patient = createNatsLog({ broker, ask: createAsk(broker.nc), deadlineMs: 600_000 })

@@ -78,6 +78,10 @@ type Lane = {
   held: Pending[]
   /** The first of them, sent again alone. Its answer shows that the others can be sent. */
   scout: Pending | undefined
+  /** The scout has its answer, and the others are about to be sent. */
+  isReleasing: boolean
+  /** When a message was acknowledged last, ms of the monotonic clock. */
+  answeredAt: number
 }
 
 type Answer = 'again' | Unavailable | Acknowledgement
@@ -91,6 +95,11 @@ const SWEEP_MS = 100
  * got, while the next leader takes some seconds.
  */
 export const ANSWER_MS = 1_000
+/**
+ * Time without an acknowledgement after which held messages are sent again, once the scout has its answer, ms. What a
+ * leader has got before is acknowledged now, and need not be sent again.
+ */
+const QUIET_MS = 300
 /** Retry-After of a refused or unanswered message, seconds. */
 const RETRY_SECONDS = 5
 /** Longest answer that is read, and longest description of an error that is repeated. */
@@ -107,7 +116,8 @@ const FULL = new Set([10002, 10023, 10028, 10047])
  *
  * A message that has no answer, or for which the partition has no leader, is sent again with the same id until its
  * deadline. Meanwhile all messages of its partition are held. The oldest one is sent alone every 100 ms, and the others
- * follow, in order, when it is acknowledged. So a slow cluster does not get the same messages many times.
+ * follow, in order, when it is acknowledged and the acknowledgements of what the leader had already have come. So a slow
+ * cluster does not get the same messages many times.
  */
 export function createPublisher(
   nc: NatsConnection,
@@ -138,7 +148,7 @@ export function createPublisher(
   function laneOf(partition: number): Lane {
     let lane = lanes[partition]
     if (!lane) {
-      lane = { held: [], scout: undefined }
+      lane = { held: [], scout: undefined, isReleasing: false, answeredAt: 0 }
       lanes[partition] = lane
     }
     return lane
@@ -176,21 +186,25 @@ export function createPublisher(
     const isScout = lane.scout === one
     if (isScout) lane.scout = undefined
     if (answer instanceof Unavailable) batch.error ??= answer
-    else
+    else {
+      lane.answeredAt = performance.now()
       batch.acknowledgements[index] =
         one.sends > 1 ? { seq: answer.seq, isDuplicate: false } : answer
+    }
     batch.left--
     if (batch.left === 0) {
       if (batch.error) batch.reject(batch.error)
       else batch.resolve(batch.acknowledgements)
     }
-    if (isScout) release(lane)
+    if (isScout) lane.isReleasing = true
     if (pending.size === 0) isEmpty()
   }
 
-  /** The partition answers again: sends what is held. */
-  function release(lane: Lane): void {
+  /** The partition answers again: sends what is held, as soon as it is known what the leader has not got. */
+  function release(lane: Lane, now: number): void {
     const held = inOrder(lane)
+    if (lane.answeredAt + QUIET_MS > now && held.some(({ sends }) => sends > 0)) return
+    lane.isReleasing = false
     lane.held = []
     for (const one of held) send(one)
   }
@@ -206,7 +220,10 @@ export function createPublisher(
       if (one.since + deadlineMs <= now) timeOut(one)
       else if (!one.isHeld && one.sentAt + ANSWER_MS <= now) hold(one)
     }
-    if (!isPaused) for (const lane of lanes) if (lane) sendScout(lane)
+    if (!isPaused)
+      for (const lane of lanes)
+        if (lane?.isReleasing) release(lane, now)
+        else if (lane) sendScout(lane)
     if (pending.size > 0) return
     clearInterval(timer)
     timer = undefined
@@ -249,13 +266,14 @@ export function createPublisher(
           }
           pending.set(token, one)
           const lane = laneOf(message.partition)
-          if (isPaused || lane.scout || lane.held.length > 0) hold(one)
+          if (isPaused || lane.isReleasing || lane.scout || lane.held.length > 0) hold(one)
           else send(one)
         }
       })
     },
     pause() {
       isPaused = true
+      for (const lane of lanes) if (lane) lane.isReleasing = false
       for (const one of pending.values()) hold(one)
     },
     resume() {

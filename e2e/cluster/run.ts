@@ -24,6 +24,7 @@ import { compareCopies } from './copies.ts'
 import { clusterEnv } from './env.ts'
 import { type OwnFollower, startOwnFollower } from './follower.ts'
 import { type Load, startLoad } from './load.ts'
+import { openReplicas } from './replicas.ts'
 import { openStreams } from './streams.ts'
 
 const { values } = parseArgs({
@@ -46,6 +47,8 @@ const random = createRandom(seed)
 const SOME_EVENTS = 100
 /** Answers 503 after which a cluster without a majority has been down long enough. */
 const SOME_REFUSED = 60
+/** Time in which the nodes have to have the same messages again, ms. */
+const SAME_MS = 30_000
 /** Time for the balancer to see that a gateway stops, ms. The gateway's default. */
 const DRAIN_MS = 5_000
 
@@ -92,6 +95,7 @@ console.log(
 const acknowledged = new Set<string>()
 const rows: Row[] = []
 const streams = await openStreams(account)
+const replicas = await openReplicas(cluster, account, streams.partitions)
 // A gateway without customers is not ready.
 const customers = await addCustomers()
 const gateways: OwnGateway[] = []
@@ -172,6 +176,7 @@ await balancer.close()
 for (const gateway of gateways) await gateway.end('SIGTERM')
 await follower.end('SIGTERM')
 await streams.close()
+await replicas.close()
 await nc.close()
 await cluster.end()
 if (process.exitCode) console.log(`The logs and copies are kept in ${home}`)
@@ -250,10 +255,13 @@ async function runFault(fault: string): Promise<void> {
   await load.untilMore(SOME_EVENTS)
   await load.stop()
   for (const id of load.seen.acknowledged.keys()) acknowledged.add(id)
+  const difference = await replicas.findDifference(SAME_MS)
   const { lost, twice, twiceInStreams } = await compare()
   const count = (status: number) => load.seen.statuses.get(status) ?? 0
   const [broken, unanswered] = [count(502), count(0)]
   const faults = [
+    // A fault of nats-server. Copies are made of any replica, so the others may come from it.
+    ...(difference ? [`the nodes differ: ${difference}`] : []),
     ...(lost ? ['events are lost'] : []),
     ...(twice ? ['events are there twice'] : []),
     // Gateways that stop are drained, so a rolling restart must not break a request off.

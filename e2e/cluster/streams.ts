@@ -1,5 +1,12 @@
-import { type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream'
-import { connect, type NatsConnection } from '@nats-io/transport-node'
+import {
+  AckPolicy,
+  type ConsumerMessages,
+  DeliverPolicy,
+  type JetStreamManager,
+  jetstream,
+  jetstreamManager,
+} from '@nats-io/jetstream'
+import { connect, type NatsConnection, nanos } from '@nats-io/transport-node'
 import { decodeEvent } from '../../src/gateway/nats/eventMessage.ts'
 import { fromToken, streamOf } from '../../src/gateway/nats/names.ts'
 import { DEFAULT_PARTITIONS } from '../../src/gateway/nats/natsOptions.ts'
@@ -33,6 +40,8 @@ export type Streams = {
 /** How long a cluster may take to be whole again, ms. Long, for busy machines. */
 const PATIENCE_MS = 180_000
 const POLL_MS = 200
+/** Time without a message after which a stream is read no further, ms. */
+const IDLE_MS = 30_000
 
 export async function openStreams({ servers, user, password }: NatsAccount): Promise<Streams> {
   const nc = await connect({
@@ -92,21 +101,57 @@ async function findBehind(jsm: JetStreamManager): Promise<string | undefined> {
   return undefined
 }
 
+/** Reads what the leader has. Replicas must have the same, but that is another question: see replicas.ts. */
 async function* readStream(
   nc: NatsConnection,
   jsm: JetStreamManager,
   partition: number,
 ): AsyncGenerator<StreamEvent> {
-  const { state } = await jsm.streams.info(streamOf(partition))
+  const stream = streamOf(partition)
+  const { state } = await jsm.streams.info(stream)
   if (state.messages === 0) return
-  const consumer = await jetstream(nc).consumers.get(streamOf(partition))
-  for await (const message of await consumer.consume()) {
+  const consumer = await jetstream(nc).consumers.get(stream, await addConsumer(jsm, stream))
+  const messages = await consumer.consume()
+  let last = 0
+  const watching = watchProgress(messages, () => last)
+  for await (const message of messages) {
+    last = message.seq
     const [kind, , token = ''] = message.subject.split('.')
     if (kind === 'events') {
       const customer = fromToken(token)
       const { id, operation, payload } = decodeEvent(customer, message.data)
       yield { partition, seq: message.seq, customer, id: id.toLowerCase(), operation, payload }
     }
-    if (message.seq >= state.last_seq) return
+    if (message.seq >= state.last_seq) break
   }
+  clearInterval(watching)
+  if (last < state.last_seq)
+    throw new Error(`${stream} has messages up to ${state.last_seq}, and only ${last} can be read`)
+  await consumer.delete()
+}
+
+/** A consumer on the node that leads the stream. Without a choice the nodes put it anywhere. */
+async function addConsumer(jsm: JetStreamManager, stream: string): Promise<string> {
+  const until = performance.now() + PATIENCE_MS
+  for (;;) {
+    const { cluster: nodes } = await jsm.streams.info(stream)
+    const { name, cluster } = await jsm.consumers.add(stream, {
+      ack_policy: AckPolicy.None,
+      deliver_policy: DeliverPolicy.All,
+      inactive_threshold: nanos(PATIENCE_MS),
+      num_replicas: 1,
+    })
+    if (nodes?.leader && cluster?.leader === nodes.leader) return name
+    await jsm.consumers.delete(stream, name)
+    if (performance.now() > until) throw new Error(`The leader of ${stream} takes no consumer`)
+  }
+}
+
+/** Ends a consumer that brings nothing for IDLE_MS. */
+function watchProgress(messages: ConsumerMessages, read: () => number): NodeJS.Timeout {
+  let before = -1
+  return setInterval(() => {
+    if (read() === before) messages.stop()
+    before = read()
+  }, IDLE_MS)
 }

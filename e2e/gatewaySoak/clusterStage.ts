@@ -5,12 +5,15 @@ import { startNatsCluster } from '../../src/test/natsCluster.ts'
 import { compareCopies } from '../cluster/copies.ts'
 import { clusterEnv } from '../cluster/env.ts'
 import { startOwnFollower } from '../cluster/follower.ts'
+import { openReplicas } from '../cluster/replicas.ts'
 import { openStreams } from '../cluster/streams.ts'
 import { createRandom } from '../random.ts'
 import { runCommand, startOwnGateway } from './gateways.ts'
 import type { Stage, StageOptions } from './stage.ts'
 
 const NAMES = ['one', 'two', 'follower'] as const
+/** Time in which the nodes have to have the same messages again, ms. */
+const SAME_MS = 30_000
 
 /**
  * A cluster of three nodes, a data folder for each gateway, and a process that only follows. Nodes are killed and
@@ -30,13 +33,16 @@ export async function openClusterStage({ home, env, seed }: StageOptions): Promi
   const startFollower = () => startOwnFollower(third, settings, logOf(2))
   let follower = startFollower()
   const streams = await openStreams(account)
-  const counts = { 'nodes killed': 0, 'nodes suspended': 0, 'followers killed': 0 }
+  const replicas = await openReplicas(cluster, account, streams.partitions)
+  const DIFFER = 'faults after which the nodes differed'
+  const counts = { 'nodes killed': 0, 'nodes suspended': 0, 'followers killed': 0, [DIFFER]: 0 }
 
   async function disturbNodes(isCalm: () => boolean): Promise<void> {
     while (!isCalm()) {
       await sleep(5_000 + random.below(10_000))
       const nodes = random.pick([[0], [1], [2], [0], [1], [2], [0, 1], [1, 2], [0, 1, 2]])
-      if (random.chance(0.6)) {
+      const isKill = random.chance(0.6)
+      if (isKill) {
         counts['nodes killed'] += nodes.length
         await Promise.all(nodes.map((node) => cluster.kill(node)))
         await sleep(random.below(10_000))
@@ -48,6 +54,11 @@ export async function openClusterStage({ home, env, seed }: StageOptions): Promi
         for (const node of nodes) cluster.signal(node, 'SIGCONT')
       }
       await streams.untilCurrent()
+      const difference = await replicas.findDifference(SAME_MS)
+      if (!difference) continue
+      counts[DIFFER]++
+      const names = nodes.map((node) => `n${node}`)
+      console.log(`After ${names} were ${isKill ? 'killed' : 'suspended'}: ${difference}`)
     }
   }
 
@@ -74,6 +85,9 @@ export async function openClusterStage({ home, env, seed }: StageOptions): Promi
       return times
     },
     async countFaults() {
+      // A fault of nats-server. Copies are made of any replica, so the others may come from it.
+      const difference = await replicas.findDifference(SAME_MS)
+      if (difference) console.log(`The nodes differ: ${difference}`)
       const events = await streams.read()
       const faults = { missing: 0, extra: 0 }
       for (const folder of folders) {
@@ -82,6 +96,7 @@ export async function openClusterStage({ home, env, seed }: StageOptions): Promi
         faults.extra += extra
       }
       return {
+        'the nodes differ': difference ? 1 : 0,
         'in the streams, not in a copy': faults.missing,
         'in a copy twice, or not in the streams': faults.extra,
       }
@@ -89,6 +104,7 @@ export async function openClusterStage({ home, env, seed }: StageOptions): Promi
     async end() {
       await follower.end('SIGTERM')
       await streams.close()
+      await replicas.close()
       await cluster.end()
     },
   }

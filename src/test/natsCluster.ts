@@ -21,6 +21,8 @@ export type NatsAccount = {
   readonly servers: readonly string[]
   readonly user: string
   readonly password: string
+  /** Its name in the cluster. */
+  readonly account: string
 }
 
 /** A real cluster of nats-server on loopback. */
@@ -36,6 +38,8 @@ export type NatsCluster = {
    * @throws Error if all are taken.
    */
   takeAccount(): NatsAccount
+  /** The account in which the nodes answer for themselves. */
+  readonly system: NatsAccount
   /** Kills a node with SIGKILL. Resolves when the process has ended. */
   kill(node: number): Promise<void>
   /** Stops a node with SIGTERM. Resolves when the process has ended. */
@@ -113,12 +117,13 @@ export function joinNatsCluster(folder: string): NatsCluster {
         try {
           // Tests run in several processes, and only one of them can make a folder.
           mkdirSync(join(folder, TAKEN, `${number}`))
-          return { servers, user: `u${number}`, password: PASSWORD }
+          return { servers, user: `u${number}`, password: PASSWORD, account: `A${number}` }
         } catch (error) {
           if ((error as { code?: string }).code !== 'EEXIST') throw error
         }
       }
     },
+    system: { servers, user: 'sys', password: PASSWORD, account: 'SYS' },
     kill: (node) => end(node, 'SIGKILL'),
     stop: (node) => end(node, 'SIGTERM'),
     async start(node) {

@@ -6,7 +6,7 @@ const MAX_VALUES = 1_000
 const parse = (text: string | Buffer, maxValues = MAX_VALUES) =>
   parseForm(Buffer.from(text as string), maxValues)
 
-/** As PHP's json_encode($_POST) gives them, except that lists have no gaps. */
+/** As PHP's json_encode($_POST) gives them. */
 test.each<[string, string, unknown]>([
   ['nothing', '', {}],
   ['only separators', '&&&', {}],
@@ -26,9 +26,11 @@ test.each<[string, string, unknown]>([
   ['a list with indices', 'a[0]=1&a[1]=2', { a: ['1', '2'] }],
   ['percent-encoded brackets', 'a%5B%5D=1&a%5b1%5d=2', { a: ['1', '2'] }],
   ['a space in the brackets', 'a[ ]=1&a[]=2', { a: ['1', '2'] }],
-  ['a list with gaps', 'a[3]=x&a[7]=y', { a: ['x', 'y'] }],
-  ['a huge index', 'a[999999999999999]=x', { a: ['x'] }],
-  ['the index after the highest', 'a[5]=x&a[]=y&a[5]=z', { a: ['z', 'y'] }],
+  ['a list that begins again', 'a[0]=1&a[]=2&a[0]=3', { a: ['3', '2'] }],
+  ['a list with gaps', 'a[0]=x&a[7]=y', { a: { 0: 'x', 7: 'y' } }],
+  ['a list in another order', 'a[1]=x&a[0]=y', { a: { 1: 'x', 0: 'y' } }],
+  ['a huge index', 'a[999999999999999]=x', { a: { 999999999999999: 'x' } }],
+  ['the index after the highest', 'a[5]=x&a[]=y&a[5]=z', { a: { 5: 'z', 6: 'y' } }],
   ['an object', 'a[b]=1&a[c]=2', { a: { b: '1', c: '2' } }],
   ['indices and names', 'a[]=1&a[b]=2', { a: { 0: '1', b: '2' } }],
   ['an index that is no usual number', 'a[01]=1', { a: { '01': '1' } }],

@@ -20,8 +20,8 @@ type Branch = {
  * the value that the same body would have as JSON, with texts for numbers:
  *
  * - `a=1&a=2` is the last, `a[]=1&a[]=2` and `a[0]=1&a[1]=2` are lists, `a[b]=1` is an object.
- * - Values whose names are all whole numbers are a list, in the order in which they came. So an index takes no memory,
- *   however large it is, and the gaps that a shop leaves when it removes a line are closed.
+ * - Values whose names are 0, 1, 2 and so on are a list. With gaps, or in another order, they are an object, as PHP's
+ *   `json_encode` makes it. So an index takes no memory, however large it is.
  * - A name without a value is an empty text. A pair without a name is ignored.
  * - Invalid UTF-8 becomes U+FFFD, as in JSON.
  *
@@ -83,7 +83,7 @@ const toObject = ({ entries }: Branch): Record<string, unknown> =>
 
 function toJson(value: Branch | string): unknown {
   if (typeof value === 'string') return value
-  const isList = [...value.entries.keys()].every(isIndex)
+  const isList = [...value.entries.keys()].every((name, index) => name === `${index}`)
   return isList ? [...value.entries.values()].map(toJson) : toObject(value)
 }
 

@@ -70,7 +70,7 @@ const commands = blocksOf('docs/http.md', '').flatMap(
   (block) => block.match(/^curl (?:\\\n|.)+/gm) ?? [],
 )
 
-test('there are commands', () => expect(commands).toHaveLength(4))
+test('there are commands', () => expect(commands).toHaveLength(8))
 
 test.each(commands.map((command) => [command.split('?', 1)[0], command] as const))(
   '%s',

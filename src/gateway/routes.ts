@@ -39,6 +39,8 @@ import { createPeoplePages } from './operators/peoplePages.ts'
 import { createProblemPages } from './operators/problemPages.ts'
 import type { Sessions } from './operators/sessions.ts'
 import { createSetupPages } from './operators/setupPages.ts'
+import { createOrderRoutes } from './orders/orderRoutes.ts'
+import type { Orders } from './orders/orders.ts'
 import type { People } from './people/people.ts'
 import type { ProblemRecorder } from './problems/recorder.ts'
 import { createGuard } from './rest/guard.ts'
@@ -59,6 +61,7 @@ export type RouteDependencies = Omit<CollectDependencies, 'customers' | 'problem
   readonly saved: () => Promise<void>
   readonly addresses: Addresses
   readonly campaigns: Campaigns
+  readonly orders: Orders
   readonly quota: Quota
   readonly reports: Reports
   readonly people: People
@@ -119,6 +122,7 @@ export function createRoutes(dependencies: RouteDependencies) {
   const operations = createCampaignOperations(dependencies)
   const guarded = createGuard({ ...dependencies, customers })
   const rest = createRest({ ...dependencies, customers, guarded, operations })
+  const orderRoutes = createOrderRoutes({ ...dependencies, guarded })
   const operators = createOperators(dependencies)
   const live = createLive({ log: dependencies.log, live: dependencies.live, operators })
   const campaignPages = createCampaignPages({ operations, operators })
@@ -153,6 +157,16 @@ export function createRoutes(dependencies: RouteDependencies) {
   route('/api/v1/campaigns/:id/email/get-report', { GET: rest.report })
   route('/api/v1/get-latest-campaign', { GET: rest.latest })
   route('/api/v1/custom_events', { POST: rest.customEvent })
+  route('/api/v1/save_order', { POST: orderRoutes.saveOrder })
+  route('/api/v1/update_order_status', {
+    GET: orderRoutes.updateOrderStatus,
+    POST: orderRoutes.updateOrderStatus,
+  })
+  route('/api/v1/add_subscriber', { POST: orderRoutes.addSubscriber })
+  route('/api/v1/remove_subscriber', { POST: orderRoutes.removeSubscriber })
+  route('/api/v1/unsubscribed_emails', { GET: orderRoutes.unsubscribed })
+  route('/api/v1/product_reviews', { GET: orderRoutes.productReviews })
+  route('/api/v1/health', { GET: orderRoutes.health })
   route('/api/v1/problems', { GET: rest.listProblems })
   route('/api/v1/check-api-credentials', { POST: rest.checkApiKeys })
   route('/api/v1/check-credentials', { POST: rest.checkAllKeys })

@@ -225,6 +225,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         saved: data.saved,
         log,
         campaigns,
+        orders: data.orders,
         reports,
         people,
         forwarding,

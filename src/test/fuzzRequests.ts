@@ -27,10 +27,13 @@ const PATHS = [
   ...['/api/v1/campaigns/c-1/email/get-report', '/api/v1/campaigns/%2E%2E/email/get-report'],
   ...['/api/v1/custom_events', '/api/v1/problems', '/api/v1/check-api-credentials'],
   ...['/api/v1/check-credentials', '/api/v1/orders', '/favicon.ico', '/robots.txt'],
+  ...['/api/v1/save_order', '/api/v1/update_order_status', '/api/v1/add_subscriber'],
+  ...['/api/v1/remove_subscriber', '/api/v1/unsubscribed_emails', '/api/v1/product_reviews'],
+  '/api/v1/health',
 ]
 
 const TAKES_POST =
-  /^\/t\/(r|batch)|log(in|out)$|\/(find|export|erase|letters|preview|mend|replay|discard|pause|create|check|list|custom_events|check-.*)$/
+  /^\/t\/(r|batch)|log(in|out)$|\/(find|export|erase|letters|preview|mend|replay|discard|pause|create|check|list|custom_events|check-.*|save_order|\w+_subscriber)$/
 
 const METHODS = ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'PATCH', 'TRACE', 'CONNECT', 'QUERY']
 const NO_METHODS = ['post', 'P OST', '', 'G\u00e9T', 'GET\t', 'X'.repeat(300)]
@@ -113,14 +116,41 @@ const batch = fc
 const BAD_BODIES = [
   ...['', '{', '{"a":', '['.repeat(5_001), '{"a":'.repeat(3_000), '"\\ud800"', '\ufeff{}'],
   ...['1', 'true', 'null', '[]', '[1,2', '{"a":1}{"b":2}', `[${'0,'.repeat(30_000)}0]`, '\0\0\0'],
+  ...[
+    'a[b][c]=1&a[]=2',
+    'a[[]]=%&=&&',
+    `a${'[]'.repeat(2_000)}`,
+    '&'.repeat(40_000),
+    '__proto__[a]=1',
+  ],
   ...[`{"event":"${'x'.repeat(140_000)}"}`, '{"__proto__":{"admin":true},"event":"search"}'],
 ]
+
+/** A form, mostly of an order. */
+const form = fc
+  .array(
+    fc.tuple(
+      mostly([
+        'number',
+        'total_value',
+        'products[0][price]',
+        'products[][price]',
+        'email',
+        'k',
+        'u',
+      ]),
+      mostly(['1', '1,234.50', 'a@b.example', 'demo'], inUrl),
+    ),
+    { maxLength: 8 },
+  )
+  .map((pairs) => pairs.map(([name, value]) => `${name}=${value}`).join('&'))
 
 const body = fc.oneof(
   { weight: 6, arbitrary: payload.map((one) => Buffer.from(stringify(one))) },
   { weight: 4, arbitrary: batch.map((one) => Buffer.from(stringify(one))) },
   { weight: 1, arbitrary: json.map((one) => Buffer.from(stringify(one))) },
   { weight: 3, arbitrary: fc.constantFrom(...BAD_BODIES).map((text) => Buffer.from(text)) },
+  { weight: 2, arbitrary: form.map((one) => Buffer.from(one)) },
   {
     weight: 1,
     arbitrary: fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
@@ -200,6 +230,7 @@ const headers = fc
       'text/plain',
       'application/json',
       'application/json; charset=utf-8',
+      'application/x-www-form-urlencoded',
       'text/html',
     ]),
     others: fc.array(

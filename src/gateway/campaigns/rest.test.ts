@@ -106,8 +106,8 @@ test.each([
 })
 
 test.each([
-  ['POST', '/api/v1/save_order'],
-  ['POST', '/api/v1/add_subscriber'],
+  ['POST', '/api/v1/save_orders'],
+  ['POST', '/api/v1/add_review'],
   ['GET', '/api/v1/campaigns/99'],
   ['DELETE', '/api/v1/campaigns/99'],
   ['GET', '/api/v1/campaigns/99/sms/get-report'],

@@ -1,0 +1,193 @@
+import { type Issue, MAX_EVENT_BYTES, toStoredOrder, validate } from '../../contract/index.ts'
+import type { Admission } from '../collect/admission.ts'
+import { makeEventId } from '../collect/eventId.ts'
+import { asObject } from '../collect/verdicts.ts'
+import type { Customer } from '../customers/customers.ts'
+import { answer, invalid, JSON_HEADERS, type Refusal } from '../http/answers.ts'
+import type { Metrics } from '../http/metrics.ts'
+import { createSemaphore } from '../http/semaphore.ts'
+import type { Guard, RestCall } from '../rest/guard.ts'
+import { answerAddresses } from './addressList.ts'
+import { digestOf, type Orders } from './orders.ts'
+import { readTimeRange } from './timeRange.ts'
+
+export type OrderRouteDependencies = {
+  readonly guarded: Guard
+  readonly orders: Orders
+  readonly admission: Pick<Admission, 'append'>
+  readonly metrics: Pick<Metrics, 'event'>
+  /** The clock, ms since 1970. */
+  readonly now: () => number
+}
+
+/**
+ * The largest body of an order, bytes. A form has two to three times the size of the record that is stored of it, which
+ * is at most MAX_EVENT_BYTES, as of every event.
+ */
+export const MAX_ORDER_BYTES = 2 ** 18
+/** The most values in it: 500 products of four values, each in an object. */
+export const MAX_ORDER_VALUES = 4_000
+/** Lists of unsubscribed addresses that are sent at once. The next ones wait. */
+export const ADDRESS_LISTS = {
+  permits: 8,
+  permitsOfOne: 2,
+  maxWaiting: 100,
+  waitMs: 2_000,
+  message: 'Too many lists of addresses are being sent',
+}
+
+type StoredOperation = 'saveOrder' | 'updateOrderStatus' | 'addSubscriber' | 'removeSubscriber'
+
+/** Of each operation its event name in the log, and what it has sent, for messages. */
+const WORDS: Readonly<Record<StoredOperation, { readonly event: string; readonly what: string }>> =
+  {
+    saveOrder: { event: 'save_order', what: 'The order' },
+    updateOrderStatus: { event: 'update_order_status', what: 'The status of an order' },
+    addSubscriber: { event: 'add_subscriber', what: 'The subscriber' },
+    removeSubscriber: { event: 'remove_subscriber', what: 'The unsubscription' },
+  }
+
+/** An empty list. Reviews are not kept here. */
+const NO_REVIEWS = '<?xml version="1.0" encoding="UTF-8"?>\n<reviews></reviews>\n'
+
+/**
+ * The calls of a shop's server about orders and subscribers (docs/decisions.md, "Orders and subscribers"). Each is
+ * stored as an event without a device. If its content is already the current state, it is answered 200 as well and not
+ * stored: plugins send the same order again and again.
+ *
+ * The handlers reject with Unavailable and with TooMany.
+ */
+export function createOrderRoutes(dependencies: OrderRouteDependencies) {
+  const { admission, guarded, metrics, orders, now } = dependencies
+  const lists = createSemaphore(ADDRESS_LISTS)
+
+  /** POST /api/v1/save_order */
+  async function saveOrder(call: RestCall): Promise<Response | Refusal> {
+    const body = await call.read()
+    if (!body.ok) return body
+    const { customer } = call
+    // PHP writes nothing for an empty list.
+    const given = body.isForm ? { products: [], ...asObject(body.json) } : body.json
+    const checked = validate('saveOrder', given)
+    const order = checked.ok ? toStoredOrder(checked.payload, customer.currency) : checked
+    if (!order.ok) return refuse('saveOrder', given, order.error.issues)
+    const payload = JSON.stringify(order.payload)
+    return store(customer, 'saveOrder', payload, async () => {
+      const known = await orders.find(customer.customerId, order.payload.number)
+      return isEqual(known?.digest, payload)
+    })
+  }
+
+  /** GET and POST /api/v1/update_order_status */
+  async function updateOrderStatus(call: RestCall): Promise<Response | Refusal> {
+    const { customer, query, request } = call
+    const body = request.method === 'POST' ? await call.read() : undefined
+    if (body?.ok === false) return body
+    const fields = {
+      order_number: query('order_number'),
+      order_status: query('order_status'),
+      ...asObject(body?.json),
+    }
+    const checked = validate('updateOrderStatus', fields)
+    if (!checked.ok) return refuse('updateOrderStatus', fields, checked.error.issues)
+    const { order_number, order_status } = checked.payload
+    return store(customer, 'updateOrderStatus', JSON.stringify(checked.payload), async () => {
+      const known = await orders.find(customer.customerId, order_number)
+      return known?.status === order_status
+    })
+  }
+
+  const changeSubscriber =
+    (operation: 'addSubscriber' | 'removeSubscriber') =>
+    async (call: RestCall): Promise<Response | Refusal> => {
+      const body = await call.read()
+      if (!body.ok) return body
+      const { customer } = call
+      const checked = validate(operation, body.json)
+      if (!checked.ok) return refuse(operation, body.json, checked.error.issues)
+      const payload = JSON.stringify(checked.payload)
+      return store(customer, operation, payload, async () => {
+        const known = await orders.findSubscriber(customer.customerId, checked.payload.email)
+        return known?.operation === operation && isEqual(known.digest, payload)
+      })
+    }
+
+  /** GET /api/v1/unsubscribed_emails: a list of addresses. */
+  async function unsubscribed({ customer, query }: RestCall): Promise<Response | Refusal> {
+    const given = { date_from: query('date_from'), date_to: query('date_to') }
+    const read = readTimeRange(given, customer.timeZone, now())
+    if (!read.ok) return invalid('The range of time is invalid', read.issues)
+    const { customerId } = customer
+    const release = await lists.acquire(customerId)
+    return answerAddresses(orders, customerId, read.range, release)
+  }
+
+  /** GET /api/v1/product_reviews */
+  const productReviews = async (): Promise<Response> =>
+    new Response(NO_REVIEWS, {
+      headers: { ...JSON_HEADERS, 'content-type': 'application/xml; charset=utf-8' },
+    })
+
+  /** GET /api/v1/health: the keys are right. */
+  const health = async (): Promise<Response> => answer(200, { status: 'ok' })
+
+  /**
+   * Stores a call as an event, unless its content is the current state.
+   *
+   * @param payload JSON.
+   */
+  async function store(
+    customer: Customer,
+    operation: StoredOperation,
+    payload: string,
+    isCurrent: () => Promise<boolean>,
+  ): Promise<Response | Refusal> {
+    const { event, what } = WORDS[operation]
+    if (Buffer.byteLength(payload) > MAX_EVENT_BYTES)
+      return {
+        ok: false,
+        status: 413,
+        message: `${what} is too large: expected at most ${MAX_EVENT_BYTES} bytes as JSON`,
+      }
+    if (await isCurrent()) {
+      metrics.event('duplicate', false)
+      return answer(200, { stored: false })
+    }
+    const receivedAt = now()
+    const id = makeEventId(receivedAt)
+    const stored = await admission.append(customer, [
+      {
+        ...{ customer: customer.customerId, id, at: receivedAt, receivedAt, operation, event },
+        ...{ did: null, bot: false, payload, version: null },
+      },
+    ])
+    if (!stored.ok) return stored
+    for (const outcome of stored.outcomes) metrics.event(outcome, false)
+    return answer(200, { stored: true, id })
+  }
+
+  const status = { maxBytes: MAX_EVENT_BYTES, whenEmpty: {} }
+  const order = { maxBytes: MAX_ORDER_BYTES, maxValues: MAX_ORDER_VALUES }
+  const subscriber = { maxBytes: MAX_EVENT_BYTES }
+  return {
+    saveOrder: guarded('/api/v1/save_order', order, saveOrder),
+    updateOrderStatus: guarded('/api/v1/update_order_status', status, updateOrderStatus),
+    addSubscriber: guarded('/api/v1/add_subscriber', subscriber, changeSubscriber('addSubscriber')),
+    removeSubscriber: guarded(
+      '/api/v1/remove_subscriber',
+      subscriber,
+      changeSubscriber('removeSubscriber'),
+    ),
+    unsubscribed: guarded('/api/v1/unsubscribed_emails', undefined, unsubscribed),
+    productReviews: guarded('/api/v1/product_reviews', undefined, productReviews),
+    health: guarded('/api/v1/health', undefined, health),
+  }
+}
+
+const refuse = (operation: StoredOperation, sent: unknown, issues: readonly Issue[]): Refusal => ({
+  ...invalid(`${WORDS[operation].what} is invalid`, issues),
+  refused: { operation, payload: asObject(sent) ?? {} },
+})
+
+const isEqual = (digest: Uint8Array | undefined, payload: string): boolean =>
+  digest !== undefined && Buffer.compare(digest, digestOf(payload)) === 0

@@ -219,7 +219,7 @@ test('event names are sorted by count, twelve are shown at first, and long names
   await expect(rows).toHaveCount(15)
   await expect(rows.nth(12)).toBeFocused()
   await expect(page.getByTestId('more-names')).toBeHidden()
-  await expect(page.getByTestId('report')).toContainText('crawlers and monitors, are counted too')
+  await expect(page.getByTestId('bots-state')).toContainText('No bots came')
 
   // Alt and left is the browser's shortcut for back.
   const isTaken = (key: string, altKey: boolean) =>

@@ -99,7 +99,7 @@ function show(moved: boolean) {
 
 function showPlace(customer: Customer, to: Place): () => void {
   if (to.view === 'list') return views.list.show(customer, to)
-  return to.view === 'new' ? views.new.show(customer) : views.campaign.show(customer, to.id)
+  return to.view === 'new' ? views.new.show(customer) : views.campaign.show(customer, to)
 }
 
 function draw() {

@@ -29,8 +29,9 @@ export const loadNewest = (customer: string) =>
 export const loadCampaign = (customer: string, id: string) =>
   read<CampaignRecord>('campaign', { customer, id })
 
-export const loadReport = (customer: string, id: string) =>
-  read<EmailReport>('report', { customer, id })
+/** @param bots Whether the figures include bots. */
+export const loadReport = (customer: string, id: string, bots: boolean) =>
+  read<EmailReport>('report', { customer, id, ...(bots && { bots: 'include' }) })
 
 export const createCampaign = (customer: string, campaign: NewCampaign) =>
   ask<CampaignRecord>(

@@ -170,7 +170,7 @@ export function createForm(page: CampaignsPage) {
     // The operator has opened another view meanwhile: show the outcome there.
     if (!isAwaited) return page.notify(sender, describeOutcome(answer, campaign.subject.name))
     page.setState(answer.status === 0 ? 'unreachable' : '')
-    if (answer.ok) return page.open({ view: 'campaign', id: answer.body.id })
+    if (answer.ok) return page.open({ view: 'campaign', id: answer.body.id, bots: false })
     const issues = issuesOf(answer, campaign)
     const otherwise = issues.length === 0 ? describeFailure(answer) : ''
     faults = { issues, otherwise, values }

@@ -10,7 +10,7 @@ const TOP = 40
 const HEIGHT = 160
 const BASE = TOP + HEIGHT
 const BOTTOM = 46
-const NARROW = 420
+const NARROW = 500
 
 export function Funnel({ report }: { readonly report: EmailReport }) {
   const [element, width] = useWidth<HTMLDivElement>()

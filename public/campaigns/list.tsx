@@ -217,7 +217,11 @@ export function createList(page: CampaignsPage) {
     return (
       <li data-id={id} data-test="campaign-row">
         <div class="what">
-          <a href={page.href({ view: 'campaign', id })} data-place data-test="open-campaign">
+          <a
+            href={page.href({ view: 'campaign', id, bots: false })}
+            data-place
+            data-test="open-campaign"
+          >
             {subject.name}
           </a>
           <span>{subject.subject_line}</span>

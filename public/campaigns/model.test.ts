@@ -24,7 +24,9 @@ test.each([
   ['?type=fax&page=-1', { view: 'list', search: '', type: '', page: 1 }],
   ['?page=1e9', { view: 'list', search: '', type: '', page: 1 }],
   ['?new=', { view: 'new' }],
-  ['?id=a%2Fb&new=', { view: 'campaign', id: 'a/b' }],
+  ['?id=a%2Fb&new=', { view: 'campaign', id: 'a/b', bots: false }],
+  ['?id=a&bots=include', { view: 'campaign', id: 'a', bots: true }],
+  ['?id=a&bots=yes', { view: 'campaign', id: 'a', bots: false }],
 ])('the address %s leads to its place', (query, place) => {
   expect(readPlace(query)).toEqual(place)
 })
@@ -33,7 +35,8 @@ test.each<Place>([
   { view: 'list', search: 'a&b=c', type: 'sms', page: 2 },
   { view: 'list', search: '', type: '', page: 1 },
   { view: 'new' },
-  { view: 'campaign', id: 'a b/c?d' },
+  { view: 'campaign', id: 'a b/c?d', bots: false },
+  { view: 'campaign', id: 'a', bots: true },
 ])('a place is read as it was written: %j', (place) => {
   const query = writePlace('demo & co', place)
   expect(readPlace(query)).toEqual(place)

@@ -38,7 +38,11 @@ export type ListPlace = {
 export type Place =
   | ListPlace
   | { readonly view: 'new' }
-  | { readonly view: 'campaign'; readonly id: string }
+  | {
+      readonly view: 'campaign'
+      readonly id: string /** Whether its report counts bots too. */
+      readonly bots: boolean
+    }
 
 /** The whole list. */
 export const LIST: ListPlace = { view: 'list', search: '', type: '', page: 1 }
@@ -46,7 +50,7 @@ export const LIST: ListPlace = { view: 'list', search: '', type: '', page: 1 }
 export function readPlace(query: string): Place {
   const params = new URLSearchParams(query)
   const id = params.get('id')
-  if (id) return { view: 'campaign', id }
+  if (id) return { view: 'campaign', id, bots: params.get('bots') === 'include' }
   if (params.has('new')) return { view: 'new' }
   const page = params.get('page') ?? ''
   const type = params.get('type') ?? ''
@@ -61,7 +65,10 @@ export function readPlace(query: string): Place {
 /** The query of a place, always with the customer. Defaults are left out. */
 export function writePlace(customerId: string, place: Place): string {
   const params = new URLSearchParams({ customer: customerId })
-  if (place.view === 'campaign') params.set('id', place.id)
+  if (place.view === 'campaign') {
+    params.set('id', place.id)
+    if (place.bots) params.set('bots', 'include')
+  }
   if (place.view === 'new') params.set('new', '')
   if (place.view === 'list') {
     if (place.search) params.set('search', place.search)
@@ -231,6 +238,10 @@ const EVENT_KINDS = new Map([
   ['remove_from_cart', 'removeFromCart'],
   ['initiate_checkout', 'initiateCheckout'],
   ['set_email', 'setEmail'],
+  ['save_order', 'saveOrder'],
+  ['update_order_status', 'updateOrderStatus'],
+  ['add_subscriber', 'addSubscriber'],
+  ['remove_subscriber', 'removeSubscriber'],
 ])
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']

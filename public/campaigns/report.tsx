@@ -1,8 +1,7 @@
 /** A campaign: its link, its report as charts, and its content. The report is loaded again while it is open. */
 import type { ComponentChildren } from 'preact'
-import type { CampaignRecord, EmailReport, ReportDay } from '../../src/contract/answers.ts'
+import type { CampaignRecord, EmailReport } from '../../src/contract/answers.ts'
 import { CopyButton } from '../operator/copyButton.tsx'
-import { nameOf, number } from '../operator/numbers.ts'
 import type { Customer } from '../operator/operator.ts'
 import { describeRefusal, type Refused } from '../operator/requests.ts'
 import { Sign } from '../operator/signs.tsx'
@@ -10,11 +9,14 @@ import { createVisibleTimer } from '../operator/visibleTimer.ts'
 import { Channel } from './channel.tsx'
 import { loadCampaign, loadNewest, loadReport } from './data.ts'
 import { wordOf } from './fields.ts'
+import { Figures } from './figures.tsx'
 import { Funnel } from './funnel.tsx'
-import { campaignsWithSameUtm, LIST, linkOf, percent, quoteNames, showMoment } from './model.ts'
+import { campaignsWithSameUtm, LIST, linkOf, type Place, quoteNames, showMoment } from './model.ts'
 import { Names } from './names.tsx'
+import { hasOrders, Orders } from './orders.tsx'
 import type { CampaignsPage } from './page.ts'
 import { Preview } from './preview.tsx'
+import { Scope } from './scope.tsx'
 import { type Shop, shopOf } from './shop.ts'
 import { DayTable, Legend, Timeline } from './timeline.tsx'
 
@@ -22,9 +24,13 @@ import { DayTable, Legend, Timeline } from './timeline.tsx'
 const READ_EVERY_MS = 2000
 const RETRY_MS = 4000
 
+type CampaignPlace = Extract<Place, { readonly view: 'campaign' }>
+
 export function createReport(page: CampaignsPage) {
   let customer: Customer | undefined
   let id = ''
+  /** Whether the figures include bots. */
+  let bots = false
   let campaign: CampaignRecord | undefined
   let report: EmailReport | undefined
   /** Other campaigns with the same utm values. */
@@ -34,12 +40,16 @@ export function createReport(page: CampaignsPage) {
   const timer = createVisibleTimer()
   /** Number of times that this view was opened: answers for earlier times are dropped. */
   let visit = 0
-  /** The `visit` whose report is being loaded; 0 for none. */
-  let asking = 0
+  /** Number of the newest request for a report: answers to older ones are dropped. */
+  let asked = 0
+  let isAsking = false
 
-  function show(watched: Customer, wanted: string) {
+  function show(watched: Customer, wanted: CampaignPlace) {
     customer = watched
-    id = wanted
+    id = wanted.id
+    bots = wanted.bots
+    asked++
+    isAsking = false
     campaign = undefined
     report = undefined
     others = []
@@ -48,8 +58,18 @@ export function createReport(page: CampaignsPage) {
     begin(watched, ++visit)
     return () => {
       visit++
+      asked++
       timer.stop()
     }
+  }
+
+  /** The address keeps the choice. The report before stays until the other one is there. */
+  function chooseBots(wanted: boolean) {
+    bots = wanted
+    page.go({ view: 'campaign', id, bots }, true)
+    isAsking = false
+    if (customer) readReport(customer)
+    page.draw()
   }
 
   async function begin(watched: Customer, mine: number) {
@@ -65,13 +85,14 @@ export function createReport(page: CampaignsPage) {
 
   /** Loads the report, and again every `READ_EVERY_MS`. */
   async function readReport(watched: Customer) {
-    if (asking === visit) return
+    if (isAsking) return
     timer.stop()
-    const mine = visit
-    asking = mine
-    const answer = await loadReport(watched.customerId, id)
-    if (asking === mine) asking = 0
-    if (mine !== visit || page.endIfDenied(answer.status, watched)) return
+    const mine = ++asked
+    isAsking = true
+    const answer = await loadReport(watched.customerId, id, bots)
+    if (mine !== asked) return
+    isAsking = false
+    if (page.endIfDenied(answer.status, watched)) return
     if (!answer.ok) return fail(answer, () => readReport(watched))
     trouble = ''
     report = answer.body
@@ -98,7 +119,8 @@ export function createReport(page: CampaignsPage) {
   }
 
   function View() {
-    const isEmpty = report?.visitors === 0
+    const isEmpty =
+      report && report.visitors === 0 && report.bots.visitors === 0 && !hasOrders(report)
     const filled = isEmpty ? undefined : report
     const shop = customer && shopOf(customer)
     return (
@@ -127,7 +149,7 @@ export function createReport(page: CampaignsPage) {
         {isEmpty && <FirstSteps isDemo={shop?.isDemo === true} />}
         {campaign && campaign.type !== 'email' && <NoReport type={campaign.type} />}
         <div class="report" hidden={!filled} data-test="report">
-          {filled && <Report key={visit} {...filled} />}
+          {filled && <Report key={visit} report={filled} bots={bots} onBots={chooseBots} />}
         </div>
         {campaign && <Sent campaign={campaign} />}
       </>
@@ -214,86 +236,43 @@ function NoReport({ type }: { readonly type: string }) {
   )
 }
 
-function Report(report: EmailReport) {
-  const { days, events } = report
+function Report({
+  report,
+  bots,
+  onBots,
+}: {
+  readonly report: EmailReport
+  readonly bots: boolean
+  readonly onBots: (bots: boolean) => void
+}) {
   return (
     <>
+      <Scope report={report} bots={bots} onBots={onBots} />
       <Figures {...report} />
       <Panel name="Funnel" under={<p class="hint">How far the visitors came</p>}>
         <Funnel report={report} />
       </Panel>
       <Panel name="Events by name" under={<p class="hint">What their devices reported</p>}>
-        <Names events={events} />
+        <Names events={report.events} />
       </Panel>
-      <Panel name="Day by day" under={<Legend />}>
-        <Timeline days={days} />
+      <Panel name="Day by day" under={<Legend report={report} />}>
+        <Timeline report={report} />
         <details>
           <summary>As a table</summary>
           <div class="scroll">
-            <DayTable days={days} />
+            <DayTable report={report} />
           </div>
         </details>
       </Panel>
-      <p class="hint bots">Visits by programs, such as crawlers and monitors, are counted too.</p>
+      {hasOrders(report) && (
+        <Panel
+          name="Orders by status"
+          under={<p class="hint">The newest status that the shop has reported of each order</p>}
+        >
+          <Orders report={report} />
+        </Panel>
+      )}
     </>
-  )
-}
-
-function Figures({ visitors, identified, days }: EmailReport) {
-  const sum = (field: Exclude<keyof ReportDay, 'date' | 'revenue'>) =>
-    days.reduce((all, day) => all + day[field], 0)
-  const share = percent(identified, visitors)
-  const carts = sum('add_to_cart')
-  const checkouts = sum('initiate_checkout')
-  return (
-    <dl class="card figures" aria-label="Totals">
-      <Figure
-        name="Visitors"
-        value={visitors}
-        under={`${nameOf(visitors, 'device')} that came by the link`}
-        test="visitors"
-      />
-      <Figure
-        name="Identified"
-        value={identified}
-        under={`${share} of them by e-mail`}
-        test="identified"
-      />
-      <Figure
-        name="Added to cart"
-        value={carts}
-        under={`${nameOf(carts, 'time')}, all days together`}
-        test="carts"
-      />
-      <Figure
-        name="Checkouts"
-        value={checkouts}
-        under={`${nameOf(checkouts, 'time')}, all days together`}
-        test="checkouts"
-      />
-    </dl>
-  )
-}
-
-function Figure({
-  name,
-  value,
-  under,
-  test,
-}: {
-  readonly name: string
-  readonly value: number
-  readonly under: string
-  readonly test: string
-}) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>
-        <b data-test={test}>{number(value)}</b>
-        <small>{under}</small>
-      </dd>
-    </div>
   )
 }
 

@@ -11,7 +11,16 @@ test.each([
   [31, [0, 20, 40]],
   [1234, [0, 500, 1000, 1500]],
 ])('a scale for counts up to %i', (most, ticks) => {
-  expect(scaleOf(most)).toEqual({ top: ticks.at(-1), ticks })
+  expect(scaleOf(most)).toEqual({ bottom: 0, top: ticks.at(-1), ticks })
+})
+
+test.each([
+  [0, -1, [-1, 0, 1]],
+  [30, -4, [-20, 0, 20, 40]],
+  [0, -250, [-300, -200, -100, 0, 100]],
+  [1000, -1000, [-1000, 0, 1000]],
+])('a scale from %i down to %i has zero', (most, least, ticks) => {
+  expect(scaleOf(most, least)).toEqual({ bottom: ticks[0], top: ticks.at(-1), ticks })
 })
 
 test('every scale begins at zero, has even whole steps, and reaches its count', () => {
@@ -65,7 +74,7 @@ test('the last day has a label, and no two overlap', () => {
   expect(labelled(8, 20, 56)).toEqual([1, 4, 7])
 })
 
-test('the funnel begins with the visitors', () => {
-  const funnel = { view_product: 3, add_to_cart: 2, initiate_checkout: 1, order: 0 }
-  expect(funnelOf({ visitors: 4, funnel }).map(({ count }) => count)).toEqual([4, 3, 2, 1])
+test('the funnel begins with the visitors, and ends with their orders', () => {
+  const funnel = { view_product: 4, add_to_cart: 3, initiate_checkout: 2, order: 1 }
+  expect(funnelOf({ visitors: 5, funnel }).map(({ count }) => count)).toEqual([5, 4, 3, 2, 1])
 })

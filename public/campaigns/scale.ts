@@ -5,24 +5,32 @@ const DAY_MS = 86_400_000
 /** The fewest days of a chart: a single day would be one wide column. */
 const LEAST_DAYS = 7
 
+/** A scale of a chart: `bottom` is its first tick, 0 or below, and `top` its last one, at least 1. */
+export type Ticks = {
+  readonly bottom: number
+  readonly top: number
+  readonly ticks: readonly number[]
+}
+
 /**
- * A scale from zero for counts up to `most`: whole steps of 1, 2 or 5 times a power of ten, at most
- * `steps` of them.
+ * A scale around zero for values from `least` to `most`: whole steps of 1, 2 or 5 times a power of ten, about `steps`
+ * of them.
  *
- * @returns `top` is the last tick, at least 1 and at least `most`.
+ * @param most `top` is at least this.
+ * @param least `bottom` is at most this, and 0 if there are no negative values.
  */
-export function scaleOf(
-  most: number,
-  steps = 3,
-): { readonly top: number; readonly ticks: readonly number[] } {
-  const least = Math.max(1, most) / steps
-  const power = 10 ** Math.max(0, Math.floor(Math.log10(least)))
-  const factor = [1, 2, 5].find((one) => one * power >= least) ?? 10
+export function scaleOf(most: number, least = 0, steps = 3): Ticks {
+  const span = Math.max(1, Math.max(0, most) - Math.min(0, least)) / steps
+  const power = 10 ** Math.max(0, Math.floor(Math.log10(span)))
+  const factor = [1, 2, 5].find((one) => one * power >= span) ?? 10
   const step = factor * power
-  const count = Math.max(1, Math.ceil(most / step))
+  const below = Math.max(0, Math.ceil(-least / step))
+  // All negative: the scale still has a step above zero, as an empty one has.
+  const above = Math.max(1, Math.ceil(most / step))
   return {
-    top: count * step,
-    ticks: Array.from({ length: count + 1 }, (_, index) => index * step),
+    bottom: below === 0 ? 0 : -below * step,
+    top: above * step,
+    ticks: Array.from({ length: below + above + 1 }, (_, index) => (index - below) * step),
   }
 }
 
@@ -65,4 +73,5 @@ export const funnelOf = ({ visitors, funnel }: Pick<EmailReport, 'visitors' | 'f
   { name: 'Product view', kind: 'viewProduct', count: funnel.view_product },
   { name: 'Cart', kind: 'addToCart', count: funnel.add_to_cart },
   { name: 'Checkout', kind: 'initiateCheckout', count: funnel.initiate_checkout },
+  { name: 'Order', kind: 'saveOrder', count: funnel.order },
 ]

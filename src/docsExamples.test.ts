@@ -63,6 +63,10 @@ test('the example of the client runs against a gateway', async () => {
     'set_email',
     'quiz_done',
     'quiz_done',
+    'save_order',
+    'update_order_status',
+    'add_subscriber',
+    'remove_subscriber',
   ])
 })
 

@@ -30,13 +30,21 @@ export async function consume(restKey: string | undefined): Promise<string> {
   await client.events.addToCart({ ...visitor, ...line, quantity: undefined })
   // @ts-expect-error no such field in an answer
   id.nothing
+  const order: Order = { number: 7, total_value: '1,234.50', products: [{ ...line, price: 5 }] }
+  const saved = await client.orders.save(order)
+  const stored: string = saved.stored ? saved.id : ''
+  // @ts-expect-error a call that changed nothing has no id
+  saved.id
+  await client.subscribers.add({ email: 'ana@shop.example', attributes: { size: 'M' } })
+  // @ts-expect-error a subscriber has an address
+  await client.subscribers.remove({ channels: ['sms'] })
   try {
     await client.campaigns.getLatestCampaign(3)
   } catch (error) {
     if (error instanceof ValidationException) return error.issues.map(({ path }) => path).join()
     if (error instanceof ApiException && error.mayHaveArrived) return error.message
   }
-  return id + total + utm
+  return id + total + utm + stored
 }
 `
 const RUNTIME = `
@@ -93,7 +101,7 @@ const IMPORT = `
 import { ${NAMES} } from 'shoptrail'
 import type { TrackApi } from 'shoptrail'
 import { ApiException, createClient, ValidationException } from 'shoptrail/client'
-import type { Client, ClientOptions } from 'shoptrail/client'
+import type { Client, ClientOptions, Order } from 'shoptrail/client'
 import { EVENT_NAMES, validate, ValidationException as Invalid } from 'shoptrail/contract'
 import type { EventInput, EventPayload } from 'shoptrail/contract'
 `
@@ -103,7 +111,7 @@ import type { TrackApi } from 'shoptrail'
 const { ${NAMES} } = script
 import shoptrail = require('shoptrail/client')
 import contract = require('shoptrail/contract')
-import type { Client, ClientOptions } from 'shoptrail/client'
+import type { Client, ClientOptions, Order } from 'shoptrail/client'
 import type { EventInput, EventPayload } from 'shoptrail/contract'
 const { ApiException, createClient, ValidationException } = shoptrail
 const { EVENT_NAMES, validate, ValidationException: Invalid } = contract

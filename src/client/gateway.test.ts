@@ -65,6 +65,78 @@ test('sendCustomApi is stored without a device', async () => {
   expect(JSON.parse(record?.payload ?? '')).toEqual(completePayloads.sendCustomApi)
 })
 
+const order = completePayloads.saveOrder
+
+/** The payloads of an operation that are stored, in order. */
+const storedOf = async (operation: string) =>
+  (await recordsOf(gateway))
+    .filter((record) => record.operation === operation)
+    .map(({ payload }) => JSON.parse(payload))
+
+test('an order is stored with its amounts in the currency, and the same order only once', async () => {
+  const saved = await client.orders.save(order)
+  expect(saved).toEqual({ stored: true, id: expect.any(String) })
+  // The same content in another form.
+  expect(await client.orders.save({ ...order, number: 1001, shipping: '15.0000' })).toEqual({
+    stored: false,
+  })
+  expect(await client.orders.save({ ...order, tax: 20 })).toMatchObject({ stored: true })
+
+  const stored = { ...order, shipping: '15.00', total_value: '1234.50', currency: 'EUR' }
+  expect(await storedOf('saveOrder')).toMatchObject(
+    ['19.99', '20.00'].map((tax) => ({
+      ...stored,
+      tax,
+      products: [{ price_minor: 61_725 }, { price_minor: 0 }],
+      minor: { discount_value: -500, shipping: 1_500, total_value: 123_450 },
+    })),
+  )
+})
+
+test('a status is stored with any characters', async () => {
+  const status = { order_number: 'A/7?#&=+%2F', order_status: 'Livrată & plătită + 5% 発送' }
+  expect(await client.orders.updateStatus(status)).toMatchObject({ stored: true })
+  expect(await storedOf('updateOrderStatus')).toEqual([status])
+})
+
+test('a subscriber is stored, and its removal', async () => {
+  const { addSubscriber, removeSubscriber } = completePayloads
+  expect(await client.subscribers.add(addSubscriber)).toMatchObject({ stored: true })
+  expect(await client.subscribers.add(addSubscriber)).toEqual({ stored: false })
+  expect(await client.subscribers.remove(removeSubscriber)).toMatchObject({ stored: true })
+  expect(await storedOf('addSubscriber')).toEqual([addSubscriber])
+  expect(await storedOf('removeSubscriber')).toEqual([removeSubscriber])
+})
+
+test('an order whose answer is lost is sent again and stored once', async () => {
+  let requests = 0
+  const losing = connect({
+    retries: 2,
+    fetch: async (url: string, init: RequestInit) => {
+      const response = await fetch(url, init)
+      if (++requests === 3) return response
+      await response.text()
+      throw new TypeError('The answer was lost')
+    },
+  })
+  expect(await losing.orders.save({ ...order, number: 'lost' })).toEqual({ stored: false })
+  expect(requests).toBe(3)
+  const numbers = (await storedOf('saveOrder')).map(({ number }) => number)
+  expect(numbers.filter((number) => number === 'lost')).toHaveLength(1)
+})
+
+test('an order of 500 products is stored', async () => {
+  const products = Array.from({ length: 500 }, (_, n) => ({
+    product_id: 1_000_000 + n,
+    price: '1,249.99',
+    quantity: 1 + n,
+    variation_sku: `SHIRT-ORGANIC-BLUE-XXL-${n}`,
+  }))
+  expect(await client.orders.save({ ...order, number: 'long', products })).toMatchObject({
+    stored: true,
+  })
+})
+
 test('problems lists what went wrong, and how the operations come', async () => {
   const wrong = connect({ restKey: 'wrong-key-123' })
   await expect(wrong.problems()).rejects.toMatchObject({ name: 'UnauthorizedException' })
@@ -161,6 +233,10 @@ test('a wrong key is a 401, an unknown customer a 404', async () => {
       () => failing.campaigns.create(completePayloads.create),
       () => failing.campaigns.getLatestCampaign(),
       () => failing.events.sendCustomApi(completePayloads.sendCustomApi),
+      () => failing.orders.save(order),
+      () => failing.orders.updateStatus(completePayloads.updateOrderStatus),
+      () => failing.subscribers.add(completePayloads.addSubscriber),
+      () => failing.subscribers.remove(completePayloads.removeSubscriber),
       () => failing.events.search(completePayloads.search),
     ]) {
       const error = await call().catch((error: unknown) => error)
@@ -178,6 +254,17 @@ test('an error of a payload that only the gateway refuses has the issues of the 
     name: 'ApiException',
     status: 422,
     issues: [{ path: 'page' }],
+  })
+})
+
+test('an amount that the currency does not have is refused with its path', async () => {
+  const products = [order.products[0], { ...order.products[1], price: '0.001' }]
+  await expect(client.orders.save({ ...order, number: 'half', products })).rejects.toMatchObject({
+    name: 'ApiException',
+    status: 422,
+    message: expect.stringContaining('products.1.price'),
+    mayHaveArrived: false,
+    issues: [{ path: 'products.1.price', message: expect.stringContaining('EUR') }],
   })
 })
 

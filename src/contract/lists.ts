@@ -9,7 +9,7 @@ import { tagOf } from './fields.ts'
  */
 
 /** The most faulty elements of one list that are reported. */
-const MAX_REPORTED = 20
+export const MAX_REPORTED = 20
 
 /** Separates the path from the rule's name in a message. No rule's name contains it. */
 const SEPARATOR = '\n'

@@ -31,7 +31,7 @@ const FRACTION_DIGITS: ReadonlyMap<string, number> = new Map([
 
 /**
  * The number of fraction digits of a currency by ISO 4217, 0 to 4. Not from `Intl`, which has other numbers for some
- * currencies (0 for RSD, in which shops have two), and may change them with an update of the runtime.
+ * currencies (0 for HUF, which has 2), and may change them with an update of the runtime.
  *
  * @param currency The code, upper-case: `EUR`.
  */

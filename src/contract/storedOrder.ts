@@ -1,5 +1,6 @@
 import { describeValue } from './describeValue.ts'
 import { type Checked, type Issue, ValidationException } from './errors.ts'
+import { MAX_REPORTED } from './lists.ts'
 import { fractionDigitsOf, type Money, moneyText, readMoney } from './money.ts'
 import type { OrderPayload, Payload } from './payloads.ts'
 
@@ -34,7 +35,7 @@ export function toStoredOrder(
     return { product_id, price: text, quantity, variation_sku, price_minor: minor }
   })
   if (issues.length)
-    return { ok: false, error: new ValidationException(issues.slice(0, MAX_ISSUES)) }
+    return { ok: false, error: new ValidationException(issues.slice(0, MAX_REPORTED)) }
   const payload: OrderPayload = {
     number: order.number,
     email_address: order.email_address ?? '',
@@ -63,6 +64,3 @@ export function toStoredOrder(
 
 /** In place of an amount that can not be read; then the order is refused. */
 const ZERO: Money = { text: '', minor: 0 }
-
-/** The most issues of one order. */
-const MAX_ISSUES = 20

@@ -9,6 +9,11 @@ import {
   MAX_TEXT_CHARACTERS,
   MAX_URL_CHARACTERS,
 } from '../contract/fields.ts'
+import { MAX_REPORTED } from '../contract/lists.ts'
+import { MAX_MONEY_CHARACTERS } from '../contract/money.ts'
+import { MAX_PRODUCTS } from '../contract/orders.ts'
+import { MAX_ATTRIBUTES } from '../contract/serverFields.ts'
+import { MAX_CHANNELS, MAX_TAGS } from '../contract/subscribers.ts'
 import { MAX_CREATE_BYTES, MAX_LIMIT } from './campaigns/campaignOperations.ts'
 import {
   LARGE_CREATES,
@@ -148,6 +153,13 @@ const EXPECTED: readonly (readonly [limit: string, value: string])[] = [
   ['event name; device id', characters(MAX_SHORT_CHARACTERS)],
   ['user agent', characters(MAX_AGENT_CHARACTERS)],
   ["a campaign's HTML", characters(MAX_HTML_CHARACTERS)],
+  [
+    'products of an order; tags, channels and attributes of a subscriber',
+    `${MAX_PRODUCTS}; ${MAX_TAGS}, ${MAX_CHANNELS} and ${MAX_ATTRIBUTES}`,
+  ],
+  ['number of an order', characters(MAX_SHORT_CHARACTERS)],
+  ['text of an amount', characters(MAX_MONEY_CHARACTERS)],
+  ['faulty elements of a list', number(MAX_REPORTED)],
   ['every other text', characters(MAX_TEXT_CHARACTERS)],
   [
     'events that wait to be stored',

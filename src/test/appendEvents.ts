@@ -8,6 +8,7 @@ import { createSqliteLog } from '../gateway/sqlite/eventLog.ts'
 import { startSqliteThread } from '../gateway/sqlite/thread.ts'
 import { makeLogEvent } from './logEvents.ts'
 import type { NatsAccount } from './natsCluster.ts'
+import { makeRandomRecord } from './orderRecords.ts'
 
 /** Where the log of a process is that `appendEvents` starts. */
 export type LogPlace =
@@ -16,10 +17,10 @@ export type LogPlace =
 
 /*
  * A process that appends events to a log and kills itself while it does. Arguments: the place as JSON, the customer, the
- * number of acknowledgements until then. It prints the id of each event before the append, with a +, and again after
+ * number of acknowledgements until then, what it appends: `events` or `orders`. It prints the id of each event before the append, with a +, and again after
  * its acknowledgement, with a =.
  */
-const [, , place = '', customer = '', enough = ''] = process.argv
+const [, , place = '', customer = '', enough = '', kind = ''] = process.argv
 let acknowledged = 0
 
 async function openLog(place: LogPlace): Promise<EventLog> {
@@ -31,7 +32,7 @@ async function openLog(place: LogPlace): Promise<EventLog> {
 
 async function append(log: EventLog): Promise<never> {
   for (;;) {
-    const event = makeLogEvent({ customer })
+    const event = kind === 'orders' ? makeRandomRecord(customer) : makeLogEvent({ customer })
     process.stdout.write(`+${event.id}\n`)
     await log.append([event])
     process.stdout.write(`=${event.id}\n`)

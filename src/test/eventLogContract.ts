@@ -294,7 +294,12 @@ export function checkEventLog(name: string, make: () => Promise<LogUnderTest>): 
 }
 
 /** Runs the process of appendEvents.ts. */
-async function appendUntilKilled(place: LogPlace, customer: string, enough: number) {
+export async function appendUntilKilled(
+  place: LogPlace,
+  customer: string,
+  enough: number,
+  kind: 'events' | 'orders' = 'events',
+) {
   // Below dist, so that Node finds the packages.
   const folder = mkdtempSync(`${inject('gatewayBundles')}-`)
   try {
@@ -309,7 +314,7 @@ async function appendUntilKilled(place: LogPlace, customer: string, enough: numb
     const file = openSync(output, 'w')
     const child = spawn(
       process.execPath,
-      [outfile, JSON.stringify(place), customer, String(enough)],
+      [outfile, JSON.stringify(place), customer, String(enough), kind],
       { stdio: ['ignore', file, 'inherit'] },
     )
     const signal = await new Promise((resolve) =>

@@ -7,7 +7,16 @@ import {
   type Place,
   type UnsubscribedRange,
 } from '../gateway/orders/orders.ts'
-import { makeLogEvent } from './logEvents.ts'
+import type { LogPlace } from './appendEvents.ts'
+import { appendUntilKilled } from './eventLogContract.ts'
+import {
+  makeOrder,
+  makeRecord,
+  RANDOM_ADDRESSES,
+  RANDOM_NUMBERS,
+  type RecordOperation,
+  statesFrom,
+} from './orderRecords.ts'
 
 /** The engine under test. */
 export type OrdersEngine = {
@@ -15,6 +24,8 @@ export type OrdersEngine = {
   readonly orders: Orders
   /** The same data, through another gateway if the engine has several. */
   readonly other: Orders
+  /** Where the process of appendEvents.ts finds the log. */
+  readonly place: LogPlace
   close(): Promise<void>
 }
 
@@ -22,28 +33,6 @@ export type OrdersEngine = {
 const PATIENCE = { timeout: 30_000, interval: 20 }
 
 export const makeCustomer = () => `c${randomUUID().slice(0, 8)}`
-
-/** A record of a shop's server. */
-export const makeRecord = (
-  customer: string,
-  operation: string,
-  payload: object | string,
-  given: Partial<LogEvent> = {},
-): LogEvent =>
-  makeLogEvent({
-    ...{ customer, operation },
-    event: operation.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-    did: null,
-    payload: typeof payload === 'string' ? payload : JSON.stringify(payload),
-    ...given,
-  })
-
-/** An order, and the same one with another content. */
-export const makeOrder = (number: string, content = 1) => ({
-  number,
-  email_address: 'anna@example.org',
-  total_value: `${content}.00`,
-})
 
 /** Resolves when it is known: a cluster answers undefined if it is late. */
 const known = <Found>(find: () => Promise<Found | undefined>): Promise<Found> =>
@@ -223,7 +212,7 @@ export function testOrders(open: () => Promise<OrdersEngine>): void {
 
   test('unsubscribed addresses are listed by time, without those that came back', async () => {
     const [customer, another] = [makeCustomer(), makeCustomer()]
-    const record = (operation: string, email: string, receivedAt: number, of = customer) =>
+    const record = (operation: RecordOperation, email: string, receivedAt: number, of = customer) =>
       makeRecord(of, operation, { email }, { receivedAt })
     await append([
       record('removeSubscriber', 'c@x.test', 3_000),
@@ -257,9 +246,37 @@ export function testOrders(open: () => Promise<OrdersEngine>): void {
   test('a record whose payload no gateway has written stops nothing', async () => {
     const customer = makeCustomer()
     const payloads = ['null', '[]', '"x"', '{}', '{"number":5,"email":5}', '{"order_number":"1"}']
-    for (const operation of ['saveOrder', 'updateOrderStatus', 'addSubscriber', 'removeSubscriber'])
+    for (const operation of [
+      'saveOrder',
+      'updateOrderStatus',
+      'addSubscriber',
+      'removeSubscriber',
+    ] as const)
       await append(payloads.map((payload) => makeRecord(customer, operation, payload)))
     await save(customer, makeOrder('1'))
     expect(await find(customer, '1')).toMatchObject({ versions: 1, status: null })
+  })
+
+  test('after kill -9 of a process that appends, the states are those of the log', async () => {
+    const customer = makeCustomer()
+    await appendUntilKilled(engine.place, customer, 500, 'orders')
+    const records = await engine.log.read({ customer, max: 99_999 })
+    expect(records.length).toBeGreaterThanOrEqual(500)
+    const { orders, subscribers } = statesFrom(records)
+    expect([orders.size, subscribers.size]).toEqual([
+      RANDOM_NUMBERS.length,
+      RANDOM_ADDRESSES.length,
+    ])
+    for (const [number, order] of orders) expect(await find(customer, number)).toEqual(order)
+    for (const [email, subscriber] of subscribers)
+      expect(await findSubscriber(customer, email)).toEqual(subscriber)
+    const { addresses } = await engine.other.unsubscribed(customer, { from: 0, to: Date.now() })
+    const isOut = ([, { subscribed }]: [string, { subscribed: boolean }]) => !subscribed
+    expect([...addresses].sort()).toEqual(
+      [...subscribers]
+        .filter(isOut)
+        .map(([email]) => email)
+        .sort(),
+    )
   })
 }

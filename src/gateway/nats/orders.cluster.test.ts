@@ -1,13 +1,22 @@
 import { rmSync } from 'node:fs'
-import { expect, vi } from 'vitest'
-import { startTestFollower } from '../../test/followers.ts'
+import { expect, test, vi } from 'vitest'
+import { publishEvent, startTestFollower, type TestFollower } from '../../test/followers.ts'
 import { makeFolder } from '../../test/gateway.ts'
+import {
+  makeRandomRecord,
+  RANDOM_ADDRESSES,
+  RANDOM_NUMBERS,
+  statesFrom,
+} from '../../test/orderRecords.ts'
 import { testOrders } from '../../test/ordersContract.ts'
 import { takeAccount } from '../../test/sharedCluster.ts'
+import type { LogEvent } from '../collect/eventLog.ts'
+import { Unavailable } from '../lib/unavailable.ts'
 import { createAsk } from './ask.ts'
 import { connectBroker } from './broker.ts'
 import { createNatsLog } from './eventLog.ts'
 import { startOrders } from './follower/tasks/orders.ts'
+import { streamOf } from './names.ts'
 import { createNatsOrders } from './orders.ts'
 
 const account = takeAccount()
@@ -23,6 +32,7 @@ testOrders(async () => {
     log,
     orders: createNatsOrders(ask, one.partitionOf),
     other: createNatsOrders(createAsk(other.nc), other.partitionOf),
+    place: { account },
     async close() {
       await log.close()
       await Promise.all([one.close(), other.close()])
@@ -31,4 +41,55 @@ testOrders(async () => {
       expect(follower.errors).toEqual([])
     },
   }
+})
+
+/** The whole state of a customer that has records of `makeRandomRecord`. */
+async function statesOf({ ask }: TestFollower, customer: string) {
+  const [orders, subscribers] = await Promise.all([
+    Promise.all(RANDOM_NUMBERS.map((number) => ask(0, 'findOrder', [customer, number]))),
+    Promise.all(RANDOM_ADDRESSES.map((email) => ask(0, 'findSubscriber', [customer, email]))),
+  ])
+  return { orders, subscribers }
+}
+
+test('a copy that is made again has the same states, and an id that comes after the duplicate window changes none', async () => {
+  const given = { account: takeAccount(), tasks: [startOrders], folder: makeFolder() }
+  const first = await startTestFollower(given)
+  const { broker } = first
+  await expect.poll(first.isHeld, { timeout: 60_000 }).toBe(true)
+  const events = Array.from({ length: 200 }, () => makeRandomRecord('shop'))
+  for (const event of events) await publishEvent(broker, event)
+  const states = await statesOf(first, 'shop')
+  const { orders, subscribers } = statesFrom(events.map((event, i) => ({ ...event, seq: i + 1 })))
+  expect(states).toEqual({
+    orders: RANDOM_NUMBERS.map((number) => orders.get(number)),
+    subscribers: RANDOM_ADDRESSES.map((email) => subscribers.get(email)),
+  })
+
+  // The stream has forgotten the ids after a second, and stores them again.
+  const last = async () => (await broker.jsm.streams.info(streamOf(0))).state.last_seq
+  const oldest = events[0] as LogEvent
+  await expect
+    .poll(() => publishEvent(broker, oldest), { timeout: 30_000, interval: 500 })
+    .toBeGreaterThan(events.length)
+  for (const event of events) await publishEvent(broker, event)
+  expect(await last()).toBeGreaterThan(events.length)
+  expect(await statesOf(first, 'shop')).toEqual(states)
+
+  await first.stop()
+  rmSync(first.copy, { recursive: true })
+  const again = await startTestFollower(given)
+  await expect.poll(again.isHeld, { timeout: 60_000 }).toBe(true)
+  expect(await statesOf(again, 'shop')).toEqual(states)
+  await again.stop(true)
+  expect([...first.errors, ...again.errors]).toEqual([])
+})
+
+test('without a follower nothing is found within the time of an answer, and lists are unavailable', async () => {
+  const broker = await connectBroker({ ...takeAccount(), partitions: 1 })
+  const orders = createNatsOrders(createAsk(broker.nc), broker.partitionOf)
+  expect(await orders.find('shop', '1')).toBeUndefined()
+  expect(await orders.findSubscriber('shop', 'anna@example.org')).toBeUndefined()
+  await expect(orders.unsubscribed('shop', { from: 0, to: 1 })).rejects.toThrow(Unavailable)
+  await broker.close()
 })

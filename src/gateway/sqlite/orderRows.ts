@@ -1,15 +1,15 @@
 import type { Database } from 'better-sqlite3'
 import { digestOf, type StoredOrder } from '../orders/orders.ts'
-import type { States } from './states.ts'
+import { createKeyHash, type States } from './states.ts'
 
 /**
- * The current state of each order. It has no address, name or phone: who needs more reads the record at `seq`. `seq` is
- * 0 if only a status has come, and `status_seq` if none has.
+ * The current state of each order. `number` is its hash: who needs more reads the record at `seq`. `seq` is 0 if only a
+ * status has come, and `status_seq` if none has.
  */
 export const ORDER_TABLE = `
   CREATE TABLE IF NOT EXISTS orders (
     customer TEXT NOT NULL,
-    number TEXT NOT NULL,
+    number BLOB NOT NULL,
     seq INTEGER NOT NULL,
     saved_at INTEGER NOT NULL,
     versions INTEGER NOT NULL,
@@ -26,7 +26,8 @@ export type OrderRows = States & {
 }
 
 export function createOrderRows(database: Database): OrderRows {
-  const save = database.prepare<[string, string, number, number, Uint8Array]>(
+  const hash = createKeyHash(database)
+  const save = database.prepare<[string, Uint8Array, number, number, Uint8Array]>(
     `INSERT INTO orders (customer, number, seq, saved_at, versions, digest, status, status_seq)
      VALUES (?, ?, ?, ?, 1, ?, NULL, 0)
      ON CONFLICT (customer, number) DO UPDATE SET
@@ -35,23 +36,23 @@ export function createOrderRows(database: Database): OrderRows {
        versions = versions + (digest <> excluded.digest),
        digest = excluded.digest`,
   )
-  const setStatus = database.prepare<[string, string, string, number]>(
+  const setStatus = database.prepare<[string, Uint8Array, string, number]>(
     `INSERT INTO orders (customer, number, seq, saved_at, versions, digest, status, status_seq)
      VALUES (?, ?, 0, 0, 0, x'', ?, ?)
      ON CONFLICT (customer, number) DO UPDATE SET status = excluded.status, status_seq = excluded.status_seq`,
   )
-  const forgetSave = database.prepare<[string, string, number]>(
+  const forgetSave = database.prepare<[string, Uint8Array, number]>(
     `UPDATE orders SET seq = 0, saved_at = 0, versions = 0, digest = x''
      WHERE customer = ? AND number = ? AND seq = ?`,
   )
-  const forgetStatus = database.prepare<[string, string, number]>(
+  const forgetStatus = database.prepare<[string, Uint8Array, number]>(
     'UPDATE orders SET status = NULL, status_seq = 0 WHERE customer = ? AND number = ? AND status_seq = ?',
   )
-  const forgetEmpty = database.prepare<[string, string]>(
+  const forgetEmpty = database.prepare<[string, Uint8Array]>(
     'DELETE FROM orders WHERE customer = ? AND number = ? AND seq = 0 AND status_seq = 0',
   )
   // Another gateway of an earlier version removes events without their rows.
-  const find = database.prepare<[string, string], StoredOrder>(
+  const find = database.prepare<[string, Uint8Array], StoredOrder>(
     `SELECT digest, versions, status, seq, saved_at AS savedAt FROM orders
      WHERE customer = ? AND number = ?
        AND (seq = 0 OR EXISTS (SELECT 1 FROM events WHERE events.seq = orders.seq AND operation <> ''))`,
@@ -62,11 +63,11 @@ export function createOrderRows(database: Database): OrderRows {
       if (operation === 'saveOrder') {
         const { number } = fields()
         if (typeof number === 'string')
-          save.run(customer, number, seq, receivedAt, digestOf(payload))
+          save.run(customer, hash(number), seq, receivedAt, digestOf(payload))
       } else if (operation === 'updateOrderStatus') {
         const { order_number: number, order_status: status } = fields()
         if (typeof number === 'string' && typeof status === 'string')
-          setStatus.run(customer, number, status, seq)
+          setStatus.run(customer, hash(number), status, seq)
       }
     },
     remove({ customer, operation, fields }, seq) {
@@ -75,9 +76,10 @@ export function createOrderRows(database: Database): OrderRows {
       const { number, order_number } = fields()
       const text = isSave ? number : order_number
       if (typeof text !== 'string') return
-      const { changes } = (isSave ? forgetSave : forgetStatus).run(customer, text, seq)
-      if (changes > 0) forgetEmpty.run(customer, text)
+      const key = hash(text)
+      const { changes } = (isSave ? forgetSave : forgetStatus).run(customer, key, seq)
+      if (changes > 0) forgetEmpty.run(customer, key)
     },
-    findOrder: (customer, number) => find.get(customer, number),
+    findOrder: (customer, number) => find.get(customer, hash(number)),
   }
 }

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll } from 'vitest'
 import { makeFolder, workerFile } from '../../test/gateway.ts'
 import { testOrders } from '../../test/ordersContract.ts'
@@ -22,6 +23,7 @@ testOrders(async () => {
     log,
     orders: createSqliteOrders(one.call),
     other: createSqliteOrders(other.call),
+    place: { file, worker: fileURLToPath(workerFile()) },
     async close() {
       await log.close()
       await other.close()

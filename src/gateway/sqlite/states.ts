@@ -1,3 +1,6 @@
+import { createHmac } from 'node:crypto'
+import type { Database } from 'better-sqlite3'
+
 /** A record of the log from which the state of an order or a subscriber follows. */
 export type StateRecord = {
   readonly customer: string
@@ -16,4 +19,28 @@ export type States = {
   add(record: StateRecord, seq: number): void
   /** Removes the state if it is that of this record. Call it in the transaction that removes the record. */
   remove(record: StateRecord, seq: number): void
+}
+
+/** One row, made with the file: what `createKeyHash` uses. */
+export const STATE_SECRET_TABLE = `
+  CREATE TABLE IF NOT EXISTS state_secret (
+    secret BLOB NOT NULL
+  ) STRICT;
+  INSERT INTO state_secret (secret) SELECT randomblob(32) WHERE NOT EXISTS (SELECT 1 FROM state_secret);
+`
+
+/** Bytes of a hash: of so many, two of a billion keys are not equal by chance. */
+const HASH_BYTES = 16
+
+/**
+ * The keys of states, an order's number and a subscriber's address, are stored as hashes with a secret of the file: SQLite
+ * leaves copies of rows in free parts of pages, and they must not name a person after an erasure (docs/decisions.md,
+ * "Retention").
+ *
+ * @param database Has STATE_SECRET_TABLE.
+ */
+export function createKeyHash(database: Database): (key: string) => Uint8Array {
+  const select = database.prepare<[], Buffer>('SELECT secret FROM state_secret').pluck()
+  const secret = select.get() as Buffer
+  return (key) => createHmac('sha256', secret).update(key).digest().subarray(0, HASH_BYTES)
 }

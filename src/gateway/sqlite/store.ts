@@ -41,7 +41,7 @@ export type Store = Omit<CampaignRows, 'insertCampaign' | 'copyCampaign'> &
   Copying &
   Pick<ProblemRows, 'readProblems'> &
   Pick<CoverageRows, 'readCoverage'> &
-  Pick<StateRows, 'findOrder' | 'findSubscriber' | 'listUnsubscribed'> & {
+  Pick<StateRows, 'findOrder' | 'findSubscriber' | 'listUnsubscribed' | 'fillStates'> & {
     /**
      * One transaction, durable when it returns.
      *
@@ -229,6 +229,7 @@ export function openStore(file: string): Store {
     findOrder: states.findOrder,
     findSubscriber: states.findSubscriber,
     listUnsubscribed: states.listUnsubscribed,
+    fillStates: states.fillStates,
     ...campaignRows,
     ...removal,
     ...createClosedFigures(database),

@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto'
 import type { Database } from 'better-sqlite3'
 import {
   digestOf,
@@ -8,14 +7,13 @@ import {
   type UnsubscribedRange,
 } from '../orders/orders.ts'
 import { addressOf } from '../people/addressOf.ts'
-import type { States } from './states.ts'
+import { createKeyHash, type States } from './states.ts'
 
 /**
- * The current state of each subscriber. `address` is a keyed hash, with a random key of this file, since the copies of a
- * row that SQLite leaves in free parts of pages must not have the address (docs/decisions.md, "Retention"). Who needs
- * the address reads the record at `seq`. `unsubscribed_at` is NULL while the address is subscribed.
+ * The current state of each subscriber. `address` is its hash: who needs the address reads the record at `seq`.
+ * `unsubscribed_at` is NULL while the address is subscribed.
  */
-export const SUBSCRIBER_TABLES = `
+export const SUBSCRIBER_TABLE = `
   CREATE TABLE IF NOT EXISTS subscribers (
     customer TEXT NOT NULL,
     address BLOB NOT NULL,
@@ -29,14 +27,8 @@ export const SUBSCRIBER_TABLES = `
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS unsubscribed ON subscribers (customer, unsubscribed_at, seq)
     WHERE unsubscribed_at IS NOT NULL;
-  CREATE TABLE IF NOT EXISTS address_key (
-    secret BLOB NOT NULL
-  ) STRICT;
-  INSERT INTO address_key (secret) SELECT randomblob(32) WHERE NOT EXISTS (SELECT 1 FROM address_key);
 `
 
-/** Bytes of a hash. So many random ones do not meet. */
-const HASH_BYTES = 16
 /** Whether a new record has the content of the stored one. */
 const IS_EQUAL = '(operation = excluded.operation AND digest = excluded.digest)'
 
@@ -59,10 +51,8 @@ type New = {
 type Listed = { readonly at: number; readonly seq: number; readonly payload: string }
 
 export function createSubscriberRows(database: Database): SubscriberRows {
-  const secret = database
-    .prepare<[], Buffer>('SELECT secret FROM address_key')
-    .pluck()
-    .get() as Buffer
+  const hash = createKeyHash(database)
+  const hashOf = (email: string) => hash(addressOf(email))
   /** @param unsubscribedAt The expression of its value, if there is a row. */
   const upsert = (unsubscribedAt: string) =>
     database.prepare<[New]>(
@@ -95,9 +85,6 @@ export function createSubscriberRows(database: Database): SubscriberRows {
        AND events.operation <> ''
      ORDER BY unsubscribed_at, subscribers.seq LIMIT ?`,
   )
-
-  const hashOf = (email: string): Uint8Array =>
-    createHmac('sha256', secret).update(addressOf(email)).digest().subarray(0, HASH_BYTES)
 
   return {
     add({ customer, operation, receivedAt, payload, fields }, seq) {

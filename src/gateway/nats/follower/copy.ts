@@ -129,6 +129,7 @@ export async function openCopy(options: CopyOptions): Promise<FollowingCopy> {
       const fault = await findFault(thread)
       if (!fault) {
         if (!(await thread.call('copied'))) await thread.call('beginCopy', broker.id)
+        while (await thread.call('fillStates'));
         return thread
       }
       await thread.close()

@@ -66,3 +66,13 @@ test.each<[string, object, object, string]>([
     reason: expect.stringMatching(`^The mended payload is invalid: .*${field}`),
   })
 })
+
+test('a status has the order as it was saved last, without what is left out', () => {
+  const status = record('updateOrderStatus', { order_number: '1042', order_status: 'refunded' })
+  const findOrder = (number: string) => (number === '1042' ? JSON.stringify(ORDER) : undefined)
+  const { address: _, ...rest } = ORDER
+  const prepared = prepareEvent(status, { leaveOut: ['address'] }, null, findOrder)
+  expect(prepared.ok && prepared.event.order).toEqual(rest)
+  const other = prepareEvent(status, { leaveOut: [] }, { order_number: '7' }, findOrder)
+  expect(other.ok && other.event).not.toHaveProperty('order')
+})

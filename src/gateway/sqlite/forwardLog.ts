@@ -26,6 +26,8 @@ export type ForwardLog = {
   read(customer: string, after: number, max: number): IterableIterator<ForwardRecord>
   /** Undefined if it was removed, or if the log was replaced and has another event there. */
   find(customer: string, seq: number, id: string): ForwardRecord | undefined
+  /** The payload of an order as it was saved last, JSON. Undefined if it was not saved, or was removed. */
+  order(customer: string, number: string): string | undefined
   /** Whether the event was removed. */
   isRemoved(seq: number): boolean
   /** How many records a customer has after one position, up to another one. */
@@ -67,6 +69,12 @@ export function openForwardLog(file: string): ForwardLog {
   const one = database.prepare<[number, string, Buffer], Row>(
     `SELECT ${columns} FROM events WHERE seq = ? AND customer = ? AND id = ? AND operation <> ''`,
   )
+  const order = database
+    .prepare<[string, string], string>(
+      `SELECT payload FROM orders JOIN events USING (seq)
+       WHERE orders.customer = ? AND number = ? AND operation = 'saveOrder'`,
+    )
+    .pluck()
   const isKept = database
     .prepare<[number], number>("SELECT 1 FROM events WHERE seq = ? AND operation <> ''")
     .pluck()
@@ -127,6 +135,7 @@ export function openForwardLog(file: string): ForwardLog {
       const row = one.get(seq, customer, bytesOf(id))
       return row && toRecord(row)
     },
+    order: (customer, number) => order.get(customer, number),
     isRemoved: (seq) => isKept.get(seq) === undefined,
     count: (customer, after, upTo) => count.get(customer, after, upTo) as number,
     firstAfter: (customer, after) => first.get(customer, after)?.receivedAt,

@@ -269,6 +269,45 @@ test('records of one order stay in order, and do not delay those of others', asy
   expect(sent.lastIndexOf(idOf(1))).toBeLessThan(sent.indexOf(idOf(3)))
 })
 
+test('a refund has the value of the order as it was saved last', async () => {
+  const id = add(receiver, {
+    kind: 'ga4',
+    settings: { measurementId: 'G-ABC1234567', apiSecret: 'secret-1', endpoint: receiver.url },
+    operations: ['saveOrder', 'updateOrderStatus'],
+  })
+  const refund = (order_number: string) =>
+    append([''], record('updateOrderStatus', { order_number, order_status: 'Refunded' }))
+  const order = { number: '1', currency: 'RON', products: [] }
+  append([''], record('saveOrder', { ...order, total_value: '20.00' }))
+  append([''], record('saveOrder', { ...order, total_value: '12.50' }))
+  refund('1')
+  refund('2')
+  append([''], record('updateOrderStatus', { order_number: '1', order_status: 'shipped' }))
+  await settled(id)
+  expect(statusOf(id)).toMatchObject({ delivered: 5, letters: 0 })
+  const sent = receiver.received.flatMap(({ body }) => {
+    const { client_id, events } = JSON.parse(body) as {
+      client_id: string
+      events: { name: string; params: Record<string, unknown> }[]
+    }
+    return events.map(({ name, params: { transaction_id, value, currency } }) => ({
+      ...{ client_id, name, transaction_id, value, currency },
+    }))
+  })
+  const client_id = sent[0]?.client_id
+  const ofOrder = { client_id, transaction_id: '1', currency: 'RON' }
+  expect(sent).toHaveLength(4)
+  expect(sent.filter(({ transaction_id }) => transaction_id === '1')).toEqual([
+    { ...ofOrder, name: 'purchase', value: 20 },
+    { ...ofOrder, name: 'purchase', value: 12.5 },
+    { ...ofOrder, name: 'refund', value: 12.5 },
+  ])
+  expect(sent.find(({ transaction_id }) => transaction_id === '2')).toEqual({
+    ...{ client_id: expect.not.stringMatching(`^${client_id}$`), name: 'refund' },
+    ...{ transaction_id: '2', value: undefined, currency: undefined },
+  })
+})
+
 test('a destination gets orders and subscribers only if it names them', async () => {
   const named = await listen()
   const [usual, other] = [add(), add(named, { operations: ['search', 'removeSubscriber'] })]

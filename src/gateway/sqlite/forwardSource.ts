@@ -128,7 +128,9 @@ export function createForwardSource(dependencies: SourceDependencies): Source {
 
   function prepare(record: ForwardRecord, letter?: Letter): Prepared {
     try {
-      return prepareEvent(record, destination, letter?.patch)
+      return prepareEvent(record, destination, letter?.patch, (number) =>
+        log.order(customer, number),
+      )
     } catch (error) {
       return { ok: false, reason: `Its payload can not be read: ${(error as Error).message}` }
     }

@@ -1,10 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import Database from 'better-sqlite3'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createClient } from '../client/index.ts'
+import { readDayFile } from '../test/dayFile.ts'
 import { prepareGateway, recordsOf, send } from '../test/gateway.ts'
+import { type Receiver, startReceiver } from '../test/receiver.ts'
+import type { LogRecord } from './collect/eventLog.ts'
+import type { DestinationGiven } from './forward/forwarding.ts'
+import { RECORD_OPERATIONS } from './forward/operations.ts'
 import type { Gateway } from './index.ts'
 import { createSqliteForwarding } from './sqlite/forwarding.ts'
 
@@ -86,6 +92,171 @@ test('another gateway stores what it gets from two destinations once, as it was 
     }))
   expect(comparable(arrived)).toEqual(comparable(stored))
   expect(errors).toEqual([])
+})
+
+describe('orders and subscribers', () => {
+  const ORDER = {
+    number: 1042,
+    email_address: 'ana@shop.example',
+    phone: '+40 712 345 678',
+    firstname: 'Ana',
+    lastname: 'Pop',
+    city: 'Cluj',
+    discount_value: -5,
+    discount_code: '',
+    shipping: 15,
+    total_value: '1,249.50',
+    products: [{ product_id: 42, price: '617.25', quantity: 2, variation_sku: 'MUG' }],
+  }
+  let receiver: Receiver
+  let restKey: string
+  let shop: ReturnType<typeof createClient>
+
+  beforeEach(async () => {
+    receiver = await startReceiver()
+    restKey = target.customers.add({ customerId: 'ACME', trackingKey: 'ACMEKEY1' }).restKey
+    const shopKey = source.customers.add({ customerId: 'shop2', trackingKey: 'SHOPKEY2' }).restKey
+    shop = createClient({ baseUrl: source.url, customerId: 'shop2', restKey: shopKey })
+  })
+  afterEach(() => receiver.close())
+
+  const forward = async (given: Omit<DestinationGiven, 'customer'>): Promise<string> => {
+    const added = await source.forwarding.add({ customer: 'shop2', ...given })
+    if (!added.ok) throw new Error(added.faults.join())
+    return added.destination.id
+  }
+  const toTarget = (given: Partial<DestinationGiven> = {}) =>
+    forward({
+      kind: 'service',
+      operations: RECORD_OPERATIONS,
+      settings: { baseUrl: target.url, customerId: 'ACME', trackingKey: 'ACMEKEY1', restKey },
+      ...given,
+    })
+  const isSent = (ids: readonly string[]) =>
+    vi.waitFor(
+      async () => {
+        const list = await source.forwarding.list('shop2')
+        for (const id of ids)
+          expect(list.find(({ destination }) => destination.id === id)).toMatchObject({
+            lagEvents: 0,
+            failed: 0,
+            letters: 0,
+          })
+      },
+      { timeout: 20_000 },
+    )
+  const contentOf = (records: readonly LogRecord[]) =>
+    records.map(({ operation, event, did, payload }) => ({
+      ...{ operation, event, did, payload: JSON.parse(payload) },
+    }))
+
+  async function sendAll(): Promise<void> {
+    await shop.orders.updateStatus({ order_number: 1042, order_status: 'pending' })
+    await shop.orders.save(ORDER)
+    // Nothing new, so there is nothing to send.
+    await shop.orders.save({ ...ORDER, total_value: 1249.5 })
+    await shop.orders.save({ ...ORDER, total_value: 1200, discount_value: '-54.50' })
+    await shop.orders.updateStatus({ order_number: '1042', order_status: 'Rambursată & anulată' })
+    await shop.subscribers.add({
+      email: 'Ana@Shop.example',
+      add_tags: ['footer', 'spring'],
+      birthday: '1990-02-28',
+      attributes: { size: 'M', loyal: true },
+    })
+    await shop.subscribers.remove({ email: 'ana@shop.example', channels: 'email' })
+  }
+
+  test('arrive at another gateway equal, each once, in order', async () => {
+    const ids = [await toTarget(), await toTarget()]
+    await sendAll()
+    await isSent(ids)
+    const stored = contentOf((await recordsOf(source)).filter(({ did }) => did === null))
+    expect(stored.map(({ operation }) => operation)).toEqual([
+      ...['updateOrderStatus', 'saveOrder', 'saveOrder', 'updateOrderStatus'],
+      ...['addSubscriber', 'removeSubscriber'],
+    ])
+    const arrived = contentOf(await recordsOf(target))
+    const about = (records: typeof stored, operations: string[]) =>
+      records.filter(({ operation }) => operations.some((word) => operation.includes(word)))
+    // Each of the two destinations sends everything, at its own pace: what is already there is not stored again.
+    const newest = (records: typeof stored, operation: string) =>
+      records.filter((record) => record.operation === operation).at(-1)
+    for (const operation of RECORD_OPERATIONS)
+      expect(newest(arrived, operation)).toEqual(newest(stored, operation))
+    for (const words of [['Order'], ['Subscriber']])
+      for (const record of about(stored, words))
+        expect(about(arrived, words)).toContainEqual(record)
+  })
+
+  test('of one destination arrive without repetition', async () => {
+    const id = await toTarget()
+    await sendAll()
+    await isSent([id])
+    const stored = contentOf(await recordsOf(source))
+    const arrived = contentOf(await recordsOf(target))
+    for (const word of ['Order', 'Subscriber']) {
+      const about = (records: typeof stored) =>
+        records.filter(({ operation }) => operation.includes(word))
+      expect(about(arrived)).toEqual(about(stored))
+    }
+    expect(arrived).toHaveLength(6)
+  })
+
+  test('come to a webhook and a file as they are stored, without what is left out', async () => {
+    const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+    const operations = ['saveOrder', 'addSubscriber'] as const
+    const leaveOut = ['address', 'phone', 'attributes']
+    const ids = [
+      await forward({
+        kind: 'webhook',
+        operations,
+        leaveOut,
+        settings: { url: receiver.url, secret },
+      }),
+      await forward({ kind: 'file', operations, leaveOut, settings: {} }),
+    ]
+    await sendAll()
+    await isSent(ids)
+    const sent = receiver.received.flatMap(
+      ({ body }) => (JSON.parse(body) as { events: Record<string, unknown>[] }).events,
+    )
+    const expected = (await recordsOf(source))
+      .filter(({ operation }) => (operations as readonly string[]).includes(operation))
+      .map(({ id, at, receivedAt, operation, event, payload }) => {
+        const { address: _, phone: __, attributes: ___, ...rest } = JSON.parse(payload)
+        return { id, at, receivedAt, operation, event, did: null, payload: rest }
+      })
+    expect(sent).toEqual(expected)
+    expect(expected[0]?.payload).toMatchObject({
+      number: '1042',
+      total_value: '1249.50',
+      minor: { total_value: 124950, discount_value: -500 },
+      currency: 'EUR',
+    })
+    const folder = join(prepared.folder, 'data/forward', ids[1] as string)
+    const [file = ''] = readdirSync(folder).filter((name) => name.endsWith('.part'))
+    expect(readDayFile(join(folder, file))).toEqual(expected)
+  })
+
+  test('of another currency are refused if they can not be exact in it', async () => {
+    target.customers.change('ACME', { currency: 'JPY' })
+    const id = await toTarget()
+    await shop.orders.save({ ...ORDER, total_value: 1249.5 })
+    await shop.orders.save({ ...ORDER, number: 7, total_value: 1249, products: [] })
+    await vi.waitFor(
+      async () =>
+        expect(await source.forwarding.list('shop2')).toMatchObject([
+          { lagEvents: 0, delivered: 1, letters: 1 },
+        ]),
+      { timeout: 20_000 },
+    )
+    const page = await source.forwarding.letters('shop2', id)
+    expect(page?.letters[0]).toMatchObject({
+      operation: 'saveOrder',
+      reason: expect.stringContaining('total_value'),
+    })
+    expect(await recordsOf(target)).toMatchObject([{ operation: 'saveOrder' }])
+  })
 })
 
 test('a wrong key is told, and everything arrives when it is corrected', async () => {

@@ -64,6 +64,52 @@ const until = (gateway: Sending, restKey: string, check: (list: ProblemList) => 
 const brief = ({ reason, source, operation, path, page, count }: Problem) =>
   [reason, source, operation ?? '', path ?? '', page, count].join(' ')
 
+test('a refused order is counted by its field and its call, and no order is part of the coverage', async () => {
+  const gateway = await start()
+  const restKey = addShop(gateway)
+  const call = (path: string, body: object) =>
+    send(gateway.url, `/api/v1/${path}?k=${restKey}&u=shop`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  const product = { product_id: 42, price: '5.00', quantity: 1 }
+  const order = { number: 1, email_address: 'ana@shop.example', total_value: 10 }
+  const saveOrder = (given: object) => call('save_order', { ...order, products: [], ...given })
+  expect((await saveOrder({})).status).toBe(200)
+  expect((await call('add_subscriber', { email: 'ana@shop.example' })).status).toBe(200)
+  for (const price of ['12,50', '1.005', 'x'])
+    expect((await saveOrder({ products: [product, { ...product, price }] })).status).toBe(422)
+  expect((await saveOrder({ total_value: '1.234,50' })).status).toBe(422)
+  expect((await call('remove_subscriber', { email: 'ana' })).status).toBe(422)
+  expect((await call('add_subscriber', { email: 'a@b.example', birthday: '30.2.' })).status).toBe(
+    422,
+  )
+  expect((await call('update_order_status', { order_number: 1 })).status).toBe(422)
+
+  await until(gateway, restKey, ({ data }) =>
+    expect(data.map(brief).sort()).toEqual([
+      'refused gateway addSubscriber birthday /api/v1/add_subscriber 1',
+      'refused gateway removeSubscriber email /api/v1/remove_subscriber 1',
+      'refused gateway saveOrder products.*.price /api/v1/save_order 3',
+      'refused gateway saveOrder total_value /api/v1/save_order 1',
+      'refused gateway updateOrderStatus order_status /api/v1/update_order_status 1',
+    ]),
+  )
+  const { data, coverage } = await listOf(gateway, restKey)
+  const price = data.find(({ path }) => path === 'products.*.price') as Problem
+  expect(price.message).toContain('products.*.price is missing or not an amount')
+  expect(price.example).toMatchObject({
+    number: 'number',
+    email_address: 'text of 16 characters',
+    products: [{ price: '5.00' }, { product_id: 42, quantity: 1 }],
+  })
+  expect(JSON.stringify(data)).not.toContain('ana@')
+  expect(coverage).toHaveLength(11)
+  expect(coverage.map(({ state }) => state)).toEqual(coverage.map(() => 'never'))
+  expect(errors).toEqual([])
+})
+
 test('every refusal is counted by its fault, with the page and the fix', async () => {
   const gateway = await start()
   const restKey = addShop(gateway)

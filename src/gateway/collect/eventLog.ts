@@ -14,7 +14,7 @@ export type LogEvent = {
   readonly operation: string
   /** The event name as it was sent, with its prefix. */
   readonly event: string
-  /** The device. Null if the event has none (sendCustomApi). */
+  /** The device. Null if the event has none: sendCustomApi, and what a server sends of orders and subscribers. */
   readonly did: string | null
   /** Whether the user agent is a bot's. Events of bots are stored, with this mark. */
   readonly bot: boolean

@@ -187,7 +187,7 @@ test('whatever is generated is answered, and what is stored was valid', async ()
         if (json.stored) stored++
       },
     ),
-    { numRuns: 400 },
+    { numRuns: 200 },
   )
   expect(errors).toEqual([])
   const records = (await recordsOf(gateway)).slice(before)

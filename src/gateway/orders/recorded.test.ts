@@ -1,32 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { prepareGateway, recordsOf } from '../../test/gateway.ts'
-import { openConnection } from '../../test/rawRequest.ts'
+import { type Recorded, recorded, replay } from '../../test/recordedOrders.ts'
 import type { Gateway } from '../index.ts'
-
-/** A request as a plugin, a client or an add-on of a shop sends it. */
-type Recorded = {
-  readonly operation: string
-  readonly sender: string
-  readonly method: string
-  readonly target: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string
-  readonly expected: {
-    /** The record of the log that the request becomes. */
-    readonly event?: string
-    readonly payload?: Readonly<Record<string, unknown>>
-    /** Content-Type of the answer. Default: JSON. */
-    readonly type?: string
-    readonly body?: string
-    /** Whether the answer is the list of addresses that are unsubscribed at the end of the other requests. */
-    readonly list?: boolean
-  }
-}
-
-const recorded = JSON.parse(
-  readFileSync(new URL('../fixtures/orders.json', import.meta.url), 'utf8'),
-) as readonly Recorded[]
 
 const REST_KEY = 'REST-KEY-00000001'
 
@@ -39,24 +14,6 @@ beforeAll(async () => {
   gateway.customers.add({ customerId: 'CUST-1', restKey: REST_KEY })
 })
 afterAll(() => prepared.end())
-
-/** Sends a request over a connection of its own, byte for byte. */
-async function replay(
-  { method, target, headers, body }: Omit<Recorded, 'expected'>,
-  port = gateway.port,
-) {
-  const connection = await openConnection(port)
-  const lines = Object.entries({
-    ...headers,
-    ...(body && { 'Content-Length': Buffer.byteLength(body) }),
-  }).map(([name, value]) => `${name}: ${value}`)
-  const head = [`${method} ${target} HTTP/1.1`, `Host: 127.0.0.1:${port}`, ...lines].join('\n')
-  try {
-    return await connection.request(head, body)
-  } finally {
-    connection.socket.destroy()
-  }
-}
 
 const ID = expect.stringMatching(/^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/)
 
@@ -78,7 +35,7 @@ test.each(recorded.map((one) => [one.operation, one.sender, one] as const))(
   async (operation, _sender, one) => {
     const { expected } = one
     const before = (await recordsOf(gateway)).length
-    const answer = await replay(one)
+    const answer = await replay(gateway.port, one)
     expect(answer.text).not.toContain(REST_KEY)
     expect(answer.status).toBe(200)
     expect(answer.headers.get('content-type')).toBe(
@@ -110,7 +67,7 @@ test.each(recorded.map((one) => [one.operation, one.sender, one] as const))(
     expect(json).toEqual({ stored: true, id: ID })
 
     // Plugins send it again and again.
-    const again = await replay(one)
+    const again = await replay(gateway.port, one)
     expect(again).toMatchObject({ status: 200, text: '{"stored":false}' })
     expect(await recordsOf(gateway)).toHaveLength(before + 1)
   },
@@ -134,7 +91,7 @@ test('an order is the same in each shape, so it is stored once', async () => {
     },
   ]
   const stored: unknown[] = []
-  for (const one of bodies) stored.push(JSON.parse((await replay(one)).text).stored)
+  for (const one of bodies) stored.push(JSON.parse((await replay(gateway.port, one)).text).stored)
   expect(stored).toEqual([true, false, false])
 })
 
@@ -144,6 +101,6 @@ test('an add-on that writes both credentials in upper case works with those that
   const [k, u] = [restKey.toUpperCase(), customerId.toUpperCase()]
   const one = recorded.find(({ sender }) => sender === 'add-on') as Recorded
   const body = JSON.stringify({ ...JSON.parse(one.body), k, u })
-  expect(await replay({ ...one, body })).toMatchObject({ status: 200 })
+  expect(await replay(gateway.port, { ...one, body })).toMatchObject({ status: 200 })
   expect((await recordsOf(gateway)).at(-1)).toMatchObject({ customer: customerId })
 })

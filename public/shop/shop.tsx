@@ -16,6 +16,7 @@ import {
   products,
   type Variation,
 } from './products.ts'
+import { cancelOrder, placeOrder, subscribe, unsubscribe } from './server.ts'
 import { Shelf } from './shelf.tsx'
 import { cart, wishlist } from './stores.ts'
 import { toast } from './toast.tsx'
@@ -38,6 +39,7 @@ const pages: Readonly<Record<string, () => void>> = {
   wishlist: wishlistPage,
   cart: cartPage,
   checkout,
+  unsubscribe: unsubscribePage,
 }
 
 startConsent()
@@ -277,18 +279,39 @@ function checkout() {
   order.addEventListener('submit', (event) => {
     event.preventDefault()
     const data = new FormData(order)
-    const given = (name: string) => String(data.get(name) ?? '')
-    cart.clear()
-    showCounts()
-    $('.split').hidden = true
-    $('#thanks').hidden = false
-    $('#thanks h2').focus()
-    track.setEmail({
-      email_address: given('email').trim(),
+    const given = (name: string) => String(data.get(name) ?? '').trim()
+    const buyer = {
+      email: given('email'),
       firstname: given('firstname'),
       lastname: given('lastname'),
       phone: given('phone'),
-    })
+      town: given('town'),
+      street: given('street'),
+    }
+    $<HTMLButtonElement>('#order button').disabled = true
+    const sum = sumOf(lines)
+    placeOrder(buyer, lines, { sum, postage: postageOf(sum) }).then(showThanks)
+    const { email, firstname, lastname, phone } = buyer
+    track.setEmail({ email_address: email, firstname, lastname, phone })
+  })
+}
+
+/** @param number Of the order; undefined if the shop's server did not answer. */
+function showThanks(number: number | undefined) {
+  cart.clear()
+  showCounts()
+  $('.split').hidden = true
+  $('#thanks').hidden = false
+  $('#thanks h2').focus()
+  $('#placed').hidden = number === undefined
+  if (number === undefined) return
+  $('#order-number').textContent = String(number)
+  const cancel = $<HTMLButtonElement>('#cancel')
+  cancel.addEventListener('click', async () => {
+    cancel.disabled = true
+    const isDone = await cancelOrder(number)
+    $('#cancelled').textContent = isDone ? 'It is cancelled.' : 'That did not work. Try again.'
+    cancel.disabled = isDone
   })
 }
 
@@ -299,7 +322,22 @@ function joinNewsletter(event: Event) {
   field.value = ''
   $('#newsletter ~ .confirmation').textContent =
     'You are on the list. One letter a firing, no more.'
+  subscribe(email_address)
   track.setEmail({ email_address })
+}
+
+/** The letter's link leads here. */
+function unsubscribePage() {
+  const form = $<HTMLFormElement>('#unsubscribe')
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault()
+    const email = $<HTMLInputElement>('#unsubscribe input').value.trim()
+    const isDone = await unsubscribe(email)
+    form.hidden = isDone
+    $('#unsubscribed').textContent = isDone
+      ? `${email} gets no more letters.`
+      : 'That did not work. Try again.'
+  })
 }
 
 /* On every page */
@@ -329,8 +367,11 @@ function showShelf(shown: readonly Product[]) {
   draw()
 }
 
+const sumOf = (lines: readonly Line[]): number =>
+  lines.reduce((all, { variation, quantity }) => all + variation.price * quantity, 0)
+
 function showTotals(lines: readonly Line[]) {
-  const sum = lines.reduce((all, { variation, quantity }) => all + variation.price * quantity, 0)
+  const sum = sumOf(lines)
   const postage = postageOf(sum)
   $('#sum').textContent = money(sum)
   $('#total').textContent = money(sum + postage)

@@ -9,6 +9,7 @@ import { type CollectDependencies, createCollect } from './collect/collect.ts'
 import type { Quota } from './collect/quota.ts'
 import { createCustomerLookup } from './customers/customerLookup.ts'
 import type { Customers } from './customers/customers.ts'
+import { createDemoShop } from './demoShop.ts'
 import { DOCTOR_PATH } from './doctor/answerDoctor.ts'
 import type { Forwarding } from './forward/forwarding.ts'
 import type { Addresses } from './http/address.ts'
@@ -203,7 +204,14 @@ export function createRoutes(dependencies: RouteDependencies) {
   folder('/people')
   folder('/forward')
   folder('/setup')
-  if (demo) folder('/shop')
+  if (demo) {
+    const shop = createDemoShop({ ...dependencies, customers, calls: orderRoutes.calls })
+    route('/shop/server/order', { POST: shop.order })
+    route('/shop/server/cancel', { POST: shop.cancel })
+    route('/shop/server/subscribe', { POST: shop.subscribe })
+    route('/shop/server/unsubscribe', { POST: shop.unsubscribe })
+    folder('/shop')
+  }
 
   app.notFound((context) => {
     const { path, raw } = context.req

@@ -183,7 +183,12 @@ const checkout = scriptedPage({
       </div>
       <div class="empty" id="thanks" hidden data-test="thanks">
         <h2 tabindex="-1">Thank you. It would be on its way.</h2>
-        <p class="lead">This is a demo shop: nothing was ordered, nothing is charged.</p>
+        <p class="lead">This is a demo shop: nothing was bought, nothing is charged.</p>
+        <p id="placed" hidden data-test="placed">
+          The shop’s server has reported order <b id="order-number" data-test="order-number"></b>.
+          <button type="button" class="link" id="cancel" data-test="cancel-order">Cancel it</button>
+          <span id="cancelled" role="status" data-test="cancelled"></span>
+        </p>
         <a class="button" href="index.html">Back to the shop</a>
       </div>
       <div class="split" hidden>
@@ -220,6 +225,27 @@ const checkout = scriptedPage({
   `,
 })
 
+const unsubscribe = scriptedPage({
+  name: 'unsubscribe',
+  title: 'No more letters · Saltmarsh',
+  description: 'Leave the list of the newsletter.',
+  main: html`
+    <main id="main">
+      <div class="head"><h1>No more letters</h1></div>
+      <div class="text">
+        <p class="lead" id="unsubscribed" role="status" data-test="unsubscribed">Which address shall we take off the list?</p>
+        <form class="form" id="unsubscribe">
+          <label class="field wide">
+            <span>E-mail</span>
+            <input type="email" name="email" autocomplete="email" required data-test="unsubscribe-email">
+          </label>
+          <button type="submit" class="button wide" data-test="unsubscribe-submit">Take it off</button>
+        </form>
+      </div>
+    </main>
+  `,
+})
+
 const privacy = scriptedPage({
   name: 'privacy',
   title: 'What this shop records · Saltmarsh',
@@ -233,6 +259,9 @@ const privacy = scriptedPage({
         <p>
           This demo shop reports to the gateway that serves it, and to nobody else: the pages and products you look at, your searches, what you put into the cart and on the wishlist, and the names and addresses you enter in its forms.
           Each record has the time, the address of the page, the name of your browser, your IP address, and a random number that your browser keeps for this shop.
+        </p>
+        <p>
+          An order, and your place on the list of the letter, are reported by the shop’s server and not by the page: with what you entered, and without that number.
         </p>
         <h2>Before you answer</h2>
         <p>
@@ -260,5 +289,6 @@ export const SCRIPTED_PAGES = {
   wishlist,
   cart,
   checkout,
+  unsubscribe,
   privacy,
 }

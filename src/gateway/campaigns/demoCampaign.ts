@@ -52,6 +52,6 @@ const LETTER = `<div style="max-width: 520px; margin: 0 auto; font-family: Georg
     </tr>
   </table>
   <p><a href="/shop/?utm_campaign=autumn-mugs&amp;utm_medium=email&amp;utm_source=newsletter" style="display: inline-block; padding: 12px 22px; background: #12262f; color: #fff; text-decoration: none">See the autumn mugs</a></p>
-  <p style="font-size: 13px; color: #53666d">You have this letter because you asked for one a firing. No more than that.</p>
+  <p style="font-size: 13px; color: #53666d">You have this letter because you asked for one a firing. No more than that. <a href="/shop/unsubscribe.html" style="color: #53666d">No more letters</a></p>
 </div>
 `

@@ -25,6 +25,12 @@ const create = ({ campaigns }: Client) => campaigns.create(completePayloads.crea
 const custom = ({ events }: Client) => events.sendCustomApi(completePayloads.sendCustomApi)
 const view = ({ events }: Client) => events.viewHomepage(completePayloads.viewHomepage)
 const list = ({ campaigns }: Client) => campaigns.list()
+const shopCalls = [
+  ({ orders }: Client) => orders.save(completePayloads.saveOrder),
+  ({ orders }: Client) => orders.updateStatus(completePayloads.updateOrderStatus),
+  ({ subscribers }: Client) => subscribers.add(completePayloads.addSubscriber),
+  ({ subscribers }: Client) => subscribers.remove(completePayloads.removeSubscriber),
+]
 
 const failureOf = async (call: Promise<unknown>): Promise<ApiException> => {
   const error = await call.then(
@@ -107,9 +113,9 @@ const requests: readonly [status: number, idempotent: number, other: number][] =
   [501, 1, 1],
 ]
 test.each(requests)(
-  'after %i a read or an event makes %i requests, a create or sendCustomApi %i',
+  'after %i a read, an event or an order makes %i requests, a create or sendCustomApi %i',
   async (status, idempotent, other) => {
-    for (const call of [read, list, view])
+    for (const call of [read, list, view, ...shopCalls])
       expect((await callAgainst(json(status, {}), call)).received).toHaveLength(idempotent)
     for (const call of [create, custom]) {
       const { error, received } = await callAgainst(json(status, {}), call)

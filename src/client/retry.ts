@@ -12,8 +12,8 @@ export const MAX_RETRY_AFTER_MS = 60_000
 const WORTH_A_RETRY = new Set([408, 425, 429, 500, 502, 503, 504])
 
 /**
- * Operations that make two campaigns or events if they are carried out twice. The others only read, or send an id that
- * the gateway stores once.
+ * Operations that make two campaigns or events if they are carried out twice. The others only read, send an id that the
+ * gateway stores once, or save a state of an order or a subscriber, which is the same the second time.
  */
 const NOT_IDEMPOTENT = ['create', 'sendCustomApi']
 

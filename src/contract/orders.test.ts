@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { completePayloads } from '../test/payloads.ts'
 import { type Order, type Payload, toStoredOrder, validate } from './index.ts'
@@ -192,6 +193,56 @@ test.each([
 ] as const)('amounts in %s: %j', (currency, fields, paths) => {
   const stored = toStoredOrder(read({ ...minimal, ...fields }), currency)
   expect(stored.ok ? null : stored.error.issues.map(({ path }) => path)).toEqual(paths)
+})
+
+/** Values of a field that are often valid, and any others. */
+const values = fc.oneof(
+  fc.constantFrom<unknown>('', ' ', null, undefined, 'Ana', 'ana@shop.example', '1,234.50', '-5'),
+  fc.integer({ min: -1_000, max: 1_000_000 }),
+  fc.integer({ min: -99_999, max: 99_999 }).map((cents) => cents / 100),
+  { weight: 1, arbitrary: fc.anything({ maxDepth: 1 }) },
+)
+const text = fc.string({ minLength: 1, maxLength: 5 })
+const anyProducts = fc.array(
+  fc.record({ product_id: values, price: values, quantity: values, variation_sku: values }),
+  { maxLength: 3 },
+)
+const anyOrders = fc.record(
+  {
+    ...Object.fromEntries(Object.keys(order).map((field) => [field, values])),
+    number: fc.oneof(text, fc.nat(), values),
+    total_value: values,
+    products: fc.oneof(
+      anyProducts,
+      fc.constant([aProduct]),
+      fc.dictionary(fc.constantFrom('0', '1', 'a', '__proto__'), fc.constant(aProduct)),
+      values,
+    ),
+  },
+  { requiredKeys: ['number', 'total_value'] },
+)
+
+test('no order makes the contract throw, and a stored order is stored again as the same', () => {
+  const seen = new Set<boolean>()
+  fc.assert(
+    fc.property(anyOrders, fc.constantFrom('EUR', 'JPY', 'KWD'), (given, currency) => {
+      const checked = validate('saveOrder', given)
+      const stored = checked.ok ? toStoredOrder(checked.payload, currency) : checked
+      seen.add(stored.ok)
+      if (!stored.ok) {
+        for (const { path, message } of stored.error.issues)
+          expect([path, message]).toEqual([
+            expect.stringMatching(/^\w+(\.\d+(\.\w+)?)?$/),
+            expect.stringMatching(/^Expected .+, received /s),
+          ])
+        return
+      }
+      const json = JSON.stringify(stored.payload)
+      expect(JSON.stringify(store(JSON.parse(json), currency))).toBe(json)
+    }),
+    { numRuns: 2_000 },
+  )
+  expect(seen.size).toBe(2)
 })
 
 test('an issue of an amount names the currency and the amount', () => {

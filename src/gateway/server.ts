@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { Campaigns } from './campaigns/campaigns.ts'
 import { addDemoCampaign } from './campaigns/demoCampaign.ts'
-import { DEFAULT_VIEW } from './campaigns/reportView.ts'
+import { viewOf } from './campaigns/reportView.ts'
 import { createAdmission } from './collect/admission.ts'
 import { countStored } from './collect/countStored.ts'
 import type { EventLog } from './collect/eventLog.ts'
@@ -255,8 +255,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
           events: data.expiredEvents,
           retentions: customers.retentions,
           async beforeRemoval(customer, before) {
-            if (await campaigns.hasEmail())
-              await reports.closeFigures(customer, before, DEFAULT_VIEW.timeZone)
+            if (!(await campaigns.hasEmail())) return
+            await reports.closeFigures(customer, before, viewOf(customers, customer).timeZone)
           },
           now,
           onRemoved: metrics.removed,

@@ -12,7 +12,7 @@ import type { Customers } from '../customers/customers.ts'
 import { invalid, type Refusal } from '../http/answers.ts'
 import type { CampaignQuery, Campaigns } from './campaigns.ts'
 import type { Reports } from './report.ts'
-import { DEFAULT_VIEW } from './reportView.ts'
+import { viewOf } from './reportView.ts'
 
 /** The result of an operation, or why it is refused. */
 export type Answered<T> = ({ readonly ok: true } & T) | Refusal
@@ -130,7 +130,7 @@ export function createCampaignOperations(dependencies: {
       const { type, tracking } = campaign
       if (type !== 'email')
         return notFound(`Only e-mail campaigns have an e-mail report, and this one is on ${type}`)
-      const view = { ...DEFAULT_VIEW, bots: bots === 'include' }
+      const view = viewOf(customers, customerId, bots === 'include')
       return {
         ok: true,
         report: { campaign_id: id, ...(await reports.read(customerId, tracking, view)) },

@@ -81,10 +81,10 @@ function open() {
   }
   function close(customer: string, until: number): boolean {
     follow()
-    const plan = reports.planClosing(customer)
+    const plan = reports.planClosing(customer, 'UTC')
     if (plan.since >= until) return false
     const figures = plan.blocks.map((block) => ({
-      utm: hashOfUtm(customer, block.utm),
+      utm: hashOfUtm(customer, block.utm, block.isBot),
       part: reports.closeBlock(plan, block, until),
     }))
     return store.closeFigures({ customer, since: plan.since, until, figures })

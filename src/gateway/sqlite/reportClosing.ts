@@ -1,8 +1,9 @@
 import type { Database } from 'better-sqlite3'
 import { type Blocks, blockOf } from './reportBlocks.ts'
-import type { Parts } from './reportParts.ts'
+import type { ReportOrders } from './reportOrders.ts'
+import { isEmpty, type PartRange, type Parts } from './reportParts.ts'
 import type { Part } from './reportSums.ts'
-import { BLOCK_DEVICES } from './reportTables.ts'
+import { BLOCK_DEVICES, createMarkPart } from './reportTables.ts'
 import { LASTS_MS } from './reportTouches.ts'
 
 /** An event of a device. */
@@ -13,15 +14,15 @@ export type ReportClosing = {
   /** The blocks with devices of a campaign. */
   blocks(utm: number, since: number): readonly number[]
   /**
-   * The figures of one block from `since` to before `until`. Notes where the touches after `until` continue, so that a
+   * The figures of one block up to before `until`. Notes where the touches after `until` continue, so that a
    * later report counts no device twice. The notes are used as soon as the closed figures end at `until`.
    *
    * Call it in a transaction that writes.
    */
-  closeBlock(utm: number, block: number, since: number, until: number): Part<string>
+  closeBlock(utm: number, block: number, range: PartRange, until: number): Part<string>
   /**
-   * Deletes the touches before `since` of one of the customer's blocks, and the devices that have no visits any more.
-   * Call it in a transaction that writes.
+   * Deletes the touches before `since` of one of the customer's blocks, and the devices that have no visits any more. Notes
+   * the last visit of each device until seven days after it, for orders. Call it in a transaction that writes.
    *
    * @param after Result of the last step. Default: the first block.
    * @returns Where the next step continues. Undefined at the end.
@@ -43,6 +44,7 @@ export function createReportClosing(
   database: Database,
   parts: Parts,
   blocks: Blocks,
+  orders: ReportOrders,
 ): ReportClosing {
   const carriedBlocks = database
     .prepare<[number, number], number>(
@@ -59,8 +61,8 @@ export function createReportClosing(
   const dropCarried = database.prepare<[number, number, number, number]>(
     'DELETE FROM carried WHERE utm = ? AND until = ? AND device BETWEEN ? AND ?',
   )
-  const carry = database.prepare<[number, number, number, number, number | null]>(
-    'INSERT INTO carried (device, utm, until, reached, visit_at) VALUES (?, ?, ?, ?, ?)',
+  const carry = database.prepare<[number, number, number, number, number | null, number | null]>(
+    'INSERT INTO carried (device, utm, until, reached, visit_at, day) VALUES (?, ?, ?, ?, ?, ?)',
   )
   /** Otherwise every closing would visit the blocks of all campaigns that ever were. */
   const dropUnused = database.prepare<
@@ -75,6 +77,17 @@ export function createReportClosing(
       'SELECT block FROM blocks WHERE customer = ? AND block > ? ORDER BY block LIMIT 1',
     )
     .pluck()
+  /** The utm of the row with the greatest time: https://www.sqlite.org/lang_select.html#bareagg */
+  const noteLastVisits = database.prepare<
+    [{ first: number; last: number; since: number; from: number }]
+  >(
+    `INSERT OR REPLACE INTO last_visits
+     SELECT device, max(at), utm FROM visits
+     WHERE device BETWEEN @first AND @last AND at < @since GROUP BY device HAVING max(at) >= @from`,
+  )
+  const dropLastVisits = database.prepare<[number, number, number]>(
+    'DELETE FROM last_visits WHERE device BETWEEN ? AND ? AND at < ?',
+  )
   const dropVisits = database.prepare<[number, number, number]>(
     'DELETE FROM visits WHERE device BETWEEN ? AND ? AND at < ?',
   )
@@ -84,7 +97,8 @@ export function createReportClosing(
   const dropDevices = database.prepare<[number, number]>(
     `DELETE FROM devices WHERE device BETWEEN ? AND ?
        AND NOT EXISTS (SELECT 1 FROM visits WHERE visits.device = devices.device)
-       AND NOT EXISTS (SELECT 1 FROM carried WHERE carried.device = devices.device)`,
+       AND NOT EXISTS (SELECT 1 FROM carried WHERE carried.device = devices.device)
+       AND NOT EXISTS (SELECT 1 FROM last_visits WHERE last_visits.device = devices.device)`,
   )
   const devicesIn = database
     .prepare<[number, number], number>('SELECT device FROM devices WHERE device BETWEEN ? AND ?')
@@ -98,16 +112,15 @@ export function createReportClosing(
       'SELECT utm FROM visits WHERE device = ? UNION SELECT utm FROM carried WHERE device = ?',
     )
     .pluck()
-  const markPart = database.prepare<[number, number]>(
-    'UPDATE parts SET figures = NULL WHERE utm = ? AND block = ?',
-  )
+  const markPart = createMarkPart(database)
   const dropCarriedOf = database.prepare<[number]>('DELETE FROM carried WHERE device = ?')
+  const dropLastVisitOf = database.prepare<[number]>('DELETE FROM last_visits WHERE device = ?')
   const dropVisit = database.prepare<[number, number, Buffer]>(
     'DELETE FROM visits WHERE device = ? AND at = ? AND id = ?',
   )
 
   function markParts(device: number): void {
-    for (const utm of campaignsOf.all(device, device)) markPart.run(utm, blockOf(device))
+    for (const utm of campaignsOf.all(device, device)) markPart(utm, device)
   }
 
   /** Deletes touches of a block, and the devices without visits with theirs. @returns Whether a device is left. */
@@ -121,25 +134,28 @@ export function createReportClosing(
 
   return {
     blocks: (utm, since) => [...new Set([...parts.blocks(utm), ...carriedBlocks.all(utm, since)])],
-    closeBlock(utm, block, since, until) {
-      const { part, carried } = parts.makePart(utm, block, since, until)
+    closeBlock(utm, block, range, until) {
+      const { part, carried } = parts.makePart(utm, block, range, until)
       const [first, last] = [block * BLOCK_DEVICES, (block + 1) * BLOCK_DEVICES - 1]
       dropCarried.run(utm, until, first, last)
       let carries = false
-      for (const { device, reached, visitAt } of carried) {
+      for (const { device, reached, visitAt, day } of carried) {
         const lasts = visitAt !== null && visitAt + LASTS_MS >= until
         if (!lasts && visitsAgain.get(utm, device, until) !== 1) continue
-        carry.run(device, utm, until, reached, lasts ? visitAt : null)
+        carry.run(device, utm, until, reached, lasts ? visitAt : null, day)
         carries = true
       }
       // A device whose visit is carried has touches that count, but none that is a visit.
-      if (!carries && part.names.length === 0) dropUnused.run({ utm, block, first, last })
+      if (!carries && isEmpty(part)) dropUnused.run({ utm, block, first, last })
       return parts.toTexts(part)
     },
     forgetBefore(customer, since, after = 0) {
       const block = blockAfter.get(customer, after)
       if (block === undefined) return undefined
       const [first, last] = [block * BLOCK_DEVICES, (block + 1) * BLOCK_DEVICES - 1]
+      const from = since - LASTS_MS
+      noteLastVisits.run({ first, last, since, from })
+      dropLastVisits.run(first, last, from)
       dropVisits.run(first, last, since)
       dropOthers.run(first, last, since)
       if (!rewrite(block, ({ at }) => at >= since)) dropBlock.run({ block, customer, last })
@@ -153,13 +169,16 @@ export function createReportClosing(
         const block = blockOf(device)
         ids.set(block, (ids.get(block) ?? new Set()).add(id.toString('hex')))
       }
+      orders.credit([...new Set(touches.map(({ device }) => device))], markPart)
       for (const [block, some] of ids) rewrite(block, ({ id }) => !some.has(id.toString('hex')))
     },
     forgetCarried(devices) {
       for (const device of devices) {
         markParts(device)
         dropCarriedOf.run(device)
+        dropLastVisitOf.run(device)
       }
+      orders.credit(devices, markPart)
       for (const block of new Set(devices.map(blockOf))) rewrite(block, () => true)
     },
   }

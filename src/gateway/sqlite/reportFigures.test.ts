@@ -23,7 +23,7 @@ const MONDAY = Date.UTC(2026, 10, 2, 12)
 const SPRING: Utm = { utm_campaign: 'spring', utm_medium: 'email', utm_source: 'news' }
 const AUTUMN: Utm = { utm_campaign: 'autumn', utm_medium: 'email', utm_source: 'news' }
 const PARTIAL: Utm = { utm_campaign: 'spring', utm_medium: '', utm_source: '' }
-const BOTS = { visitors: 0, events: 0, included: true }
+const BOTS = { visitors: 0, events: 0, included: false }
 const NONE: ReportFigures = {
   ...NO_ORDERS,
   bots: BOTS,
@@ -403,7 +403,7 @@ test.each<[string, Given[], string[]]>([
       { ...VISIT(0), bot: true, version: null },
       { ...EVENT(1), bot: true, version: null },
     ],
-    ['visit 0', 'event 1'],
+    [],
   ],
   [
     'escaped letters are the letters',

@@ -1,5 +1,5 @@
 import { pushTo } from '../lib/pushTo.ts'
-import type { ReportLog, Row } from './reportLog.ts'
+import { isOfOrder, type ReportLog, type Row } from './reportLog.ts'
 import type { Customer, Numbers } from './reportNumbers.ts'
 import type { Seen, SeenEvent } from './reportSeen.ts'
 import type { CustomerRow, Touches } from './reportTouches.ts'
@@ -65,9 +65,9 @@ export function createFollowing(
     const customers = numbers.customers()
     for (const row of rows) {
       const [seq, id, did, at] = row
-      if (did === null) continue
-      const hash = numbers.seen(id, did)
-      events.push({ seq, at, hash })
+      if (did === null && !isOfOrder(row)) continue
+      const hash = did === null ? 0 : numbers.seen(id, did)
+      if (did !== null) events.push({ seq, at, hash })
       const customer = customers.get(id)
       // A customer whose report was requested may have been read further.
       if (!customer || customer.isBehind || seq <= customer.seq) continue
@@ -92,10 +92,10 @@ export function createFollowing(
     const ahead: SeenEvent[] = []
     for (const row of rows) {
       const [seq, id, did, at] = row
-      if (did === null) continue
-      const hash = numbers.seen(id, did)
+      if (did === null && !isOfOrder(row)) continue
+      const hash = did === null ? 0 : numbers.seen(id, did)
       some.push({ row, hash })
-      if (seq > begun) ahead.push({ seq, at, hash })
+      if (did !== null && seq > begun) ahead.push({ seq, at, hash })
     }
     touches.add(customer, some, log.closedUntil(customer.id))
     seen.add(ahead, customer.customer)

@@ -1,8 +1,10 @@
 import type { Database } from 'better-sqlite3'
 import type { ReportClosing, Touched } from './reportClosing.ts'
 import type { ReportLog } from './reportLog.ts'
-import type { Numbers } from './reportNumbers.ts'
+import type { Customer, Device, Numbers } from './reportNumbers.ts'
+import type { ReportOrders } from './reportOrders.ts'
 import type { Seen } from './reportSeen.ts'
+import { createMarkPart } from './reportTables.ts'
 
 /** An event of the log. */
 export type ReadEvent = {
@@ -24,13 +26,14 @@ type Writing<Position extends { readonly seq: number }> = {
   readonly numbers: Numbers
   readonly closing: ReportClosing
   readonly seen: Seen
+  readonly orders: ReportOrders
 }
 
 /** Deletes from the reports what is closed, removed or erased. See ReportStore for each function. */
 export function createReportForgetting<Position extends { readonly seq: number }>(
   database: Database,
   log: ReportLog,
-  { begin, tellOthers, numbers, closing, seen }: Writing<Position>,
+  { begin, tellOthers, numbers, closing, seen, orders }: Writing<Position>,
 ) {
   const forgottenOf = database
     .prepare<[string], number>('SELECT forgotten FROM customers WHERE id = ?')
@@ -44,17 +47,38 @@ export function createReportForgetting<Position extends { readonly seq: number }
   const setSwept = database.prepare<[string, number]>(
     'INSERT OR REPLACE INTO swept (customer, seq) VALUES (?, ?)',
   )
-  /** Where forgetting continues. Another start begins again. */
-  let place: { readonly id: string; readonly since: number; readonly after: number } | undefined
+  /** Where forgetting continues: with the blocks of devices, then with the orders. Another start begins again. */
+  let place:
+    | {
+        readonly id: string
+        readonly since: number
+        readonly of: 'devices' | 'orders'
+        readonly after: number | undefined
+      }
+    | undefined
+  const markPart = createMarkPart(database)
+
+  /** The numbers of a device id: as that of a person and of a bot. */
+  const numbersOf = (customer: Customer, did: string | null): number[] =>
+    did === null ? [] : bothOf(did).flatMap((device) => numbers.findDevice(customer, device) ?? [])
 
   const forgetClosed = database.transaction((id: string, since: number): void => {
     const begun = begin()
     const customer = numbers.customers().get(id)
     if (!customer) return
-    const after = place?.id === id && place.since === since ? place.after : undefined
-    const next = closing.forgetBefore(customer.customer, since, after)
-    place = next === undefined ? undefined : { id, since, after: next }
-    if (!place) setForgotten.run(since, customer.customer)
+    const { of, after } =
+      place?.id === id && place.since === since
+        ? place
+        : ({ of: 'devices', after: undefined } as const)
+    const part = of === 'devices' ? closing : orders
+    const next = part.forgetBefore(customer.customer, since, after)
+    if (next !== undefined) place = { id, since, of, after: next }
+    // After the devices: links of those that are left stay.
+    else if (of === 'devices') place = { id, since, of: 'orders', after: undefined }
+    else {
+      place = undefined
+      setForgotten.run(since, customer.customer)
+    }
     tellOthers(begun)
   })
 
@@ -74,11 +98,14 @@ export function createReportForgetting<Position extends { readonly seq: number }
     const count = seen.drop(seqs, customer?.customer)
     if (!customer) return count
     const touched: Touched[] = []
-    for (const { did, at, id } of events) {
-      const device = did === null ? undefined : numbers.findDevice(customer, did)
-      if (device !== undefined) touched.push({ device, at, id })
-    }
-    if (touched.length === 0) return count
+    for (const { did, at, id } of events)
+      for (const device of numbersOf(customer, did)) touched.push({ device, at, id })
+    orders.forgetSaves(
+      events.filter(({ did }) => did === null).map(({ seq }) => seq),
+      markPart,
+    )
+    const dids = new Set(events.flatMap(({ did }) => did ?? []))
+    orders.forgetLinks(customer, [...dids].flatMap(bothOf))
     closing.forgetTouches(touched)
     tellOthers(begun)
     return count
@@ -88,9 +115,8 @@ export function createReportForgetting<Position extends { readonly seq: number }
     const begun = begin()
     const customer = numbers.customers().get(id)
     if (!customer) return
-    const devices = dids.flatMap((did) => numbers.findDevice(customer, did) ?? [])
-    if (devices.length === 0) return
-    closing.forgetCarried(devices)
+    orders.forgetLinks(customer, dids.flatMap(bothOf))
+    closing.forgetCarried(dids.flatMap((did) => numbersOf(customer, did)))
     tellOthers(begun)
   })
 
@@ -113,3 +139,9 @@ export function createReportForgetting<Position extends { readonly seq: number }
       forgetDevices.immediate(customer, dids),
   }
 }
+
+/** A device id as that of a person and of a bot. */
+const bothOf = (did: string): Device[] => [
+  { did, isBot: false },
+  { did, isBot: true },
+]

@@ -9,15 +9,31 @@ export type Row = readonly [
   customer: string,
   did: string | null,
   at: number,
-  /** Whether its address may have utm values. */
-  mayVisit: 0 | 1,
+  /** MAY_VISIT, IS_BOT and the kind. One number, since each column takes time. */
+  marks: number,
 ]
+
+/** Its address may have utm values. */
+export const MAY_VISIT = 1
+/** It is of a bot. */
+export const IS_BOT = 2
+/** The kinds of events that orders depend on. The gives of an address are events of a device, the others are not. */
+export const KIND = { order: 4, status: 8, gives: 12 }
+/** The bits of the kind. 0: any other event. */
+const KINDS = 12
+
+/** The kind of an event, see KIND. 0 if it is none of them. */
+export const kindOf = (row: Row): number => row[4] & KINDS
+/** Whether it is an order or a status of one. Such an event has no device. */
+export const isOfOrder = (row: Row): boolean =>
+  kindOf(row) === KIND.order || kindOf(row) === KIND.status
 
 /** What is read only of events that count. */
 export type Detail = {
   readonly seq: number
   readonly customer: string
   readonly did: string | null
+  readonly bot: 0 | 1
   readonly id: Buffer
   readonly at: number
   readonly receivedAt: number
@@ -41,10 +57,13 @@ const MAX_PAYLOADS = 100
  * the URL removes them). SQLite skips to the first plain character of a pattern, so this takes a tenth of the time of
  * handing the payload over to JavaScript and parsing it.
  */
-const MAY_VISIT = "(payload GLOB '*utm_*' OR payload GLOB '*%[567]*' OR payload GLOB '*\\[untr]*')"
-const COLUMNS = `seq, customer, did, at, ${MAY_VISIT}`
+const HAS_UTM = "(payload GLOB '*utm_*' OR payload GLOB '*%[567]*' OR payload GLOB '*\\[untr]*')"
+const KIND_OF = `CASE operation
+  WHEN 'setEmail' THEN ${KIND.gives} WHEN 'sendCustom' THEN ${KIND.gives}
+  WHEN 'saveOrder' THEN ${KIND.order} WHEN 'updateOrderStatus' THEN ${KIND.status} ELSE 0 END`
+const COLUMNS = `seq, customer, did, at, ${HAS_UTM} * ${MAY_VISIT} + (bot <> 0) * ${IS_BOT} + ${KIND_OF}`
 const DETAILS = (payload: string) =>
-  `SELECT seq, customer, did, id, at, received_at AS receivedAt, operation, event, ${payload} AS payload
+  `SELECT seq, customer, did, bot, id, at, received_at AS receivedAt, operation, event, ${payload} AS payload
    FROM events WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq`
 
 /**

@@ -15,7 +15,9 @@ export const DAILY_NAMES = 1_000
 
 /** The most devices, names and utm values in memory, of each kind. A device takes about 150 bytes. */
 const MAX_REMEMBERED = 5_000
-/** The longest event name that is stored, UTF-16 units. */
+/** The most statuses of orders of a customer. Shops have some ten, in a few languages. Others are OTHER. */
+const MAX_STATUSES = 1_000
+/** The longest event name or status that is stored, UTF-16 units. */
 const MAX_NAME_LENGTH = 200
 /** Longer device ids are remembered as their hash, UTF-16 units. */
 const MAX_DID_LENGTH = 200
@@ -35,6 +37,12 @@ export type Customer = {
   nextDevice: number
 }
 
+/**
+ * A device. A bot is a device of its own, also under the device id of a person, and so are the utm values of its visits.
+ * So the figures of people and of bots are separate.
+ */
+export type Device = { readonly did: string; readonly isBot: boolean }
+
 /** Short numbers that stand for texts. A text without a number gets one. */
 export type Numbers = {
   /** The customers whose events are counted. */
@@ -44,14 +52,20 @@ export type Numbers = {
   /** Writes the position and the numbers of a customer. */
   saveCustomer(customer: Customer): void
   /** @param seen The short hash of the device. */
-  device(customer: Customer, did: string, seen: number): number
+  device(customer: Customer, device: Device, seen: number): number
   /** Undefined if the device has no number. */
-  findDevice(customer: Customer, did: string): number | undefined
+  findDevice(customer: Customer, device: Device): number | undefined
+  /** A keyed hash of a device, of 16 bytes. */
+  hashOfDevice(customer: Customer, device: Device): Buffer
+  /** The same of another text, such as an address. @param what Says what it is. */
+  hashOf(customer: Customer, what: string, text: string): Buffer
+  /** The number of an order's status. */
+  status(customer: Customer, text: string): number
   /** @param receivedAt When the event arrived, ms since 1970. */
   name(customer: Customer, event: string, receivedAt: number): number
-  utm(customer: Customer, utm: Utm): number
+  utm(customer: Customer, utm: Utm, isBot: boolean): number
   /** Undefined if no event had these values. */
-  findUtm(customerId: string, utm: Utm): number | undefined
+  findUtm(customerId: string, utm: Utm, isBot: boolean): number | undefined
   /** 32 bits of a hash of a device. */
   seen(customerId: string, did: string): number
   /** Empties the memory. Call it if the tables may have changed. */
@@ -90,6 +104,17 @@ export function createNumbers(database: Database, dailyNames: number): Numbers {
   const addName = database.prepare<[number, string]>(
     'INSERT INTO names (customer, text) VALUES (?, ?)',
   )
+  const findStatus = database
+    .prepare<[number, string], number>(
+      'SELECT status FROM statuses WHERE customer = ? AND text = ?',
+    )
+    .pluck()
+  const countStatuses = database
+    .prepare<[number], number>('SELECT count(*) FROM statuses WHERE customer = ?')
+    .pluck()
+  const addStatus = database.prepare<[number, string]>(
+    'INSERT INTO statuses (customer, text) VALUES (?, ?)',
+  )
   const findUtm = database.prepare<[Buffer], number>('SELECT utm FROM utms WHERE hash = ?').pluck()
   const addUtm = database.prepare<[Buffer]>('INSERT INTO utms (hash) VALUES (?)')
 
@@ -99,6 +124,7 @@ export function createNumbers(database: Database, dailyNames: number): Numbers {
   const devices = new Map<string, number>()
   const names = new Map<string, number>()
   const utms = new Map<string, number>()
+  const statuses = new Map<string, number>()
   let secret: Buffer | undefined
 
   function secretBytes(): Buffer {
@@ -106,11 +132,11 @@ export function createNumbers(database: Database, dailyNames: number): Numbers {
     return secret
   }
 
-  const hashOfDevice = (customer: Customer, did: string): Buffer =>
-    createHmac('sha256', secretBytes())
-      .update(`${customer.customer} ${did}`)
-      .digest()
-      .subarray(0, 16)
+  const keyedHash = (text: string): Buffer =>
+    createHmac('sha256', secretBytes()).update(text).digest().subarray(0, 16)
+
+  const hashOfDevice = ({ customer }: Customer, { did, isBot }: Device): Buffer =>
+    keyedHash(`${customer}${isBot ? 'b' : ''} ${did}`)
 
   function openCustomers(): Map<string, Customer> {
     customers ??= new Map(
@@ -124,12 +150,26 @@ export function createNumbers(database: Database, dailyNames: number): Numbers {
   /** Calls `open` for the number of a device that is not remembered. */
   function deviceOf(
     customer: Customer,
-    did: string,
+    device: Device,
     open: (hash: Buffer) => number | undefined,
   ): number | undefined {
+    const { did, isBot } = device
     const key = did.length <= MAX_DID_LENGTH ? did : `#${hashOf([did]).toString('hex')}`
-    return remember(devices, `${customer.customer} ${key}`, () => open(hashOfDevice(customer, did)))
+    return remember(devices, `${customer.customer}${isBot ? 'b' : ''} ${key}`, () =>
+      open(hashOfDevice(customer, device)),
+    )
   }
+
+  function openStatus({ customer }: Customer, text: string): number | undefined {
+    const found = findStatus.get(customer, text)
+    if (found !== undefined) return found
+    const isKept = text === OTHER || (countStatuses.get(customer) as number) < MAX_STATUSES
+    return isKept ? Number(addStatus.run(customer, text).lastInsertRowid) : undefined
+  }
+
+  const statusOf = (customer: Customer, text: string): number =>
+    remember(statuses, `${customer.customer} ${text}`, () => openStatus(customer, text)) ??
+    statusOf(customer, OTHER)
 
   function openDevice(customer: Customer, hash: Buffer, seen: number): number {
     const found = findDevice.get(customer.customer, hash)
@@ -168,21 +208,24 @@ export function createNumbers(database: Database, dailyNames: number): Numbers {
     },
     saveCustomer: ({ customer, seq, isBehind, nextDevice }) =>
       void saveCustomer.run(seq, isBehind ? 1 : 0, nextDevice, customer),
-    device: (customer, did, seen) =>
-      deviceOf(customer, did, (hash) => openDevice(customer, hash, seen)) as number,
-    findDevice: (customer, did) =>
-      deviceOf(customer, did, (hash) => findDevice.get(customer.customer, hash)),
+    device: (customer, device, seen) =>
+      deviceOf(customer, device, (hash) => openDevice(customer, hash, seen)) as number,
+    findDevice: (customer, device) =>
+      deviceOf(customer, device, (hash) => findDevice.get(customer.customer, hash)),
+    hashOfDevice,
+    hashOf: ({ customer }, what, text) => keyedHash(`${customer} ${what} ${text}`),
+    status: (customer, text) => statusOf(customer, text.length <= MAX_NAME_LENGTH ? text : OTHER),
     name: (customer, event, receivedAt) =>
       nameOf(customer, event.length <= MAX_NAME_LENGTH ? event : OTHER, receivedAt),
-    utm(customer, utm) {
+    utm(customer, utm, isBot) {
       const open = () => {
-        const hash = hashOfUtm(customer.id, utm)
+        const hash = hashOfUtm(customer.id, utm, isBot)
         return findUtm.get(hash) ?? Number(addUtm.run(hash).lastInsertRowid)
       }
-      const key = JSON.stringify([customer.customer, utm])
+      const key = JSON.stringify([customer.customer, utm, isBot])
       return key.length <= MAX_UTM_LENGTH ? (remember(utms, key, open) as number) : open()
     },
-    findUtm: (customerId, utm) => findUtm.get(hashOfUtm(customerId, utm)),
+    findUtm: (customerId, utm, isBot) => findUtm.get(hashOfUtm(customerId, utm, isBot)),
     seen: (customerId, did) =>
       shortHash(
         remember(seeds, customerId, () =>
@@ -193,7 +236,7 @@ export function createNumbers(database: Database, dailyNames: number): Numbers {
     forget() {
       customers = undefined
       secret = undefined
-      for (const remembered of [seeds, devices, names, utms]) remembered.clear()
+      for (const remembered of [seeds, devices, names, utms, statuses]) remembered.clear()
     },
   }
 }
@@ -214,8 +257,11 @@ function remember<Value>(
   return value
 }
 
-export const hashOfUtm = (customerId: string, utm: Utm): Buffer =>
-  hashOf([customerId, utm.utm_campaign, utm.utm_medium, utm.utm_source])
+export const hashOfUtm = (customerId: string, utm: Utm, isBot: boolean): Buffer =>
+  hashOf([
+    ...[customerId, utm.utm_campaign, utm.utm_medium, utm.utm_source],
+    ...(isBot ? ['bot'] : []),
+  ])
 
 /**
  * A hash of 16 bytes for a list of texts of any length. As JSON, so that different lists do not join to the same text.

@@ -11,6 +11,7 @@ import { createFollowing } from './reportFollowing.ts'
 import { createReportForgetting, type ReadEvent } from './reportForgetting.ts'
 import { openLog, type ReportLog } from './reportLog.ts'
 import { createNumbers, DAILY_NAMES, hashOfUtm } from './reportNumbers.ts'
+import { createReportOrders } from './reportOrders.ts'
 import { createParts, MAX_DEVICE_TOUCHES } from './reportParts.ts'
 import { createSeen } from './reportSeen.ts'
 import { NO_PART, type Part, toFigures } from './reportSums.ts'
@@ -68,7 +69,7 @@ export type ReportStore = {
    */
   read(customer: string, utm: Utm, upTo: number, view?: ReportView): ReportFigures | undefined
   /** What has to be closed for a customer, whose events must all be read. */
-  planClosing(customer: string): ClosingPlan
+  planClosing(customer: string, timeZone: string): ClosingPlan
   /**
    * Closes one block, in one transaction. The result counts once the log has it, see Closing.
    *
@@ -104,11 +105,18 @@ export type ReportStore = {
 /** The blocks of devices that have visited a customer's campaigns. */
 export type ClosingPlan = {
   readonly customer: string
+  /** The time zone of the days. */
+  readonly timeZone: string
   /** Where the closed figures end, ms since 1970. 0 if there are none. */
   readonly since: number
   /** Identifies the content of the reports' file. */
   readonly build: Uint8Array
-  readonly blocks: readonly { readonly utm: Utm; readonly number: number; readonly block: number }[]
+  readonly blocks: readonly {
+    readonly utm: Utm
+    readonly isBot: boolean
+    readonly number: number
+    readonly block: number
+  }[]
 }
 
 /** How long one call of `read` adds up, ms. Other reports wait for it. */
@@ -197,7 +205,8 @@ export function openReportStore(
     follow: (max, customer) => mending((connection) => connection.follow(max, customer)),
     read: (customer, utm, upTo, view = DEFAULT_VIEW) =>
       mending((connection) => connection.read(customer, utm, upTo, view)),
-    planClosing: (customer) => mending((connection) => connection.planClosing(customer)),
+    planClosing: (customer, timeZone) =>
+      mending((connection) => connection.planClosing(customer, timeZone)),
     closeBlock: (plan, block, until) =>
       mending((connection) => connection.closeBlock(plan, block, until)),
     hasCampaign: (customer) => log.campaigns(customer).length > 0,
@@ -224,10 +233,11 @@ function createConnection(
   const visitors = createVisitors(database)
   const seen = createSeen(database)
   const blocks = createBlocks(database)
-  const touches = createTouches(database, log, { numbers, visitors, seen, blocks })
+  const orders = createReportOrders(database, numbers)
+  const touches = createTouches(database, log, { numbers, visitors, seen, blocks, orders })
   const following = createFollowing(log, { numbers, seen, touches })
-  const parts = createParts(database, blocks, maxDeviceTouches)
-  const closing = createReportClosing(database, parts, blocks)
+  const parts = createParts(database, blocks, orders, maxDeviceTouches)
+  const closing = createReportClosing(database, parts, blocks, orders)
   const position = database.prepare<[], Position>(
     'SELECT build, changes, seq, last, last_id AS lastId FROM position',
   )
@@ -295,20 +305,29 @@ function createConnection(
     return { events, isDone }
   })
 
-  const refresh = database.transaction((customer: string, tracking: Utm) => {
+  const refresh = database.transaction((customer: string, tracking: Utm, timeZone: string) => {
     checkVersion()
-    const utm = numbers.findUtm(customer, tracking)
-    if (utm !== undefined) parts.refresh(utm, log.closedUntil(customer), REFRESH_MS)
+    const end = performance.now() + REFRESH_MS
+    const range = { since: log.closedUntil(customer), timeZone }
+    for (const isBot of [false, true]) {
+      const utm = numbers.findUtm(customer, tracking, isBot)
+      if (utm !== undefined) parts.refresh(utm, range, end)
+    }
   })
 
   const read = database.transaction(
     (customer: string, tracking: Utm, upTo: number, view: ReportView) => {
       checkVersion()
       if ((positionOf.get(customer) ?? 0) < upTo) return undefined
-      const utm = numbers.findUtm(customer, tracking)
-      const { since, part = NO_PART } = log.closed(customer, hashOfUtm(customer, tracking))
-      const all = utm === undefined ? part : parts.read(utm, since, part)
-      return all && toFigures(all, NO_PART, { ...view, bots: true, timeZone: 'UTC' })
+      const readPart = (isBot: boolean): Part<string> | undefined => {
+        const utm = numbers.findUtm(customer, tracking, isBot)
+        const { since, part = NO_PART } = log.closed(customer, hashOfUtm(customer, tracking, isBot))
+        const range = { since, timeZone: view.timeZone }
+        return utm === undefined ? part : parts.read(utm, range, part)
+      }
+      const people = readPart(false)
+      const bots = people && readPart(true)
+      return bots && toFigures(people, bots, view)
     },
   )
 
@@ -318,23 +337,25 @@ function createConnection(
     forget()
   }
 
-  const planClosing = database.transaction((customer: string): ClosingPlan => {
+  const planClosing = database.transaction((customer: string, timeZone: string): ClosingPlan => {
     const { build } = begin()
     const since = log.closedUntil(customer)
-    const blocks = log.campaigns(customer).flatMap((utm) => {
-      const number = numbers.findUtm(customer, utm)
-      if (number === undefined) return []
-      return closing.blocks(number, since).map((block) => ({ utm, number, block }))
-    })
+    const blocks = log.campaigns(customer).flatMap((utm) =>
+      [false, true].flatMap((isBot) => {
+        const number = numbers.findUtm(customer, utm, isBot)
+        if (number === undefined) return []
+        return closing.blocks(number, since).map((block) => ({ utm, isBot, number, block }))
+      }),
+    )
     // Two campaigns may have the same utm values.
     const unique = new Map(blocks.map((block) => [`${block.number} ${block.block}`, block]))
-    return { customer, since, build, blocks: [...unique.values()] }
+    return { customer, timeZone, since, build, blocks: [...unique.values()] }
   })
 
   const closeBlock = database.transaction(
     (plan: ClosingPlan, { number, block }: ClosingPlan['blocks'][number], until: number) => {
       if (!begin().build.equals(plan.build)) throw new Error('The reports were made again')
-      return closing.closeBlock(number, block, plan.since, until)
+      return closing.closeBlock(number, block, plan, until)
     },
   )
 
@@ -344,6 +365,7 @@ function createConnection(
     numbers,
     closing,
     seen,
+    orders,
   })
 
   left = database.transaction(begin).immediate()
@@ -369,10 +391,10 @@ function createConnection(
     read(customer, tracking, upTo, view) {
       const found = read(customer, tracking, upTo, view)
       if (found) return found
-      refresh.immediate(customer, tracking)
+      refresh.immediate(customer, tracking, view.timeZone)
       return read(customer, tracking, upTo, view)
     },
-    planClosing: (customer) => planClosing.immediate(customer),
+    planClosing: (customer, timeZone) => planClosing.immediate(customer, timeZone),
     closeBlock: (plan, block, until) => closeBlock.immediate(plan, block, until),
     forgetClosed() {
       checkVersion()

@@ -5,7 +5,7 @@ import { connect, isSqliteError } from './driver.ts'
 import { makeFile, makePrivate } from './files.ts'
 
 /** Change it with every change of the tables or of their content. Then all events are read again from the log. */
-const VERSION = 7
+const VERSION = 8
 
 /**
  * Devices in a block. The figures of a block are added up together, which takes a few milliseconds if all of its
@@ -27,16 +27,22 @@ export const BLOCK_DEVICES = 1_024
  *
  * `devices` has the devices that have visited, with a hash of each device id with a random `secret`, so that the id
  * itself is not in the file. `seen` is the short hash. A device gets its number with its first visit, so devices of the
- * same time are in the same block. A block belongs to one customer.
+ * same time are in the same block. A block belongs to one customer. A bot's devices and utm values are its own.
  *
  * `visits` has the visits of these devices, and `touches` their events (the visits too) as they count
  * (docs/decisions.md, Attribution): those up to seven days after a visit. Each row of `touches` has some events of a
  * block, see reportBlocks.ts. utm values are stored as a hash, since they may be long.
  *
- * `parts` has the figures of a campaign for each block of devices, as JSON, over the touches since `since`. They are null
- * if a touch has arrived since.
+ * `parts` has the figures of a campaign for each block of devices, as JSON, over the touches since `since`, with the days
+ * of a time zone. They are null if a touch or an order has arrived since.
  *
- * `carried` has what a device has done for a campaign before `until`, see reportClosing.ts.
+ * `carried` has what a device has done for a campaign before `until`, and `last_visits` the last one of the visits of a
+ * device that were deleted, see reportClosing.ts.
+ *
+ * `links` has the devices that gave an address, with the first and the last time, and `orders` the orders, see
+ * reportOrders.ts. Addresses and the numbers of orders are hashes with the `secret`, too. `at` is the time of the first
+ * save, null if only a status has arrived, and `seq` the position of the newest save. `visit_at`, `visit_id`, `utm`,
+ * `device` and `bot` are those of the visit that an order is credited to. `statuses` has the texts of statuses.
  */
 const TABLES = `
   CREATE TABLE position (
@@ -109,6 +115,7 @@ const TABLES = `
     utm INTEGER NOT NULL,
     block INTEGER NOT NULL,
     since INTEGER NOT NULL,
+    zone TEXT NOT NULL,
     figures TEXT,
     PRIMARY KEY (utm, block)
   ) STRICT, WITHOUT ROWID;
@@ -118,10 +125,65 @@ const TABLES = `
     until INTEGER NOT NULL,
     reached INTEGER NOT NULL,
     visit_at INTEGER,
+    day INTEGER,
     PRIMARY KEY (device, utm, until)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX carried_by_utm ON carried (utm, until, device);
+  CREATE TABLE last_visits (
+    device INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    utm INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE links (
+    n INTEGER PRIMARY KEY,
+    customer INTEGER NOT NULL,
+    address BLOB NOT NULL,
+    device BLOB NOT NULL,
+    bot INTEGER NOT NULL,
+    first INTEGER NOT NULL,
+    last INTEGER NOT NULL,
+    UNIQUE (customer, address, device)
+  ) STRICT;
+  CREATE INDEX links_by_device ON links (customer, device);
+  CREATE TABLE statuses (
+    status INTEGER PRIMARY KEY,
+    customer INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    UNIQUE (customer, text)
+  ) STRICT;
+  CREATE TABLE orders (
+    n INTEGER PRIMARY KEY,
+    customer INTEGER NOT NULL,
+    number BLOB NOT NULL,
+    at INTEGER,
+    arrived INTEGER NOT NULL,
+    seq INTEGER,
+    address BLOB,
+    total INTEGER NOT NULL DEFAULT 0,
+    currency TEXT NOT NULL DEFAULT '',
+    status INTEGER,
+    visit_at INTEGER,
+    visit_id BLOB,
+    utm INTEGER,
+    device INTEGER,
+    bot INTEGER,
+    UNIQUE (customer, number)
+  ) STRICT;
+  CREATE INDEX orders_by_address ON orders (customer, address, at) WHERE address IS NOT NULL;
+  CREATE INDEX orders_by_visit ON orders (device, utm, at) WHERE device IS NOT NULL;
+  CREATE INDEX orders_by_seq ON orders (seq) WHERE seq IS NOT NULL;
 `
+
+/** Marks the figures of a campaign and the block of a device as outdated. */
+export type MarkPart = (utm: number, device: number) => void
+
+export function createMarkPart(database: Database): MarkPart {
+  const mark = database.prepare<[number, number]>(
+    `INSERT INTO parts VALUES (?, ?, 0, '', NULL)
+     ON CONFLICT DO UPDATE SET figures = NULL WHERE figures IS NOT NULL`,
+  )
+  return (utm, device) => void mark.run(utm, Math.floor(device / BLOCK_DEVICES))
+}
 
 /** Errors of the machine, the disk or another process: the file itself may be sound. */
 const OUTSIDE = /^SQLITE_(BUSY|LOCKED|CANTOPEN|READONLY|PERM|AUTH|FULL|IOERR|NOMEM|INTERRUPT)/

@@ -2,11 +2,12 @@ import type { Database } from 'better-sqlite3'
 import { type Utm, utmOf } from '../campaigns/utm.ts'
 import { pushTo } from '../lib/pushTo.ts'
 import type { Blocks, Touch } from './reportBlocks.ts'
-import type { Detail, ReportLog, Row } from './reportLog.ts'
-import type { Customer, Numbers } from './reportNumbers.ts'
+import { type Detail, kindOf, MAY_VISIT, type ReportLog, type Row } from './reportLog.ts'
+import type { Customer, Device, Numbers } from './reportNumbers.ts'
+import type { ReportOrders } from './reportOrders.ts'
 import type { Seen } from './reportSeen.ts'
 import { STEP } from './reportSums.ts'
-import { BLOCK_DEVICES } from './reportTables.ts'
+import { BLOCK_DEVICES, createMarkPart } from './reportTables.ts'
 import type { Visitors } from './reportVisitors.ts'
 
 /** How long after a visit events count for its campaign, ms. After exactly 7 days they still count. */
@@ -21,10 +22,10 @@ const STEPS: ReadonlyMap<string, number> = new Map([
   ['sendCustom', STEP.identified],
 ])
 
-/** An event of a customer with a device, and the short hash of the device. */
+/** An event of a customer, and the short hash of its device: 0 if it is an order or a status, which have no device. */
 export type CustomerRow = { readonly row: Row; readonly hash: number }
 
-/** The events of devices that have visited. */
+/** The events of devices that have visited, and the orders. */
 export type Touches = {
   /**
    * Adds the next events of a customer. Call it in a transaction that writes, before the events are added to `seen`.
@@ -40,9 +41,8 @@ type Place = { readonly at: number; readonly id: Buffer }
 /** The events that a visit has made count, and that were read before it. */
 type Wanted = {
   readonly device: number
-  readonly did: string
   /** The visit. */
-  readonly visit: Detail
+  readonly visit: OfDevice
   /** The first and the last time of the events. */
   readonly from: number
   readonly to: number
@@ -71,9 +71,15 @@ type Written = {
 export function createTouches(
   database: Database,
   log: ReportLog,
-  parts: { numbers: Numbers; visitors: Visitors; seen: Seen; blocks: Blocks },
+  parts: {
+    numbers: Numbers
+    visitors: Visitors
+    seen: Seen
+    blocks: Blocks
+    orders: ReportOrders
+  },
 ): Touches {
-  const { numbers, visitors, seen, blocks } = parts
+  const { numbers, visitors, seen, blocks, orders } = parts
   const addVisit = database.prepare<[number, number, Buffer, number]>(
     'INSERT OR IGNORE INTO visits (device, at, id, utm) VALUES (?, ?, ?, ?)',
   )
@@ -94,20 +100,17 @@ export function createTouches(
        WHERE device = ? AND until = ? AND visit_at BETWEEN ? AND ? ORDER BY visit_at DESC LIMIT 1`,
     )
     .pluck()
-  const markPart = database.prepare<[number, number]>(
-    `INSERT INTO parts VALUES (?, ?, 0, NULL)
-     ON CONFLICT DO UPDATE SET figures = NULL WHERE figures IS NOT NULL`,
-  )
+  const markPart = createMarkPart(database)
 
   /** Collects what one call of `add` changes. */
   function createChanges(customer: Customer, since: number) {
     const written: Written[] = []
-    const changed = new Map<string, readonly [utm: number, block: number]>()
+    const changed = new Map<string, readonly [utm: number, device: number]>()
 
     function change(utm: number | undefined, device: number): void {
       if (utm === undefined) return
       const block = Math.floor(device / BLOCK_DEVICES)
-      changed.set(`${utm} ${block}`, [utm, block])
+      changed.set(`${utm} ${block}`, [utm, device])
     }
 
     return {
@@ -131,7 +134,7 @@ export function createTouches(
             }),
           ),
         )
-        for (const part of changed.values()) markPart.run(...part)
+        for (const part of changed.values()) markPart(...part)
       },
     }
   }
@@ -147,24 +150,28 @@ export function createTouches(
       /** Positions of the events that are written. */
       const done = new Set<number>()
 
-      const readable = rows.filter(({ row }) => row[4] === 1 && row[3] >= since)
+      const isVisit = (row: Row) => (row[4] & MAY_VISIT) !== 0 && row[3] >= since && row[2] !== null
+      const readable = rows.filter(({ row }) => kindOf(row) !== 0 || isVisit(row))
       for (const detail of log.details(readable.map(seqOf), true)) {
-        const values = utmIn(detail)
+        if (detail.customer !== customer.id) continue
+        orders.add(customer, detail, since, changes.change)
+        const values = detail.at >= since ? utmIn(detail) : undefined
         if (values !== undefined && isOf(detail, customer)) addVisitOf(detail, values)
       }
       if (wanted.size > 0) addEarlier(first)
       const later = rows.filter(
-        ({ row, hash }) => visitors.has(hash) && row[3] >= since && !done.has(row[0]),
+        ({ row, hash }) =>
+          row[2] !== null && visitors.has(hash) && row[3] >= since && !done.has(row[0]),
       )
       for (const detail of log.details(later.map(seqOf), false))
         if (isOf(detail, customer)) addEvent(detail)
       changes.end()
 
       function addVisitOf(visit: OfDevice, values: Utm): void {
-        const { seq, did, at, id, receivedAt } = visit
+        const { seq, at, id, receivedAt } = visit
         const hash = hashes.get(seq) as number
-        const device = numbers.device(customer, did, hash)
-        const utm = numbers.utm(customer, values)
+        const device = numbers.device(customer, deviceOf(visit), hash)
+        const utm = numbers.utm(customer, values, visit.bot === 1)
         const before = visitBefore.get(device, at, id, at - LASTS_MS)
         const next = visitAfter.get(device, at, id)
         visitors.add(hash)
@@ -172,12 +179,13 @@ export function createTouches(
         changes.write({ detail: visit, device, utm, seq, receivedAt })
         changes.change(utm, device)
         changes.change(before?.utm ?? changes.carriedBefore(device, at), device)
+        orders.visited(customer, deviceOf(visit), { device, at, id, utm }, changes.change)
         done.add(seq)
         // What the visit before it has made count is written already.
         const from = Math.max(at, since, before ? before.at + LASTS_MS + 1 : at)
         const to = Math.min(at + LASTS_MS, next?.at ?? Number.POSITIVE_INFINITY)
         if (from > to) return
-        pushTo(wanted, hash, { device, did, visit, from, to, next })
+        pushTo(wanted, hash, { device, visit, from, to, next })
       }
 
       /** Adds the events that were read before the visits that they belong to. */
@@ -188,7 +196,7 @@ export function createTouches(
         for (const { row, hash } of rows)
           if (wanted.get(hash)?.some(({ visit }) => row[0] < visit.seq)) seqs.push(row[0])
         const byDid = new Map<string, Wanted[]>()
-        for (const part of all) pushTo(byDid, part.did, part)
+        for (const part of all) pushTo(byDid, part.visit.did, part)
         for (const detail of log.details(seqs, false)) {
           if (done.has(detail.seq) || !isOf(detail, customer)) continue
           const part = byDid.get(detail.did)?.find((part) => isIn(part, detail))
@@ -202,7 +210,7 @@ export function createTouches(
 
       /** Adds an event of a device that may have visited. */
       function addEvent(detail: OfDevice): void {
-        const device = numbers.findDevice(customer, detail.did)
+        const device = numbers.findDevice(customer, deviceOf(detail))
         if (device === undefined) return
         const { seq, at, id, receivedAt } = detail
         const utm =
@@ -221,6 +229,7 @@ const isBefore = (a: Place, b: Place): boolean =>
   a.at < b.at || (a.at === b.at && a.id.compare(b.id) < 0)
 
 const isIn = ({ visit, from, to, next }: Wanted, event: Detail): boolean =>
+  event.bot === visit.bot &&
   event.seq < visit.seq &&
   event.at >= from &&
   event.at <= to &&
@@ -231,6 +240,8 @@ const isIn = ({ visit, from, to, next }: Wanted, event: Detail): boolean =>
 const isOf = (detail: Detail, { id }: Customer): detail is OfDevice =>
   detail.customer === id && detail.did !== null
 type OfDevice = Detail & { readonly did: string }
+
+const deviceOf = ({ did, bot }: OfDevice): Device => ({ did, isBot: bot === 1 })
 
 function utmIn({ payload }: Detail): Utm | undefined {
   try {

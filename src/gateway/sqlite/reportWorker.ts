@@ -19,7 +19,7 @@ export type Served = {
   /** Positions of the log that are not read yet. */
   lag(): number
   /** Resolves with the figures that are not closed yet. Undefined if they are. May take minutes. */
-  sum(customer: string, until: number): Promise<Closing | undefined>
+  sum(customer: string, until: number, timeZone: string): Promise<Closing | undefined>
   close(): void
 }
 
@@ -125,10 +125,14 @@ async function readOrWait(customer: string, end: number, until: number): Promise
   }
 }
 
-async function sum(customer: string, until: number): Promise<Closing | undefined> {
+async function sum(
+  customer: string,
+  until: number,
+  timeZone: string,
+): Promise<Closing | undefined> {
   // Without a campaign there are no figures, and its events need not be read.
   if (opened().hasCampaign(customer)) await readUpTo(customer, opened().end(customer))
-  const plan = opened().planClosing(customer)
+  const plan = opened().planClosing(customer, timeZone)
   if (plan.since >= until) return undefined
   const sums = new Map<number, ReturnType<typeof createSum<string>>>()
   const figures: { utm: Uint8Array; sum: ReturnType<typeof createSum<string>> }[] = []
@@ -140,7 +144,7 @@ async function sum(customer: string, until: number): Promise<Closing | undefined
     added.add(part)
     if (!known) {
       sums.set(block.number, added)
-      figures.push({ utm: hashOfUtm(customer, block.utm), sum: added })
+      figures.push({ utm: hashOfUtm(customer, block.utm, block.isBot), sum: added })
     }
     await sleep(PAUSE_FACTOR * (performance.now() - begun))
   }

@@ -101,8 +101,8 @@ export function createSqliteReports(options: ReportOptions): Reports {
     async lag() {
       return thread?.call('lag')
     },
-    async closeFigures(customer, before, _timeZone) {
-      const closing = await running().call('sum', customer, before)
+    async closeFigures(customer, before, timeZone) {
+      const closing = await running().call('sum', customer, before, timeZone)
       if (!closing || (await writeClosed(closing))) return
       throw new Unavailable('Another gateway has closed the figures', RETRY_SECONDS)
     },

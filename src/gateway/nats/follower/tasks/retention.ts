@@ -1,4 +1,4 @@
-import { DEFAULT_VIEW } from '../../../campaigns/reportView.ts'
+import { viewOf } from '../../../campaigns/reportView.ts'
 import type { ExpiredEvents } from '../../../collect/expiredEvents.ts'
 import { type SweeperOptions, startSweeper } from '../../../collect/sweeper.ts'
 import { Unavailable } from '../../../lib/unavailable.ts'
@@ -38,7 +38,7 @@ export const createRetentionTask =
           .retentions()
           .filter(({ customerId }) => broker.partitionOf(customerId) === copy.partition),
       async beforeRemoval(customer, before) {
-        await closeFigures(copy, customer, before, DEFAULT_VIEW.timeZone)
+        await closeFigures(copy, customer, before, viewOf(customers, customer).timeZone)
         // They can not be made again.
         await derived.flush()
       },

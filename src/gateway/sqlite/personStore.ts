@@ -279,7 +279,7 @@ export function openPersonStore(
         }
         removeEvents.immediate(proof, removed, counted, announce !== undefined)
         // The reports may have read them from the log in between.
-        if (removed.some(({ did }) => did !== null)) reports?.forgetEvents(customer, removed)
+        reports?.forgetEvents(customer, removed)
         // The reason of a dead letter may quote the event.
         forward?.letters.removeEvents(removed.map(({ seq }) => seq))
       }

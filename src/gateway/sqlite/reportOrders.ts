@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import { normalizeStatus } from '../customers/orderSettings.ts'
-import { addressOf } from '../people/person.ts'
+import { addressOf } from '../people/addressOf.ts'
 import type { Detail } from './reportLog.ts'
 import type { Customer, Device, Numbers } from './reportNumbers.ts'
 import type { MarkPart } from './reportTables.ts'

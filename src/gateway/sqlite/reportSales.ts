@@ -1,4 +1,5 @@
 import type { SoldOrders } from '../../contract/index.ts'
+import { fractionDigitsOf, moneyText } from '../../contract/money.ts'
 import type { ReportFigures } from '../campaigns/report.ts'
 import type { ReportView } from '../campaigns/reportView.ts'
 import { OTHER } from './reportNumbers.ts'
@@ -175,19 +176,6 @@ function divide(sum: bigint, count: number): bigint {
   return (2n * sum + half) / (2n * by)
 }
 
-const digits = new Map<string, number>()
-
 /** Minor units as decimal text with the digits of the currency. */
-function toAmount(minor: bigint, currency: string): string {
-  const count = digits.get(currency) ?? digitsOf(currency)
-  digits.set(currency, count)
-  const text = `${minor < 0n ? -minor : minor}`.padStart(count + 1, '0')
-  const sign = minor < 0n ? '-' : ''
-  if (count === 0) return sign + text
-  return `${sign}${text.slice(0, -count)}.${text.slice(-count)}`
-}
-
-/** The number of digits after the point, as ISO 4217 has it. */
-const digitsOf = (currency: string): number =>
-  new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions()
-    .maximumFractionDigits ?? 2
+const toAmount = (minor: bigint, currency: string): string =>
+  moneyText(minor, fractionDigitsOf(currency))

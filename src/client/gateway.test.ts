@@ -275,6 +275,7 @@ test('the report of a campaign counts its visits', async () => {
   const visitor = {
     ...completePayloads.viewHomepage,
     did: '3f0e9a52-76c1-4b1e-8d5f-0c6b7a9e1d23',
+    http_user_agent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
     url: `https://shop.example/?${new URLSearchParams(tracking)}`,
   }
   await client.events.viewProduct({ ...visitor, event: null, product_id: '42' })

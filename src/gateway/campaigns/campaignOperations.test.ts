@@ -301,6 +301,7 @@ test('a campaign’s visits are in its report as soon as they are stored', async
   const visit = {
     ...completePayloads.viewProduct,
     event: 'view_product',
+    http_user_agent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
     url: 'https://shop.example/?utm_campaign=spring&utm_medium=email&utm_source=newsletter',
   }
   const target = `/t/r?k=${trackingKey}&api_key=REST-KEY-00000001`

@@ -2,9 +2,8 @@ import type { Database } from 'better-sqlite3'
 import { type Blocks, blockOf } from './reportBlocks.ts'
 import type { ReportOrders } from './reportOrders.ts'
 import { isEmpty, type PartRange, type Parts } from './reportParts.ts'
-import type { Part } from './reportSums.ts'
+import { LASTS_MS, type Part } from './reportSums.ts'
 import { BLOCK_DEVICES, createMarkPart } from './reportTables.ts'
-import { LASTS_MS } from './reportTouches.ts'
 
 /** An event of a device. */
 export type Touched = { readonly at: number; readonly id: Buffer; readonly device: number }

@@ -3,8 +3,8 @@ import { normalizeStatus } from '../customers/orderSettings.ts'
 import { addressOf } from '../people/addressOf.ts'
 import type { Detail } from './reportLog.ts'
 import type { Customer, Device, Numbers } from './reportNumbers.ts'
+import { LASTS_MS } from './reportSums.ts'
 import type { MarkPart } from './reportTables.ts'
-import { LASTS_MS } from './reportTouches.ts'
 
 /** How long after an order its address may be given, ms. After exactly one hour it still counts. */
 export const GIVEN_AFTER_MS = 3_600_000

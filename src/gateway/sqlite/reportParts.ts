@@ -3,9 +3,8 @@ import { type LocalDay, localDayOf } from '../lib/localDay.ts'
 import type { Blocks } from './reportBlocks.ts'
 import type { CreditedOrder, ReportOrders } from './reportOrders.ts'
 import { createSalesSum } from './reportSales.ts'
-import { createSum, type Day, dayIn, type Part, STEP } from './reportSums.ts'
+import { createSum, type Day, dayIn, LASTS_MS, type Part, STEP } from './reportSums.ts'
 import { BLOCK_DEVICES } from './reportTables.ts'
-import { LASTS_MS } from './reportTouches.ts'
 
 /**
  * The most touches of one device that are read for a campaign, from its first visit on. They take about 0.1 s. No

@@ -8,6 +8,9 @@ import { createSalesSum, nothingSold, type Sales, showSaleDays, showSales } from
 const MAX_NAMES = 100
 const DAY_MS = 86_400_000
 
+/** How long after a visit events and orders count for its campaign, ms. After exactly 7 days they still count. */
+export const LASTS_MS = 7 * DAY_MS
+
 /** The steps of a report, by number. An event that is no other step is `any`. */
 export const STEP = {
   any: 0,

@@ -6,12 +6,9 @@ import { type Detail, kindOf, MAY_VISIT, type ReportLog, type Row } from './repo
 import type { Customer, Device, Numbers } from './reportNumbers.ts'
 import type { ReportOrders } from './reportOrders.ts'
 import type { Seen } from './reportSeen.ts'
-import { STEP } from './reportSums.ts'
+import { LASTS_MS, STEP } from './reportSums.ts'
 import { BLOCK_DEVICES, createMarkPart } from './reportTables.ts'
 import type { Visitors } from './reportVisitors.ts'
-
-/** How long after a visit events count for its campaign, ms. After exactly 7 days they still count. */
-export const LASTS_MS = 7 * 86_400_000
 
 /** By operation, so a customer's own event names and its prefix make no difference. */
 const STEPS: ReadonlyMap<string, number> = new Map([

@@ -95,6 +95,7 @@ export function createOrderRoutes(dependencies: OrderRouteDependencies) {
     }
     const checked = validate('updateOrderStatus', fields)
     if (!checked.ok) return refuse('updateOrderStatus', fields, checked.error.issues)
+    if (request.method === 'HEAD') return answer(200, { stored: false })
     const { order_number, order_status } = checked.payload
     return store(customer, 'updateOrderStatus', JSON.stringify(checked.payload), async () => {
       const known = await orders.find(customer.customerId, order_number)
@@ -118,10 +119,13 @@ export function createOrderRoutes(dependencies: OrderRouteDependencies) {
     }
 
   /** GET /api/v1/unsubscribed_emails: a list of addresses. */
-  async function unsubscribed({ customer, query }: RestCall): Promise<Response | Refusal> {
+  async function unsubscribed(call: RestCall): Promise<Response | Refusal> {
+    const { customer, query, request } = call
     const given = { date_from: query('date_from'), date_to: query('date_to') }
     const read = readTimeRange(given, customer.timeZone, now())
     if (!read.ok) return invalid('The range of time is invalid', read.issues)
+    // Nobody would read the list, and it would keep its permit.
+    if (request.method === 'HEAD') return new Response(null, { headers: JSON_HEADERS })
     const { customerId } = customer
     const release = await lists.acquire(customerId)
     return answerAddresses(orders, customerId, read.range, release)

@@ -109,7 +109,7 @@ export function createGuard(dependencies: GuardDependencies): Guard {
     if (!hasBody(request)) return undefined
     const maxBytes = Math.min(rules.maxBytes, MAX_KEYED_BYTES)
     if (Number(request.headers.get('content-length')) > maxBytes)
-      return rules.maxBytes > maxBytes ? TOO_LARGE_FOR_KEYS : undefined
+      return rules.maxBytes > maxBytes ? TOO_LARGE_FOR_KEYS : tooLarge(maxBytes)
     const source = { customer: undefined, isServer: false, address, request, peer }
     const limited = admission.arrive(source, expectedBytes(request, maxBytes))
     if (limited) return limited
@@ -172,6 +172,12 @@ export function createGuard(dependencies: GuardDependencies): Guard {
 type Keys = { readonly k: string | null; readonly u: string | null }
 
 const unauthorized = (message: string): Refusal => ({ ok: false, status: 401, message })
+
+const tooLarge = (maxBytes: number): Refusal => ({
+  ok: false,
+  status: 413,
+  message: `Expected a body of at most ${maxBytes} bytes`,
+})
 
 const TOO_LARGE_FOR_KEYS = unauthorized(
   `The REST key (k) or the customer id (u) is missing in the query. A body of more than ${MAX_KEYED_BYTES} bytes is not searched for them`,

@@ -157,7 +157,7 @@ function explain(error: unknown, { port, host, metricsPort }: Settings): string 
   return `The gateway can not start. ${message}`
 }
 
-function welcome(gateway: Gateway, { dataDir, publicUrl }: Settings): string[] {
+function welcome(gateway: Gateway, { dataDir, publicUrl, cluster }: Settings): string[] {
   const base = publicUrl ?? gateway.url.replace('//127.0.0.1:', '//localhost:')
   // Not DEMO_TRACKING_KEY: the key may have been rotated.
   const { trackingKey } = gateway.customers.find(DEMO_CUSTOMER_ID) as Customer
@@ -174,7 +174,7 @@ function welcome(gateway: Gateway, { dataDir, publicUrl }: Settings): string[] {
       : []),
     ...(gateway.metricsUrl ? [`  Metrics      ${gateway.metricsUrl}`] : []),
     '',
-    `Events are kept in ${dataDir}. Ctrl-C ends the gateway.`,
+    `Events are kept in ${cluster ? 'the cluster' : dataDir}. Ctrl-C ends the gateway.`,
     '',
   ]
 }

@@ -114,10 +114,11 @@ function begin(options: BaseOptions, broker: Broker, stored: NatsCustomers): Bas
     }),
     async close() {
       stopWatchingFiles()
+      // Without a connection nothing can be sent. Each request would wait for its time-out, one after another.
+      if (!isConnected) await nc.close()
       await follower?.close()
       stopWatching()
       await stored.close()
-      // Without a connection nothing can be sent, and it would wait for one.
       await (isConnected ? broker.close() : nc.close())
     },
   }

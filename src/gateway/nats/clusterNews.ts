@@ -36,7 +36,7 @@ export function newsLine(news: ClusterNews): NewsLine {
         level: 'warn',
         partition: news.partition,
         message:
-          'The cluster does not acknowledge events of a partition: they are refused with 503. Its stream may have no quorum: nats stream report',
+          'The cluster does not acknowledge events of a partition: they are refused with 503. Its stream may have no quorum, or was deleted: nats stream report',
       }
     case 'writable':
       return {

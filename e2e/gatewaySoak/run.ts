@@ -33,6 +33,8 @@ const { values } = parseArgs({
     devices: { type: 'string', default: '8' },
     /** sqlite or nats. */
     engine: { type: 'string', default: 'sqlite' },
+    /** On a cluster also most of its nodes are suspended at once. Those of nats-server 2.9 then may differ for ever. */
+    'suspend-majority': { type: 'boolean', default: false },
   },
 })
 if (!['sqlite', 'nats'].includes(values.engine))
@@ -74,6 +76,7 @@ const stage = await (values.engine === 'nats' ? openClusterStage : openSqliteSta
   env: ENV,
   random,
   seed,
+  suspendsMajority: values['suspend-majority'],
   seen,
 })
 console.log(

@@ -30,5 +30,7 @@ export type StageOptions = {
   readonly env: Readonly<Record<string, string>>
   readonly random: Random
   readonly seed: number
+  /** Whether several nodes are suspended at once. */
+  readonly suspendsMajority: boolean
   readonly seen: Seen
 }

@@ -293,6 +293,89 @@ test('nothing of an erased person is in the bytes of any file, and everything el
   expect(readProofs(files.eventsFile, 'other')).toEqual([])
 })
 
+/** A record of a shop's server. */
+const record = (operation: string, payload: object) =>
+  event({ did: null, operation, event: operation, payload })
+const order = (number: string, email_address: string, name: string) =>
+  record('saveOrder', {
+    ...{ number, email_address, phone: `+40-${name}`, firstname: name, lastname: name },
+    ...{ city: 'Cluj', address: `Street of ${name} 7`, total_value: '1.00', products: [] },
+  })
+const status = (order_number: string, order_status: string) =>
+  record('updateOrderStatus', { order_number, order_status })
+
+test('a person has orders, with their states and former addresses, and subscriptions', () => {
+  const [anna, bert] = ['anna@example.org', 'bert@example.org']
+  store(
+    status('A-1', 'before'),
+    // With a mistake in the address, and mended.
+    order('A-1', 'ana@example.org', 'anna'),
+    order('A-1', 'Anna@Example.org', 'anna'),
+    status('A-1', 'sent'),
+    order('B-1', bert, 'bert'),
+    status('B-1', 'sent'),
+    // Its number is the total of another one, and an address is in another text.
+    order('1.00', bert, anna),
+    record('addSubscriber', { email: anna, name: 'anna' }),
+    record('removeSubscriber', { email: 'ANNA@example.org' }),
+    record('addSubscriber', { email: bert, attributes: { friend: 'carla@example.org' } }),
+    says('device-a', anna),
+  )
+  expect(keptOf({ email: anna })).toMatchObject({
+    operations: {
+      ...{ saveOrder: 3, updateOrderStatus: 2, addSubscriber: 1, removeSubscriber: 1, setEmail: 1 },
+    },
+    devices: 1,
+  })
+  const numbers = (email: string): string[] =>
+    exportOf({ email })?.events.flatMap(
+      ({ payload }: { payload: { number?: string; order_number?: string } }) =>
+        payload.number ?? payload.order_number ?? [],
+    )
+  expect(numbers(anna)).toEqual(['A-1', 'A-1', 'A-1', 'A-1', '1.00'])
+  expect(numbers(bert)).toEqual(['B-1', 'B-1', '1.00'])
+  expect(keptOf({ email: 'carla@example.org' })).toMatchObject({ operations: { addSubscriber: 1 } })
+})
+
+test('nothing of the orders and subscriptions of an erased person is in the bytes of any file', () => {
+  const mark = `ww${count}`
+  const email = `${mark}@example.org`
+  store(
+    ...Array.from({ length: 300 }, (_, i) => [
+      status(`${mark}-${i}`, `state-${i}`),
+      order(`${mark}-${i}`, email, mark),
+      order(`other-${i}`, `other-${i}@example.com`, 'other'),
+      status(`other-${i}`, 'sent'),
+      record('removeSubscriber', { email: `other-${i}@example.com` }),
+    ]).flat(),
+    record('addSubscriber', { email, name: mark, phone: `+40-${mark}` }),
+    record('removeSubscriber', { email: email.toUpperCase() }),
+  )
+  let removed = 0
+  using({ email }, (interrupted) => {
+    const steps = interrupted.erase()
+    while (removed === 0) {
+      steps.next()
+      removed = readProofs(files.eventsFile, 'shop')[0]?.events ?? 0
+    }
+  })
+  // The states go first: without the orders they could not be found.
+  expect(removed).toBeLessThan(300)
+  expect(keptOf({ email })?.operations.saveOrder).toBe(300)
+  expect(erase({ email })).toMatchObject({ events: 602 - removed })
+  for (const text of [mark, mark.toUpperCase()]) expect(filesWith(text)).toEqual([])
+  const log = openStore(files.eventsFile)
+  for (const i of [0, 299]) {
+    expect(log.findOrder('shop', `${mark}-${i}`)).toBeUndefined()
+    expect(log.findOrder('shop', `other-${i}`)).toMatchObject({ versions: 1, status: 'sent' })
+  }
+  expect(log.findSubscriber('shop', email)).toBeUndefined()
+  const range = { from: 0, to: NOW * 2 }
+  const { addresses, next } = log.listUnsubscribed('shop', range)
+  expect([addresses.length, next]).toEqual([300, undefined])
+  log.close()
+})
+
 test('an erasure that was interrupted is marked, and one that is repeated finishes it', () => {
   const mark = `yy${count}`
   store(

@@ -25,6 +25,7 @@ import { createErasures } from './erasures.ts'
 import { createRemoval, MAX_REMOVED } from './removal.ts'
 import type { ReadEvent } from './reportForgetting.ts'
 import type { ReportStore } from './reportStore.ts'
+import { orderNumberOf } from './states.ts'
 import { EVENTS_SCHEMA } from './store.ts'
 import { uuidOf } from './uuid.ts'
 
@@ -66,8 +67,8 @@ const PAUSE_FACTOR = 3
 const PIECE_DEVICES = 500
 
 /**
- * What the search has found, in memory: the devices that gave the address, and the events that contain it. `says` is 1
- * for the events by which a device gave it.
+ * What the search has found, in memory: the devices that gave the address, and the events that contain it or are about an
+ * order with it. `says` is 1 for the events by which a device or an order is found.
  */
 const FOUND = `
   CREATE TEMP TABLE devices (did TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
@@ -82,10 +83,13 @@ const SAYS = 'seq IN (SELECT seq FROM temp.carriers WHERE says = 1)'
 /** Events that may contain an address. In a URL the @ may be encoded. */
 const HAS_AT = "(instr(payload, '@') > 0 OR instr(payload, '%40') > 0)"
 
+const OF_ORDERS = "operation IN ('saveOrder', 'updateOrderStatus')"
+
 type Located = { readonly seq: number }
 type Found = Located & { readonly did: string | null; readonly payload: string }
-/** An event with the address. `did` is the device that gave it by this event. */
-type Carrier = Located & { readonly did: string | null }
+type FoundRecord = Found & { readonly operation: string }
+/** An event of the person. `did` is the device, and `order` the number of the order, that has the address by it. */
+type Carrier = Located & { readonly did: string | null; readonly order?: string | undefined }
 type Removed = Located & ReadEvent
 type Announce<Step> = (events: readonly Removed[]) => Step
 type Row = Found & Omit<PersonEvent, 'id' | 'did' | 'payload'> & { readonly id: Buffer }
@@ -121,7 +125,9 @@ export function openPersonStore(
   const select = <R>(columns: string, condition: string): Select<R> =>
     database.prepare(`SELECT ${columns} ${OF_CUSTOMER} AND ${condition} ORDER BY seq`)
   const addDevice = database.prepare<[string]>('INSERT OR IGNORE INTO temp.devices VALUES (?)')
-  const addCarrier = database.prepare<[number, number]>('INSERT INTO temp.carriers VALUES (?, ?)')
+  const addCarrier = database.prepare<[number, number]>(
+    'INSERT OR IGNORE INTO temp.carriers VALUES (?, ?)',
+  )
   const countDevices = database.prepare<[], number>('SELECT count(*) FROM temp.devices').pluck()
   const devicesAfter = database
     .prepare<[string, number], string>(
@@ -132,8 +138,8 @@ export function openPersonStore(
   let upTo = 0
 
   const note = database.transaction((carriers: readonly Carrier[]) => {
-    for (const { seq, did } of carriers) {
-      addCarrier.run(seq, did === null ? 0 : 1)
+    for (const { seq, did, order } of carriers) {
+      addCarrier.run(seq, did === null && order === undefined ? 0 : 1)
       if (did !== null) addDevice.run(did)
     }
   })
@@ -160,12 +166,16 @@ export function openPersonStore(
     }
   }
 
-  /** Finds the devices that gave the address, and the events that contain it. */
-  function* searchAddress(address: string): Steps<void> {
+  /** Notes the events of which `find` returns something. */
+  function* search(
+    condition: string,
+    find: (event: FoundRecord) => Omit<Carrier, 'seq'> | undefined,
+  ): Steps<void> {
     const found: Carrier[] = []
-    const steps = scan(select<Found>('seq, did, payload', HAS_AT), ({ seq, did, payload }) => {
-      const { given, isCarried } = findMention(payload, address)
-      if (isCarried) found.push({ seq, did: given === address ? did : null })
+    const events = select<FoundRecord>('seq, did, operation, payload', condition)
+    const steps = scan(events, (event) => {
+      const one = find(event)
+      if (one) found.push({ seq: event.seq, ...one })
       return false
     })
     for (const pause of steps) {
@@ -173,6 +183,27 @@ export function openPersonStore(
       note(found.splice(0))
       yield pause
     }
+  }
+
+  /**
+   * Finds the devices that gave the address, the events that contain it, and everything about orders with it: their
+   * states, and what was saved under the same number with another address, since that is the same order.
+   */
+  function* searchAddress(address: string): Steps<void> {
+    const numbers = new Set<string>()
+    yield* search(HAS_AT, ({ did, operation, payload }) => {
+      const { given, isCarried } = findMention(payload, address)
+      if (!isCarried) return undefined
+      if (given !== address) return { did: null }
+      const order = operation === 'saveOrder' ? orderNumberOf(payload) : undefined
+      if (order !== undefined) numbers.add(order)
+      return { did, order }
+    })
+    if (numbers.size === 0) return
+    yield* search(OF_ORDERS, ({ payload }) => {
+      const order = orderNumberOf(payload)
+      return order !== undefined && numbers.has(order) ? { did: null } : undefined
+    })
   }
 
   function* isKept(): Steps<boolean> {
@@ -317,8 +348,8 @@ export function openPersonStore(
   }
 
   /**
-   * The events that connect the address with its devices are removed last, so that an erasure which was interrupted
-   * finds the rest when it is repeated.
+   * The events that connect the address with its devices and orders are removed last, so that an erasure which was
+   * interrupted finds the rest when it is repeated.
    */
   function* eraseAll<Step>(announce?: Announce<Step>): Generator<number | Step, Proof> {
     const derived = openDerived(files)

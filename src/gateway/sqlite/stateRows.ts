@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import { createOrderRows, ORDER_TABLE, type OrderRows } from './orderRows.ts'
-import { STATE_SECRET_TABLE, type StateRecord, type States } from './states.ts'
+import { fieldsOf, STATE_SECRET_TABLE, type StateRecord, type States } from './states.ts'
 import { createSubscriberRows, SUBSCRIBER_TABLE, type SubscriberRows } from './subscriberRows.ts'
 
 /** The states of orders and subscribers. Synchronous, like the store. */
@@ -79,7 +79,13 @@ export function createStateRows(database: Database): StateRows {
   function addState(
     ...[customer, operation, receivedAt, payload, seq]: Parameters<StateRows['addState']>
   ) {
-    const record = { customer, operation, receivedAt, payload, fields: () => fieldsOf(payload) }
+    const record = {
+      customer,
+      operation,
+      receivedAt,
+      payload,
+      fields: () => fieldsOf(textOf(payload)),
+    }
     addOrder(record, seq)
     addSubscriber(record, seq)
   }
@@ -104,7 +110,7 @@ export function createStateRows(database: Database): StateRows {
     removeState(seq) {
       const stored = find.get(seq)
       if (!stored) return
-      const record = { ...stored, fields: () => fieldsOf(stored.payload) }
+      const record = { ...stored, fields: () => fieldsOf(textOf(stored.payload)) }
       removeOrder(record, seq)
       removeSubscriber(record, seq)
     },
@@ -113,12 +119,5 @@ export function createStateRows(database: Database): StateRows {
   }
 }
 
-/** A message of a cluster may have a payload that no gateway has written. It must not stop the copy. */
-function fieldsOf(payload: Uint8Array): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(payload).toString())
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-  } catch {
-    return {}
-  }
-}
+const textOf = (payload: Uint8Array): string =>
+  Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString()

@@ -44,3 +44,22 @@ export function createKeyHash(database: Database): (key: string) => Uint8Array {
   const secret = select.get() as Buffer
   return (key) => createHmac('sha256', secret).update(key).digest().subarray(0, HASH_BYTES)
 }
+
+/**
+ * The fields of a payload. A message of a cluster may have one that no gateway has written: then there are none, since it
+ * must not stop anything.
+ */
+export function fieldsOf(payload: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(payload)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}
+
+/** The number of the order that a record of `saveOrder` or `updateOrderStatus` is about. */
+export function orderNumberOf(payload: string): string | undefined {
+  const { number, order_number = number } = fieldsOf(payload)
+  return typeof order_number === 'string' ? order_number : undefined
+}

@@ -9,8 +9,10 @@ import {
   startTestFollower,
   type TestFollower,
 } from '../../../../test/followers.ts'
+import { makeRecord } from '../../../../test/orderRecords.ts'
 import { takeAccount } from '../../../../test/sharedCluster.ts'
 import type { LogEvent } from '../../../collect/eventLog.ts'
+import { openStore } from '../../../sqlite/store.ts'
 import { encodeEvent } from '../../eventMessage.ts'
 import { eventSubject, streamOf } from '../../names.ts'
 import { createNatsPeople } from '../../people.ts'
@@ -142,5 +144,59 @@ test('an erased person is nowhere: not in the stream, its copies, or a copy that
   await holder.stop(true)
   const after = createNatsPeople(asker.ask, () => 0)
   await expect.poll(() => after.proofs('shop').catch(() => []), SOON).toEqual([proof])
+  expect(followers.flatMap(({ errors }) => errors)).toEqual([])
+})
+
+/** The states that a copy has, by what they are about. */
+function statesOf({ copy }: TestFollower): readonly number[] {
+  const store = openStore(join(copy, 'events.db'))
+  try {
+    const orders = ['ANA-1', 'BEN-1'].map((number) => store.findOrder('boutique', number)?.seq ?? 0)
+    const { addresses } = store.listUnsubscribed('boutique', { from: 0, to: Date.now() + 1 })
+    return [...orders, addresses.length]
+  } finally {
+    store.close()
+  }
+}
+
+test('orders and subscriptions of an erased person are nowhere, and their states in no copy', async () => {
+  const [one, other] = await Promise.all([start(), start()])
+  const { broker } = one
+  const email = 'vera.unmistakable@shop.example'
+  const orderOf = (number: string, email_address: string) =>
+    makeRecord('boutique', 'saveOrder', {
+      ...{ number, email_address, phone: `+40 ${email_address}`, firstname: email_address },
+      address: `Street of ${email_address}`,
+    })
+  const statusOf = (order_number: string) =>
+    makeRecord('boutique', 'updateOrderStatus', { order_number, order_status: 'sent' })
+  const events = [
+    statusOf('ANA-1'),
+    orderOf('ANA-1', email),
+    orderOf('BEN-1', 'ben@shop.example'),
+    statusOf('BEN-1'),
+    makeRecord('boutique', 'removeSubscriber', { email }),
+  ]
+  const seqs: number[] = []
+  for (const event of events) seqs.push(await publishEvent(broker, event))
+  const [, ofAna, ofBen, , last] = seqs as [number, number, number, number, number]
+  for (const follower of [one, other]) {
+    await expect.poll(() => follower.position(), SOON).toBeGreaterThanOrEqual(last)
+    expect(statesOf(follower)).toEqual([ofAna, ofBen, 1])
+  }
+  const people = createNatsPeople(one.ask, () => 0)
+  await expect
+    .poll(() => people.find('boutique', { email }).catch(() => undefined), SOON)
+    .toMatchObject({ operations: { saveOrder: 1, updateOrderStatus: 1, removeSubscriber: 1 } })
+  expect(await people.erase('boutique', { email })).toMatchObject({ events: 3 })
+  for (const text of ['vera.unmistakable', 'ANA-1']) {
+    expect(contain(text, ...streamFolders)).toBe(false)
+    for (const { copy } of [one, other])
+      await expect.poll(() => contain(text, copy), SOON).toBe(false)
+  }
+  const later = await start()
+  await expect.poll(() => later.position(), SOON).toBeGreaterThan(last)
+  for (const follower of [one, other, later])
+    await expect.poll(() => statesOf(follower), SOON).toEqual([0, ofBen, 0])
   expect(followers.flatMap(({ errors }) => errors)).toEqual([])
 })

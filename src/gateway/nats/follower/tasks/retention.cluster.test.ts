@@ -7,7 +7,9 @@ import {
   startTestFollower,
   type TestFollower,
 } from '../../../../test/followers.ts'
+import { makeRecord } from '../../../../test/orderRecords.ts'
 import { takeAccount } from '../../../../test/sharedCluster.ts'
+import { connectBroker } from '../../broker.ts'
 import { streamOf } from '../../names.ts'
 import { createRetentionTask } from './retention.ts'
 
@@ -24,7 +26,7 @@ const UTM = Buffer.alloc(32, 1)
 /** Sums of a campaign, as the reports make them. */
 const PART = { devices: [1], names: [], days: [] }
 
-async function start(): Promise<TestFollower> {
+async function start(of = account): Promise<TestFollower> {
   const retention = createRetentionTask({
     async closeFigures({ thread }, customer, before) {
       const figures = [{ utm: UTM, part: PART }]
@@ -35,7 +37,7 @@ async function start(): Promise<TestFollower> {
     pauseMs: 200,
   })
   const follower = await startTestFollower({
-    account,
+    account: of,
     tasks: [retention],
     customers: [{ id: 'brief', retentionDays: 2 }, { id: 'long' }],
     now: () => NOW,
@@ -96,5 +98,40 @@ test('expired events leave the stream and every copy, after their figures are cl
   const third = await start()
   await expect.poll(() => third.position(), SOON).toBeGreaterThanOrEqual(fifth as number)
   expect(keptOf(third)).toEqual(left)
+  expect(followers.flatMap(({ errors }) => errors)).toEqual([])
+})
+
+test('of orders and subscribers, every copy has the states of the records that are left', async () => {
+  const own = takeAccount()
+  const broker = await connectBroker({ ...own, partitions: 1, duplicateWindowMs: 1_000 })
+  const records = [
+    ['saveOrder', { number: 'OLD' }, 5],
+    ['saveOrder', { number: 'SENT' }, 5],
+    ['updateOrderStatus', { order_number: 'OLD', order_status: 'new' }, 5],
+    ['removeSubscriber', { email: 'old@shop.example' }, 5],
+    ['removeSubscriber', { email: 'new@shop.example' }, 5],
+    ['updateOrderStatus', { order_number: 'SENT', order_status: 'sent' }, 0],
+    ['removeSubscriber', { email: 'new@shop.example' }, 0],
+    ['saveOrder', { number: 'NEW' }, 0],
+  ] as const
+  const seqs: number[] = []
+  for (const [operation, payload, days] of records) {
+    const receivedAt = NOW - days * DAY_MS
+    seqs.push(await publishEvent(broker, makeRecord('brief', operation, payload, { receivedAt })))
+  }
+  const [sent, removed, saved] = seqs.slice(-3) as [number, number, number]
+  await broker.close()
+  for (let followers = 0; followers < 2; followers++) {
+    const follower = await start(own)
+    await expect
+      .poll(() => read(follower, 'SELECT seq, status_seq, status FROM orders ORDER BY seq'), SOON)
+      .toEqual([
+        { seq: 0, status_seq: sent, status: 'sent' },
+        { seq: saved, status_seq: 0, status: null },
+      ])
+    await expect
+      .poll(() => read(follower, 'SELECT seq FROM subscribers'), SOON)
+      .toEqual([{ seq: removed }])
+  }
   expect(followers.flatMap(({ errors }) => errors)).toEqual([])
 })

@@ -94,7 +94,13 @@ test('a customer keeps events for a number of days, or without a limit', async (
   const id = /^customerId +(\S+)/m.exec(added)?.[1] as string
   const shown = (text: string) =>
     /^ {2}retention +(.+)/m.exec(text.slice(text.indexOf(id)).split('\n\n')[0] ?? '')?.[1]
-  const set = (days: string) => shown(run(['customer', 'set', id, '--retention-days', days]).stdout)
+  const noteOf = (text: string) => /unsubscribed_emails has to do so (.+)\.$/m.exec(text)?.[1]
+  const setDays = (days: string) => run(['customer', 'set', id, '--retention-days', days]).stdout
+  const set = (days: string) => shown(setDays(days))
+  expect(noteOf(added)).toBe('at least every 89 days')
+  expect(noteOf(setDays('1'))).toBe('at least every few hours')
+  expect(noteOf(run(['customer', 'set', id, '--retention-days', 'none']).stdout)).toBeUndefined()
+  set('90')
   expect(shown(run(['customer', 'list']).stdout)).toBe('90 days')
   expect(set('3650')).toBe('3650 days')
   expect(set('1')).toBe('1 day')

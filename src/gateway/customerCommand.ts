@@ -151,6 +151,7 @@ function add(
         ? `(${base} is the PUBLIC_URL of the settings.)`
         : `(${base} works on this machine only, while the gateway listens on port ${port}. If you start it with another PORT, use that port in the tag. For other machines use the address of your gateway, or set PUBLIC_URL.)`,
       `What to paste, and what arrives of it: ${base}/setup/`,
+      ...retentionNote(asked),
     ],
   )
 }
@@ -181,9 +182,20 @@ function changeOne(
     // Not `config`: invalid settings are missing in it, and could not be removed.
     const change = toChange(asked, readObject(customer.configText) ?? {})
     if (!change.ok) return change
-    return done(...linesOf([customers.change(id, change.change) as Customer], settings))
+    const changed = linesOf([customers.change(id, change.change) as Customer], settings)
+    return done(...changed, ...retentionNote(asked))
   }
   return rotate(customers, id, options)
+}
+
+/** What a retention means for unsubscriptions, since nobody would expect to lose them. */
+function retentionNote({ retentionDays }: Asked): readonly string[] {
+  if (typeof retentionDays !== 'number') return []
+  const often = retentionDays > 2 ? `every ${retentionDays - 1} days` : 'every few hours'
+  return [
+    '',
+    `Unsubscriptions are removed with the events. A shop that reads unsubscribed_emails has to do so at least ${often}.`,
+  ]
 }
 
 /** The change that was typed. `config` has only the settings that were typed. */

@@ -56,9 +56,9 @@ export type UnsubscribedRange = {
 export const MAX_PAGE = 500
 
 /**
- * The current state of orders and subscribers, as the records of the log make it (docs/decisions.md, "Orders and
- * subscribers"). The last record in the order of positions wins. A record whose content equals that of the one before
- * is no new version.
+ * The current state of orders and subscribers, as the records of the log make it (docs/decisions.md, "States of orders
+ * and subscribers"). The last record in the order of positions wins. A record whose content equals that of the one
+ * before is no new version.
  *
  * Every function sees the records that were acknowledged before it is called.
  */

@@ -190,7 +190,7 @@ export function openPersonStore(
    * states, and what was saved under the same number with another address, since that is the same order.
    */
   function* searchAddress(address: string): Steps<void> {
-    const numbers = new Set<string>()
+    const numbers = new Set<string | undefined>()
     yield* search(HAS_AT, ({ did, operation, payload }) => {
       const { given, isCarried } = findMention(payload, address)
       if (!isCarried) return undefined
@@ -200,10 +200,9 @@ export function openPersonStore(
       return { did, order }
     })
     if (numbers.size === 0) return
-    yield* search(OF_ORDERS, ({ payload }) => {
-      const order = orderNumberOf(payload)
-      return order !== undefined && numbers.has(order) ? { did: null } : undefined
-    })
+    yield* search(OF_ORDERS, ({ payload }) =>
+      numbers.has(orderNumberOf(payload)) ? { did: null } : undefined,
+    )
   }
 
   function* isKept(): Steps<boolean> {

@@ -123,6 +123,23 @@ test('events by the time of their arrival and by operation', async () => {
   ).toEqual([12, 15, 18])
 })
 
+test('orders and subscribers, by their operations', async () => {
+  const record = (number: number, operation: string, payload: object) =>
+    event(number, { operation, event: operation, did: null, payload: JSON.stringify(payload) })
+  store(
+    event(1),
+    record(2, 'saveOrder', { number: '1042', total_value: '12.50' }),
+    record(3, 'removeSubscriber', { email: 'ana@shop.example' }),
+  )
+  const { written } = await run({ format: 'ndjson', operation: ['saveOrder', 'addSubscriber'] })
+  expect(JSON.parse(written.toString())).toMatchObject({
+    ...{ operation: 'saveOrder', event: 'saveOrder', did: null, cookieless: false, version: null },
+    payload: '{"number":"1042","total_value":"12.50"}',
+  })
+  const csv = await run({ format: 'csv', operation: ['removeSubscriber'] })
+  expect(csv.written.toString()).toContain('"{""email"":""ana@shop.example""}"')
+})
+
 test('an event whose neighbours arrived by another clock is found', async () => {
   store(...range(1, 20), event(21, { receivedAt: NOON }), ...range(22, 60))
   const bounds = { from: '2026-11-29T12:00:30Z', to: '2026-11-29T12:00:32Z' }

@@ -1,149 +1,34 @@
-import { randomUUID } from 'node:crypto'
-import { mkdirSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import { makeCampaignRow } from '../../test/campaignRow.ts'
 import { makeFolder } from '../../test/gateway.ts'
 import { createNaiveReports } from '../../test/naiveReport.ts'
+import {
+  ANA,
+  AUTUMN,
+  DAY,
+  gives,
+  HOUR,
+  makeEvent,
+  openReportShop,
+  order,
+  SEARCH,
+  SPRING,
+  status,
+  visit,
+  WEEK,
+} from '../../test/reportShop.ts'
 import type { ReportFigures } from '../campaigns/report.ts'
-import { DEFAULT_VIEW, type ReportView } from '../campaigns/reportView.ts'
-import type { Utm } from '../campaigns/utm.ts'
+import { DEFAULT_VIEW } from '../campaigns/reportView.ts'
 import type { LogEvent } from '../collect/eventLog.ts'
-import { toCells } from './cells.ts'
-import { hashOfUtm } from './reportNumbers.ts'
 import { MAX_ADDRESS_DEVICES, MAX_ADDRESS_ORDERS, MAX_DEVICE_ADDRESSES } from './reportOrders.ts'
-import { openReportStore } from './reportStore.ts'
-import { openStore } from './store.ts'
 
 /** The orders of a report, and their attribution. */
 const folder = makeFolder()
-let folders = 0
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const HOUR = 3_600_000
-const DAY = 24 * HOUR
-const WEEK = 7 * DAY
-const MONDAY = Date.UTC(2026, 9, 19)
-const SPRING: Utm = { utm_campaign: 'spring', utm_medium: 'email', utm_source: 'news' }
-const AUTUMN: Utm = { utm_campaign: 'autumn', utm_medium: 'email', utm_source: 'news' }
-/** Visits of no campaign of the customer. */
-const SEARCH: Utm = { utm_campaign: '', utm_medium: 'cpc', utm_source: 'search' }
-const ANA = 'ana@shop.test'
-
-type Given = Partial<Omit<LogEvent, 'payload' | 'at'>> & {
-  /** Ms after Monday. */
-  readonly at?: number
-  readonly utm?: Utm | undefined
-  readonly payload?: object
-}
-
-function makeEvent({ at = 0, utm, payload, ...given }: Given): LogEvent {
-  const url = `https://shop.test/?${new URLSearchParams(utm ?? {})}`
-  return {
-    customer: 'demo',
-    id: randomUUID(),
-    at: MONDAY + at,
-    receivedAt: MONDAY + at,
-    operation: 'viewHomepage',
-    event: 'view_page',
-    did: 'd-1',
-    bot: false,
-    version: null,
-    payload: JSON.stringify({ url, ...payload }),
-    ...given,
-  }
-}
-
-const visit = (at: number, utm = SPRING, given: Given = {}) => makeEvent({ at, utm, ...given })
-
-const gives = (at: number, email = ANA, given: Given = {}) =>
-  makeEvent({
-    ...{ at, operation: 'setEmail', event: 'set_email', payload: { email_address: email } },
-    ...given,
-  })
-
-/** @param total Minor units. */
-const order = (
-  at: number,
-  {
-    number = '1',
-    email = ANA,
-    total = 1000,
-    currency = 'EUR',
-    ...given
-  }: Given & { number?: string; email?: string; total?: number; currency?: string } = {},
-) =>
-  makeEvent({
-    ...{ at, operation: 'saveOrder', event: 'save_order', did: null },
-    payload: { number, email_address: email, currency, minor: { total_value: total } },
-    ...given,
-  })
-
-const status = (at: number, text: string, number = '1') =>
-  makeEvent({
-    ...{ at, operation: 'updateOrderStatus', event: 'update_order_status', did: null },
-    payload: { order_number: number, order_status: text },
-  })
-
-/** A log with campaigns, and its reports. */
-function open() {
-  const own = join(folder, String(++folders))
-  mkdirSync(own)
-  const files = { eventsFile: join(own, 'events.db'), reportsFile: join(own, 'reports.db') }
-  const store = openStore(files.eventsFile)
-  for (const utm of [SPRING, AUTUMN]) store.createCampaign(makeCampaignRow('demo', utm))
-  let reports = openReportStore(files)
-  const follow = (slice = 1_000) => {
-    while (!reports.follow(slice).isDone);
-  }
-  return {
-    ...files,
-    store,
-    follow,
-    reports: () => reports,
-    append: (events: readonly LogEvent[]) => store.append(toCells(events)),
-    read(utm: Utm = SPRING, view: ReportView = DEFAULT_VIEW): ReportFigures {
-      follow()
-      for (;;) {
-        const figures = reports.read('demo', utm, reports.end('demo'), view)
-        if (figures) return figures
-      }
-    },
-    /** What a gateway does once a day. */
-    sweep(until: number, timeZone = 'UTC'): void {
-      follow()
-      const plan = reports.planClosing('demo', timeZone)
-      if (plan.since < until)
-        store.closeFigures({
-          ...{ customer: 'demo', since: plan.since, until },
-          figures: plan.blocks.map((block) => ({
-            utm: hashOfUtm('demo', block.utm, block.isBot),
-            part: reports.closeBlock(plan, block, until),
-          })),
-        })
-      const { upTo } = store.findExpired('demo', until, Number.MAX_SAFE_INTEGER)
-      if (upTo !== undefined) while (!store.removeExpired('demo', upTo).isDone);
-      while (reports.forgetClosed() || reports.forgetSwept());
-    },
-    reopen(): void {
-      reports.close()
-      reports = openReportStore(files)
-    },
-    rebuild(): void {
-      reports.close()
-      for (const end of ['', '-wal', '-shm']) rmSync(files.reportsFile + end, { force: true })
-      reports = openReportStore(files)
-    },
-    end(): void {
-      reports.close()
-      store.close()
-    },
-  }
-}
-
 function figuresOf(events: readonly LogEvent[], utm = SPRING, view = DEFAULT_VIEW): ReportFigures {
-  const shop = open()
+  const shop = openReportShop(folder)
   shop.append(events)
   const figures = shop.read(utm, view)
   shop.end()
@@ -320,7 +205,7 @@ test('bots are counted apart, and with the others if they are included', () => {
 })
 
 test('days are those of the time zone, also when it changes', () => {
-  const shop = open()
+  const shop = openReportShop(folder)
   // Half past ten in the evening of the last day of summer time, and of the day after.
   shop.append([5 * DAY + 19.5 * HOUR, 6 * DAY + 20.5 * HOUR].map((at) => visit(at)))
   const datesIn = (timeZone: string) =>
@@ -408,7 +293,7 @@ test('a report counts what a naive count counts, in whatever order everything ar
       ),
       fc.integer({ min: 1, max: 20 }),
       (given, slice) => {
-        const shop = open()
+        const shop = openReportShop(folder)
         const stored: LogEvent[] = []
         for (const [events, step, view] of given) {
           // An id comes again.

@@ -120,7 +120,7 @@ export type ClosingPlan = {
 }
 
 /** How long one call of `read` adds up, ms. Other reports wait for it. */
-const REFRESH_MS = 50
+const REFRESH_MS = 30
 
 type Position = {
   readonly build: Buffer

@@ -1,6 +1,7 @@
 import type { LogRecord } from '../collect/eventLog.ts'
 import { openDatabase } from './database.ts'
 import type { Position } from './forwardStore.ts'
+import { createOrderRows } from './orderRows.ts'
 import { EVENTS_SCHEMA } from './store.ts'
 import { bytesOf, uuidOf } from './uuid.ts'
 
@@ -69,10 +70,10 @@ export function openForwardLog(file: string): ForwardLog {
   const one = database.prepare<[number, string, Buffer], Row>(
     `SELECT ${columns} FROM events WHERE seq = ? AND customer = ? AND id = ? AND operation <> ''`,
   )
-  const order = database
-    .prepare<[string, string], string>(
-      `SELECT payload FROM orders JOIN events USING (seq)
-       WHERE orders.customer = ? AND number = ? AND operation = 'saveOrder'`,
+  const { findOrder } = createOrderRows(database)
+  const orderAt = database
+    .prepare<[number], string>(
+      "SELECT payload FROM events WHERE seq = ? AND operation = 'saveOrder'",
     )
     .pluck()
   const isKept = database
@@ -135,7 +136,7 @@ export function openForwardLog(file: string): ForwardLog {
       const row = one.get(seq, customer, bytesOf(id))
       return row && toRecord(row)
     },
-    order: (customer, number) => order.get(customer, number),
+    order: (customer, number) => orderAt.get(findOrder(customer, number)?.seq ?? 0),
     isRemoved: (seq) => isKept.get(seq) === undefined,
     count: (customer, after, upTo) => count.get(customer, after, upTo) as number,
     firstAfter: (customer, after) => first.get(customer, after)?.receivedAt,

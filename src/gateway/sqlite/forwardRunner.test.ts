@@ -16,6 +16,8 @@ import { openStore, type Store } from './store.ts'
 
 /** Forwarding with real files and real sockets. Only the clock is that of the test. */
 
+/** Long, for busy machines: a test sends a thousand requests. */
+vi.setConfig({ testTimeout: 180_000 })
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 
@@ -157,7 +159,7 @@ const statusOf = (id: string) => {
   return found
 }
 
-const until = (check: () => void) => vi.waitFor(check, { timeout: 20_000, interval: 5 })
+const until = (check: () => void) => vi.waitFor(check, { timeout: 120_000, interval: 5 })
 
 /** Waits until a destination has nothing to do. */
 const settled = (id: string) =>

@@ -13,12 +13,16 @@ afterAll(() => prepared.end())
 test('on a cluster each call is stored, is known to every gateway, and is stored once', async () => {
   const cluster = { ...takeAccount(), partitions: 1, follow: true }
   const errors: unknown[] = []
-  const start = (name: string) =>
-    prepared.start({
+  const start = async (name: string) => {
+    const gateway = await prepared.start({
       cluster,
       dataDir: join(prepared.folder, name),
       onError: (error, what) => errors.push(`${what}: ${error}`),
     })
+    // On a busy machine the cluster may not be connected yet.
+    await vi.waitFor(() => expect(gateway.isOpen()).toBe(true), SOON)
+    return gateway
+  }
   const one = await start('one')
   const other = await start('other')
   one.customers.add({ customerId: 'CUST-1', restKey: 'REST-KEY-00000001' })

@@ -121,6 +121,43 @@ test('the follower that takes over continues at the position of the one before, 
   expect(standBy.errors).toEqual([])
 })
 
+test('a refund is sent with the value of its order, from the copy of a follower', async () => {
+  const follower = await start()
+  const google = await startReceiver()
+  google.answer(status(204))
+  const forwarding = forwardingOf(follower)
+  const given = {
+    customer: 'shop',
+    kind: 'ga4',
+    operations: ['saveOrder', 'updateOrderStatus'],
+    settings: { measurementId: 'G-ABC1234567', apiSecret: 'secret-1', endpoint: google.url },
+    from: 'beginning',
+  } as const
+  await expect
+    .poll(() => forwarding.add(given).catch(({ message }) => message), SOON)
+    .toMatchObject({ ok: true })
+  const publish = (operation: string, payload: object) =>
+    publishEvent(follower.broker, {
+      ...makeLogEvent({ customer: 'shop', payload: JSON.stringify(payload) }),
+      ...{ operation, event: operation, did: null },
+    })
+  const order = { number: '1042', total_value: '12.50', currency: 'RON', products: [] }
+  await publish('saveOrder', order)
+  await publish('updateOrderStatus', { order_number: '1042', order_status: 'refunded' })
+  const sent = () =>
+    google.received.flatMap(({ body }) =>
+      (JSON.parse(body) as { events: { name: string; params: object }[] }).events.map(
+        ({ name, params }) => ({ name, params }),
+      ),
+    )
+  const params = { transaction_id: '1042', value: 12.5, currency: 'RON' }
+  await expect.poll(sent, SOON).toMatchObject([
+    { name: 'purchase', params },
+    { name: 'refund', params },
+  ])
+  await google.close()
+})
+
 test('a list of all destinations says which partitions no follower answers for', async () => {
   const follower = await start()
   const forwarding = createNatsForwarding({

@@ -81,7 +81,8 @@ export async function startShop(base: string, trackingKey: string): Promise<Shop
 
   /** A file of the demo shop. Its script tag is replaced by the tag of the test's key, through the proxy. */
   function demoFile(path: string) {
-    if (!path.startsWith('/shop/')) return undefined
+    // The demo shop's own server is a part of the gateway's demo, which this shop does without.
+    if (!path.startsWith('/shop/') || path.startsWith('/shop/server/')) return undefined
     const file = join(PUBLIC, path.endsWith('/') ? `${path}index.html` : path)
     const text = readFileSync(file, 'utf8').replace(
       /src="[./]*\/t\/j\/DEMOSHOP"/,

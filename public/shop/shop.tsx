@@ -367,8 +367,9 @@ function showShelf(shown: readonly Product[]) {
   draw()
 }
 
-const sumOf = (lines: readonly Line[]): number =>
-  lines.reduce((all, { variation, quantity }) => all + variation.price * quantity, 0)
+function sumOf(lines: readonly Line[]): number {
+  return lines.reduce((all, { variation, quantity }) => all + variation.price * quantity, 0)
+}
 
 function showTotals(lines: readonly Line[]) {
   const sum = sumOf(lines)

@@ -10,7 +10,8 @@ import type { ReportFigures } from '../campaigns/report.ts'
 import type { Utm } from '../campaigns/utm.ts'
 import type { LogEvent } from '../collect/eventLog.ts'
 import { toCells } from './cells.ts'
-import { openReportStore, type ReportBounds, type ReportStore } from './reportStore.ts'
+import type { ReportBounds } from './reportConnection.ts'
+import { openReportStore, type ReportStore } from './reportStore.ts'
 import { openStore } from './store.ts'
 
 /** The figures of a report, in whatever order the log got its events and was read. */

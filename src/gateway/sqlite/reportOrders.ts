@@ -1,8 +1,9 @@
 import type { Database } from 'better-sqlite3'
-import { normalizeStatus } from '../customers/orderSettings.ts'
 import { addressOf } from '../people/addressOf.ts'
 import type { Detail } from './reportLog.ts'
 import type { Customer, Device, Numbers } from './reportNumbers.ts'
+import { createOrdersForgetting } from './reportOrdersForgetting.ts'
+import { readEmail, readOrder, readStatus } from './reportRecords.ts'
 import { LASTS_MS } from './reportSums.ts'
 import type { MarkPart } from './reportTables.ts'
 
@@ -14,14 +15,6 @@ export const MAX_DEVICE_ADDRESSES = 100
 export const MAX_ADDRESS_ORDERS = 1_000
 /** The most orders of a campaign and a block of devices that are added up. They take about 0.1 s. */
 export const MAX_BLOCK_ORDERS = 100_000
-/**
- * How long the number of a closed order is kept after the closing, ms, so that the order is not counted again when a
- * shop saves it again.
- */
-export const CLOSED_ORDERS_MS = 90 * 86_400_000
-/** Rows that one step of the functions that forget looks at. */
-const STEP_ROWS = 2_000
-
 /** A visit that may be credited with an order. */
 export type Candidate = {
   readonly at: number
@@ -321,50 +314,7 @@ export function createReportOrders(database: Database, numbers: Numbers): Report
     credit(devices, change) {
       for (const device of devices) for (const order of ofDevice.all(device)) search(order, change)
     },
-    forgetBefore: createForgetting(database),
-  }
-}
-
-/** See ReportOrders. */
-function createForgetting(database: Database): ReportOrders['forgetBefore'] {
-  const endOf = (table: string) =>
-    database
-      .prepare<[number, number], number | null>(
-        `SELECT max(n) FROM (SELECT n FROM ${table} WHERE n > ? ORDER BY n LIMIT ?)`,
-      )
-      .pluck()
-  const [endOfLinks, endOfOrders] = [endOf('links'), endOf('orders')]
-  type Step = { customer: number; since: number; after: number; end: number }
-  const dropLinks = database.prepare<[Step]>(
-    `DELETE FROM links WHERE n > @after AND n <= @end AND customer = @customer AND last < @since
-       AND NOT EXISTS (
-         SELECT 1 FROM devices WHERE devices.customer = links.customer AND devices.hash = links.device
-       )`,
-  )
-  const closeOrders = database.prepare<[Step]>(
-    `UPDATE orders SET seq = NULL, address = NULL, total = 0, currency = '', status = NULL,
-       visit_at = NULL, visit_id = NULL, utm = NULL, device = NULL, bot = NULL
-     WHERE n > @after AND n <= @end AND customer = @customer AND at < @since AND seq IS NOT NULL`,
-  )
-  const dropOrders = database.prepare<[Step & { before: number }]>(
-    `DELETE FROM orders WHERE n > @after AND n <= @end AND customer = @customer
-       AND (at IS NULL OR at < @since) AND arrived < @before`,
-  )
-  // Steps of the orders are positive, and those of the links, which come first, are negative.
-  return (customer, since, after = Number.MIN_SAFE_INTEGER) => {
-    if (after < 0) {
-      const from = after === Number.MIN_SAFE_INTEGER ? 0 : -after
-      const end = endOfLinks.get(from, STEP_ROWS)
-      if (end === null || end === undefined) return 0
-      dropLinks.run({ customer, since, after: from, end })
-      return -end
-    }
-    const end = endOfOrders.get(after, STEP_ROWS)
-    if (end === null || end === undefined) return undefined
-    const step = { customer, since, after, end }
-    closeOrders.run(step)
-    dropOrders.run({ ...step, before: since - CLOSED_ORDERS_MS })
-    return end
+    forgetBefore: createOrdersForgetting(database),
   }
 }
 
@@ -379,40 +329,4 @@ function isBetter(
   if (visitAt === null || visitId === null) return true
   if (bot !== order.bot) return bot < (order.bot as number)
   return at > visitAt || (at === visitAt && id.compare(visitId) > 0)
-}
-
-/** Reads a payload. The gateway stores only what fits the contract; anything else is left out. */
-function parse(payload: string): Record<string, unknown> | undefined {
-  try {
-    const value = JSON.parse(payload)
-    return typeof value === 'object' && value !== null ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
-const textOf = (value: unknown): string | undefined =>
-  typeof value === 'string' ? value : undefined
-
-function readOrder(payload: string) {
-  const order = parse(payload)
-  const number = textOf(order?.number)
-  const currency = textOf(order?.currency)
-  const total = (order?.minor as { total_value?: unknown } | undefined)?.total_value
-  if (number === undefined || currency === undefined || !Number.isSafeInteger(total))
-    return undefined
-  return { number, currency, total: total as number, email: textOf(order?.email_address) }
-}
-
-function readStatus(payload: string) {
-  const status = parse(payload)
-  const number = textOf(status?.order_number)
-  const text = textOf(status?.order_status)
-  if (number === undefined || text === undefined) return undefined
-  return { number, status: normalizeStatus(text) }
-}
-
-function readEmail(payload: string): string | undefined {
-  const event = parse(payload)
-  return textOf(event?.email_address) ?? textOf(event?.email)
 }

@@ -19,7 +19,7 @@ import {
   visit,
 } from '../../test/reportShop.ts'
 import { DEFAULT_VIEW } from '../campaigns/reportView.ts'
-import { CLOSED_ORDERS_MS } from './reportOrders.ts'
+import { CLOSED_ORDERS_MS } from './reportOrdersForgetting.ts'
 
 /** Orders when events are removed, by age and by erasure. */
 const folder = makeFolder()

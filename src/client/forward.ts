@@ -5,6 +5,7 @@ import {
   type ValidationException,
   validate,
 } from '../contract/index.ts'
+import { isRecordOperation } from '../contract/recordOperations.ts'
 import type { Answer } from './answer.ts'
 import { customEventUrlOf, eventUrlOf } from './events.ts'
 import { judge } from './failure.ts'
@@ -53,7 +54,7 @@ export async function forwardEvent(
   const request = requestOf(settings, event, checked.payload)
   const outcome = await sendRequest(request, settings.fetch, settings.timeoutMs, signal)
   const redact = createRedact(keysOf(settings))
-  if (outcome.kind === 'answer' && outcome.answer.isSuccess && isRecord(operation))
+  if (outcome.kind === 'answer' && outcome.answer.isSuccess && isRecordOperation(operation))
     return judgeRecord(operation, outcome.answer)
   const verdict = judge({ operation, request, redact }, outcome, false)
   if ('value' in verdict) return { ok: true }
@@ -63,9 +64,6 @@ export async function forwardEvent(
     retryAfter: outcome.kind === 'answer' ? outcome.answer.retryAfter : null,
   }
 }
-
-const RECORDS = ['saveOrder', 'updateOrderStatus', 'addSubscriber', 'removeSubscriber']
-const isRecord = (operation: string): boolean => RECORDS.includes(operation)
 
 /** The texts of an order. The senders that the service knows give all of them, so one that is missing is empty. */
 const NO_TEXTS = {

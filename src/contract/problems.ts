@@ -1,4 +1,5 @@
-import type { Operation, TrackingOperation } from './payloads.ts'
+import type { TrackingOperation } from './payloads.ts'
+import type { RecordOperation } from './recordOperations.ts'
 
 /*
  * What goes wrong with a customer's events, without personal data: the script counts what it drops, the gateway what it
@@ -33,9 +34,7 @@ export type Problem = {
   /** Whether the script on the page or the gateway has counted it. */
   readonly source: 'page' | 'gateway'
   /** Undefined if it is not known. */
-  readonly operation?:
-    | Coverage['operation']
-    | Extract<Operation, 'saveOrder' | 'updateOrderStatus' | 'addSubscriber' | 'removeSubscriber'>
+  readonly operation?: Coverage['operation'] | RecordOperation
   /** Path of the faulty field, such as `variation.sku`; the tracking key of `unknown_key` (the first four characters and `…` of a long one, which may be a secret). Absent if there is none. */
   readonly path?: string
   /** Where: path of the page without query, an Origin, or the path of a call. `(other)` for what is counted together. */

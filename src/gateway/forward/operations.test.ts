@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
+import { RECORD_OPERATIONS } from '../../contract/recordOperations.ts'
 import {
   describeOperations,
   EVENT_OPERATIONS,
   isAmong,
   LOG_OPERATIONS,
   type LogOperation,
-  RECORD_OPERATIONS,
   readOperations,
 } from './operations.ts'
 

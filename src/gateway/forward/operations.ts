@@ -1,42 +1,30 @@
 import { EVENT_NAMES, type TrackingOperation } from '../../contract/index.ts'
-
-/** An operation of a shop's server whose records are about an order or a subscriber. They belong to no device. */
-export type RecordOperation =
-  | 'saveOrder'
-  | 'updateOrderStatus'
-  | 'addSubscriber'
-  | 'removeSubscriber'
+import {
+  isRecordOperation,
+  RECORD_OPERATIONS,
+  type RecordOperation,
+} from '../../contract/recordOperations.ts'
 
 /** An operation that the log has. */
 export type LogOperation = TrackingOperation | 'sendCustomApi' | RecordOperation
 
-/** The operations of events. A destination gets all of them, if it names no operations. */
+/**
+ * The operations of events. A destination gets all of them, if it names no operations. It gets records only if it names
+ * their operations: they have names, addresses and telephone numbers, which nobody has agreed to send to a destination
+ * that was added for events.
+ */
 export const EVENT_OPERATIONS = [...Object.keys(EVENT_NAMES), 'sendCustomApi'] as Exclude<
   LogOperation,
   RecordOperation
 >[]
 
-/**
- * The operations of records. A destination gets only those that it names: they have names, addresses and telephone
- * numbers, which nobody has agreed to send to a destination that was added for events.
- */
-export const RECORD_OPERATIONS = [
-  'saveOrder',
-  'updateOrderStatus',
-  'addSubscriber',
-  'removeSubscriber',
-] as const satisfies readonly RecordOperation[]
-
 /** Every operation that the log has. */
 export const LOG_OPERATIONS: readonly LogOperation[] = [...EVENT_OPERATIONS, ...RECORD_OPERATIONS]
-
-export const isRecord = (operation: string): operation is RecordOperation =>
-  (RECORD_OPERATIONS as readonly string[]).includes(operation)
 
 /** Whether a destination with these operations gets those of the given one. */
 export const isAmong = (operations: readonly LogOperation[], operation: string): boolean =>
   operations.length === 0
-    ? !isRecord(operation)
+    ? !isRecordOperation(operation)
     : (operations as readonly string[]).includes(operation)
 
 /** Words for `--operation`, each for several operations. */
@@ -62,6 +50,6 @@ export function describeOperations(operations: readonly LogOperation[]): string 
   if (operations.length === 0) return 'all events, no orders and subscribers'
   if (hasEach(LOG_OPERATIONS)) return 'all events, orders and subscribers'
   return hasEach(EVENT_OPERATIONS)
-    ? ['all events', ...operations.filter(isRecord)].join(', ')
+    ? ['all events', ...operations.filter(isRecordOperation)].join(', ')
     : operations.join(', ')
 }

@@ -1,5 +1,5 @@
+import { isRecordOperation } from '../../contract/recordOperations.ts'
 import type { LogRecord } from '../collect/eventLog.ts'
-import { isRecord } from './operations.ts'
 
 /** The parts of a record that the key depends on. */
 type Keyed = Pick<LogRecord, 'did' | 'operation' | 'payload' | 'seq'>
@@ -9,7 +9,7 @@ type Keyed = Pick<LogRecord, 'did' | 'operation' | 'payload' | 'seq'>
  * event, the number of an order, and the address of a subscriber. An event without any of these has a key of its own.
  */
 export const orderingKeyOf = ({ did, operation, payload, seq }: Keyed): string =>
-  did ?? (isRecord(operation) ? subjectOf(payload) : undefined) ?? `event ${seq}`
+  did ?? (isRecordOperation(operation) ? subjectOf(payload) : undefined) ?? `event ${seq}`
 
 /** Undefined if it can not be read. Then its payload can not be sent either. */
 function subjectOf(payload: string): string | undefined {

@@ -4,10 +4,10 @@ import { forwardEvent } from '../../client/forward.ts'
 import { type ClientOptions, readClientOptions } from '../../client/options.ts'
 import type { ApiException, TrackingOperation } from '../../contract/index.ts'
 import { ValidationException } from '../../contract/index.ts'
+import { isRecordOperation } from '../../contract/recordOperations.ts'
 import { readRetryAfter } from '../../contract/retryAfter.ts'
 import { endpoint } from './endpoint.ts'
 import type { Delivery, ForwardEvent, Kind, Sender, SenderDependencies } from './kind.ts'
-import { isRecord } from './operations.ts'
 import { settingsObject } from './settingsObject.ts'
 
 /** Time for a request and its answer, ms. */
@@ -103,7 +103,7 @@ function createServiceSender(
     signal: AbortSignal,
   ): Promise<Delivery> {
     const name = events[operation] ?? event
-    const complete = isRecord(operation)
+    const complete = isRecordOperation(operation)
       ? payload
       : completed(operation, { ...payload, event: name })
     const forwarded = await forwardEvent(options, { operation, id, at, payload: complete }, signal)

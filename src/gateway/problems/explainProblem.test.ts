@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { validate } from '../../contract/index.ts'
+import { RECORD_OPERATIONS } from '../../contract/recordOperations.ts'
 import { type Explained, explainProblem } from './explainProblem.ts'
 import { FIELD_RULES } from './fieldRules.ts'
 import { OPERATION_NAMES } from './operations.ts'
@@ -105,10 +106,9 @@ const REASONS = [
   'too_large',
   'unknown_key',
 ] as const
-const RECORDS = ['saveOrder', 'updateOrderStatus', 'addSubscriber', 'removeSubscriber'] as const
 const all = REASONS.flatMap((reason) =>
   (['page', 'gateway'] as const).flatMap((source) =>
-    ['', ...OPERATION_NAMES, ...RECORDS].flatMap((operation) =>
+    ['', ...OPERATION_NAMES, ...RECORD_OPERATIONS].flatMap((operation) =>
       ['', ...Object.keys({ ...FIELD_RULES, ...RECORD_FIELDS })].flatMap((path) =>
         ['/p', OTHER, ''].map((page) => fault({ reason, source, operation, path, page })),
       ),
@@ -155,7 +155,7 @@ test.each([
 test('every field that an order or a subscriber can be wrong in is described', () => {
   const wrong = { products: [{}], email: '', birthday: 'x', attributes: [1], total_value: {} }
   const texts = Object.fromEntries(Object.keys(RECORD_FIELDS).map((name) => [name, {}]))
-  for (const operation of RECORDS)
+  for (const operation of RECORD_OPERATIONS)
     for (const payload of [{}, wrong, texts]) {
       const checked = validate(operation, payload)
       const paths = checked.ok ? [] : checked.error.issues.map(({ path }) => path)

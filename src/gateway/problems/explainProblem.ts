@@ -1,7 +1,8 @@
+import { isRecordOperation } from '../../contract/recordOperations.ts'
 import type { Customer } from '../customers/customers.ts'
 import { allowsOrigin } from '../http/origins.ts'
 import { type Fault, OTHER } from './problems.ts'
-import { fieldsOf, isRecord } from './recordFields.ts'
+import { fieldsOf } from './recordFields.ts'
 
 /** A problem in words. It contains no value that a visitor has sent. */
 export type Explanation = {
@@ -99,11 +100,11 @@ function explainOther({ reason, source }: Fault): Explanation {
 }
 
 const eventsOf = ({ operation }: Fault): string =>
-  operation ? `${isRecord(operation) ? 'calls' : 'events'} of ${operation}` : 'events'
+  operation ? `${isRecordOperation(operation) ? 'calls' : 'events'} of ${operation}` : 'events'
 
 /** Whether only servers send it, so that no page shows it. */
 const isServers = ({ operation }: Fault): boolean =>
-  isRecord(operation) || operation === 'sendCustomApi'
+  isRecordOperation(operation) || operation === 'sendCustomApi'
 
 function faultOf({ operation, path }: Fault): string {
   const field = fieldsOf(operation)[path]
@@ -114,7 +115,7 @@ function faultOf({ operation, path }: Fault): string {
 
 const supplyOf = ({ operation, path }: Fault): string =>
   fieldsOf(operation)[path]?.supply ??
-  (isRecord(operation)
+  (isRecordOperation(operation)
     ? 'Look at the answer to the call, which names the field'
     : 'Compare the call with the types of the helpers')
 

@@ -1,3 +1,4 @@
+import { isRecordOperation } from '../../contract/recordOperations.ts'
 import { FIELD_RULES, type FieldRule } from './fieldRules.ts'
 
 const TEXT = 'text of at most 2,048 characters'
@@ -46,14 +47,9 @@ export const RECORD_FIELDS: Readonly<Record<string, FieldRule>> = {
   attributes: field('an object of at most 100 names with text, numbers, true or false'),
 }
 
-/** The operations whose fields these are. */
-const RECORDS = new Set(['saveOrder', 'updateOrderStatus', 'addSubscriber', 'removeSubscriber'])
-
-export const isRecord = (operation: string): boolean => RECORDS.has(operation)
-
 /** The rules of an operation's fields. */
 export const fieldsOf = (operation: string): Readonly<Record<string, FieldRule>> =>
-  isRecord(operation) ? RECORD_FIELDS : FIELD_RULES
+  isRecordOperation(operation) ? RECORD_FIELDS : FIELD_RULES
 
 /**
  * The path under which a fault is counted: without the places in lists, which are many, and without names that a sender
@@ -61,7 +57,7 @@ export const fieldsOf = (operation: string): Readonly<Record<string, FieldRule>>
  */
 export function countedPath(operation: string, path: string): string {
   const fields = fieldsOf(operation)
-  if (!isRecord(operation)) return Object.hasOwn(fields, path) ? path : ''
+  if (!isRecordOperation(operation)) return Object.hasOwn(fields, path) ? path : ''
   const general = path.replace(/\.\d+(?=\.|$)/g, '.*')
   const [first = ''] = general.split('.', 1)
   return [general, first].find((name) => Object.hasOwn(fields, name)) ?? ''

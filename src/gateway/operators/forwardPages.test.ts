@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { type Answer, prepareGateway, send } from '../../test/gateway.ts'
 import { type Receiver, startReceiver, status } from '../../test/receiver.ts'
 import type { ShownDestination } from '../forward/forwarding.ts'
+import { LOG_OPERATIONS, type LogOperation } from '../forward/operations.ts'
 import type { Gateway } from '../index.ts'
 
 /** The data of the forwarding page, over real sockets, with the real thread and a real receiver. */
@@ -103,6 +104,17 @@ const refuseUnmended = () =>
     const isMended = events.every(({ payload }) => payload.source === 'mended')
     response.writeHead(isMended ? 200 : 422).end()
   })
+
+test('the list says in words which operations a destination gets', async () => {
+  const { id } = await addDestination()
+  const limitsOf = async (operations: readonly LogOperation[]) => {
+    await gateway.forwarding.change('shop', id, { operations })
+    return jsonOf(await list()).data[0].limits
+  }
+  expect(await limitsOf(LOG_OPERATIONS)).toBe('all events, orders and subscribers')
+  expect(await limitsOf(['search', 'saveOrder'])).toBe('search, saveOrder')
+  expect(await limitsOf([])).toBe('')
+})
 
 test('the list has what a destination does, and no setting of it', async () => {
   const { id } = await addDestination()

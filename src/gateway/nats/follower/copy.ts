@@ -58,8 +58,10 @@ const MAX_RETRY_MS = 5_000
 /** Time between two looks at the end of the stream, ms: without and with somebody who waits. */
 const LOOK_MS = 5_000
 const WAITED_LOOK_MS = 250
-/** Looks in a row after which a stream that ends before the position of the copy is another one. */
+/** Looks in a row after which a stream that ends before the position of the copy is another one, at the opening. */
 const MAX_SHORT_LOOKS = 3
+/** The same later, ms: a new leader may not know all messages yet, however often it is asked. */
+const MAX_SHORT_MS = 10_000
 /** Failures in a row after which others should hold the partition. */
 const STUCK_FAILURES = 3
 const DAMAGED = /is damaged/
@@ -299,14 +301,14 @@ export async function openCopy(options: CopyOptions): Promise<FollowingCopy> {
   }
 
   async function look(): Promise<void> {
-    let short = 0
+    let shortSince: number | undefined
     let last = position
     while (!isClosed && !isLost) {
       try {
         const { state } = await broker.jsm.streams.info(stream)
         end = state.last_seq
-        short = end < position ? short + 1 : 0
-        if (short >= MAX_SHORT_LOOKS)
+        shortSince = end < position ? (shortSince ?? performance.now()) : undefined
+        if (shortSince !== undefined && performance.now() - shortSince >= MAX_SHORT_MS)
           lose(
             new Error(`The stream ${stream} ends before the copy, which was made of another one`),
           )

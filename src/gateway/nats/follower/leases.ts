@@ -1,11 +1,4 @@
-import { randomUUID } from 'node:crypto'
-import { hostname } from 'node:os'
-import { setTimeout as delay } from 'node:timers/promises'
-import { DeliverPolicy, type JsMsg } from '@nats-io/jetstream'
-import type { MsgHdrs } from '@nats-io/transport-node'
-import type { Broker } from '../broker.ts'
-import { type Following, followStream } from '../followStream.ts'
-import { LEASES_BUCKET } from '../names.ts'
+import { type Holder, LEASE_MS, type LeaseBucketOptions, openLeaseBucket } from './leaseBucket.ts'
 
 /*
  * Exactly one follower holds a partition. The bucket has one key for each partition, whose value names the holder. It
@@ -35,7 +28,7 @@ export type Leases = {
 }
 
 export type LeaseOptions = {
-  readonly broker: Pick<Broker, 'leases' | 'jsm' | 'nc'>
+  readonly broker: LeaseBucketOptions['broker']
   readonly partitions: number
   /** Whether this follower could run the tasks of a partition now. It is announced when it could run all of them. */
   readonly canHold: (partition: number) => boolean
@@ -63,58 +56,18 @@ export type LeaseOptions = {
 const RENEW_MS = 2_000
 /** Time without a renewal after which a holder gives up, ms. */
 export const FENCE_MS = 4_000
-/** Time without a change after which others may take a partition, ms. */
-export const LEASE_MS = 6_000
 /** Time between two rounds, ms. */
 const ROUND_MS = 500
-/** Time for an answer to a renewal, ms. It is repeated before FENCE_MS is over. */
-const UPDATE_MS = 1_500
 /**
  * Time in which a partition is not taken again after `release`, ms. It doubles up to the second one, after which it begins
  * again.
  */
 const REFUSE_MS = 1_000
 const MAX_REFUSE_MS = 60_000
-/** Time after which the key of a follower that has ended is deleted, ms. */
-const FORGET_MS = 60_000
-/** Time until a watch that has ended is started again, ms. */
-const WATCH_RETRY_MS = 500
-/** An own write that the watch has not brought after this time shows that it reads a replica that lags, ms. */
-const WATCH_LAG_MS = 3_000
-const WATCH_PREFETCH = 256
 /** Attempts to make a partition free. */
 const FREE_ATTEMPTS = 3
 
-/** "wrong last sequence" */
-const WRONG_REVISION = 10071
-const PASSING = /^(TimeoutError|NoRespondersError|RequestError|ClosedConnectionError)$/
-
-const isWrong = (error: unknown): boolean => (error as { code?: unknown }).code === WRONG_REVISION
-
 const keyOf = (partition: number): string => `partition.${partition}`
-const FOLLOWERS = 'follower.'
-/** A key that is only written to know that everything before it is stored. */
-const BARRIER = 'barrier'
-const STREAM = `KV_${LEASES_BUCKET}`
-const SUBJECTS = `$KV.${LEASES_BUCKET}.`
-
-/** The value of a key, JSON. */
-type Holder = {
-  readonly id: string
-  /** For operators: the machine and the process. */
-  readonly name: string
-  /** Number of the attempt to write it, so that a write without an answer can be recognized. */
-  readonly attempt: number
-}
-
-/** A key as the watch has seen it. */
-type Seen = {
-  readonly revision: number
-  /** Undefined if it is free. */
-  readonly holder: Holder | undefined
-  /** By the monotonic clock. */
-  readonly changedAt: number
-}
 
 /** A moment by both clocks. */
 type Moment = { readonly monotonic: number; readonly wall: number }
@@ -136,24 +89,13 @@ type Held = {
  */
 export function startLeases(options: LeaseOptions): Leases {
   const { broker, partitions, canHold, onHeld, onLost, onError, monotonicNow, now } = options
-  const { leases: bucket, jsm, nc } = broker
-  const id = randomUUID()
-  const name = `${hostname()} ${process.pid}`
-  const own = FOLLOWERS + id
+  const bucket = openLeaseBucket({ broker, onLearnt, onError, monotonicNow })
+  const { id, own } = bucket
   const all = Array.from({ length: partitions }, (_, partition) => partition)
-  const seen = new Map<string, Seen>()
   const held = new Map<number, Held>()
   const taking = new Set<number>()
   const refused = new Map<number, { until: number; pause: number }>()
-  const stopping = new AbortController()
-  let attempt = 0
-  let isWatching = false
-  let watched: Following | undefined
-  /** The newest revision that the watch has brought. */
-  let watchedTo = 0
-  /** An own write that the watch has to bring. */
-  let awaited: { readonly revision: number; readonly since: number } | undefined
-  let fault: string | undefined
+  let isStopped = false
   let announcedAt = Number.NEGATIVE_INFINITY
   let isAnnouncing = false
 
@@ -161,39 +103,9 @@ export function startLeases(options: LeaseOptions): Leases {
   /** A clock that is set forward makes it longer, which is harmless. One that is set back does not make it shorter. */
   const since = ({ monotonic, wall }: Moment): number =>
     Math.max(monotonicNow() - monotonic, now() - wall)
-  const value = (): { attempt: number; text: string } => {
-    attempt++
-    return { attempt, text: JSON.stringify({ id, name, attempt } satisfies Holder) }
-  }
 
-  /** Learns what a message of the bucket says. */
-  function read(message: Pick<JsMsg, 'subject' | 'seq' | 'data'>, header?: MsgHdrs): void {
-    let holder: Holder | undefined
-    try {
-      if (!header?.get('KV-Operation')) holder = JSON.parse(Buffer.from(message.data).toString())
-    } catch {
-      // Somebody else has written it. It expires.
-    }
-    learn(message.subject.slice(SUBJECTS.length), message.seq, holder)
-  }
-
-  /**
-   * Learns what a key is, from the leader of the bucket: the watch may be late.
-   *
-   * @returns Whether it is known.
-   */
-  async function look(key: string): Promise<boolean> {
-    const query = { last_by_subj: SUBJECTS + key }
-    const message = await jsm.streams.getMessage(STREAM, query).catch(() => null)
-    if (message) read(message, message.header)
-    return message !== null
-  }
-
-  function learn(key: string, revision: number, holder: Holder | undefined): void {
-    const before = seen.get(key)
-    if (before && before.revision >= revision) return
-    if (key.startsWith(FOLLOWERS) && !holder) seen.delete(key)
-    else seen.set(key, { revision, holder, changedAt: monotonicNow() })
+  /** Compares what the bucket says of a held partition with what this follower knows of it. */
+  function onLearnt(key: string, holder: Holder | undefined): void {
     const partition = Number(/^partition\.(\d+)$/.exec(key)?.[1] ?? -1)
     const lease = held.get(partition)
     if (!lease) return
@@ -205,81 +117,11 @@ export function startLeases(options: LeaseOptions): Leases {
     }
   }
 
-  async function watch(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      try {
-        await watchOnce()
-      } catch (error) {
-        if (!isWatching) report(error as Error)
-      }
-      await delay(WATCH_RETRY_MS, undefined, { signal: stopping.signal }).catch(() => {})
-    }
-  }
-
-  async function watchOnce(): Promise<void> {
-    const following = await followStream(nc, STREAM, {
-      deliver_policy: DeliverPolicy.LastPerSubject,
-      prefetch: WATCH_PREFETCH,
-    })
-    watched = following
-    watchedTo = 0
-    awaited = undefined
-    isWatching = true
-    try {
-      if (stopping.signal.aborted) return
-      for await (const message of following.messages) {
-        watchedTo = message.seq
-        read(message, message.headers)
-      }
-    } finally {
-      watched = undefined
-      following.stop()
-    }
-  }
-
-  /** Ends a watch that does not bring what this follower has written. The next one may read another replica. */
-  function checkWatch(): void {
-    if (awaited && watchedTo >= awaited.revision) awaited = undefined
-    if (awaited && monotonicNow() - awaited.since > WATCH_LAG_MS) watched?.stop()
-  }
-
-  /**
-   * Writes the own name with compare-and-set.
-   *
-   * @returns The new revision. Undefined if somebody else was faster, or if that is not known.
-   */
-  async function write(key: string, text: string, number: number): Promise<number | undefined> {
-    const previousSeq = seen.get(key)?.revision ?? 0
-    try {
-      // Nobody else writes the own key. Others delete it if this process was suspended for long.
-      const expected = key === own || key === BARRIER ? {} : { previousSeq }
-      const next = await bucket.put(key, text, { ...expected, timeout: UPDATE_MS })
-      learn(key, next, { id, name, attempt: number })
-      awaited ??= { revision: next, since: monotonicNow() }
-      fault = undefined
-      return next
-    } catch (error) {
-      report(error as Error)
-      if (isWrong(error)) await look(key)
-      return undefined
-    }
-  }
-
-  /**
-   * Somebody else was faster, or the broker is away: the write is repeated. Anything else is reported once, such as rights
-   * that are missing.
-   */
-  function report(error: Error): void {
-    if (isWrong(error) || PASSING.test(error.name) || error.message === fault) return
-    fault = error.message
-    onError(error)
-  }
-
   async function renew(partition: number, lease: Held): Promise<void> {
     const sentAt = moment()
-    const { attempt: number, text } = value()
-    lease.sent.set(number, sentAt)
-    if (await write(keyOf(partition), text, number)) {
+    const attempt = bucket.nextAttempt()
+    lease.sent.set(attempt, sentAt)
+    if (await bucket.write(keyOf(partition), attempt)) {
       lease.renewedAt = sentAt
       lease.sent.clear()
     }
@@ -288,30 +130,23 @@ export function startLeases(options: LeaseOptions): Leases {
 
   async function take(partition: number): Promise<void> {
     const sentAt = moment()
-    const { attempt: number, text } = value()
+    const attempt = bucket.nextAttempt()
     const lease: Held = {
       renewedAt: sentAt,
       renewing: undefined,
-      sent: new Map([[number, sentAt]]),
+      sent: new Map([[attempt, sentAt]]),
       losing: undefined,
     }
-    const before = seen.get(keyOf(partition))?.holder
+    const before = bucket.find(keyOf(partition))?.holder
     taking.add(partition)
-    const revision = await write(keyOf(partition), text, number)
-    const isLast = revision !== undefined && (await isStillLast(keyOf(partition), revision))
+    const revision = await bucket.write(keyOf(partition), attempt)
+    const isLast = revision !== undefined && (await bucket.isLast(keyOf(partition), revision))
     taking.delete(partition)
     if (!isLast) return
     lease.sent.clear()
-    if (stopping.signal.aborted || since(sentAt) >= FENCE_MS) return void free(partition)
+    if (isStopped || since(sentAt) >= FENCE_MS) return void free(partition)
     held.set(partition, lease)
     onHeld(partition, before !== undefined && before.id !== id)
-  }
-
-  /** Whether no write that arrived together with this one was stored after it. False if that is not known. */
-  async function isStillLast(key: string, revision: number): Promise<boolean> {
-    const { attempt: number, text } = value()
-    if ((await write(BARRIER, text, number)) === undefined) return false
-    return (await look(key)) && seen.get(key)?.revision === revision
   }
 
   function lose(partition: number, lease: Held, isGivenUp = false): Promise<void> {
@@ -323,24 +158,11 @@ export function startLeases(options: LeaseOptions): Leases {
   async function free(partition: number): Promise<void> {
     const key = keyOf(partition)
     for (let tries = 0; tries < FREE_ATTEMPTS; tries++) {
-      const last = seen.get(key)
-      if (last?.holder?.id !== id || (await remove(key, last.revision))) return
+      const last = bucket.find(key)
+      if (last?.holder?.id !== id || (await bucket.remove(key, last.revision))) return
       // A renewal whose answer was lost may have been stored.
-      await look(key)
+      await bucket.look(key)
     }
-  }
-
-  /** Deletes a key. If the broker is away, it expires. @returns False if it is not the same any more. */
-  async function remove(key: string, revision: number): Promise<boolean> {
-    const removed = bucket.delete(key, { previousSeq: revision }).then(
-      () => true,
-      (error) => !isWrong(error),
-    )
-    const late = new AbortController()
-    const end = delay(UPDATE_MS, true, { signal: late.signal }).catch(() => true)
-    const isSame = await Promise.race([removed, end])
-    late.abort()
-    return isSame
   }
 
   async function giveUp(partition: number): Promise<void> {
@@ -355,21 +177,13 @@ export function startLeases(options: LeaseOptions): Leases {
   async function announce(): Promise<void> {
     isAnnouncing = true
     const sentAt = monotonicNow()
-    const { attempt: number, text } = value()
-    if (await write(own, text, number)) announcedAt = sentAt
+    if (await bucket.write(own, bucket.nextAttempt())) announcedAt = sentAt
     isAnnouncing = false
-  }
-
-  function countFollowers(): number {
-    let count = 1
-    for (const [key, { changedAt }] of seen)
-      if (key.startsWith(FOLLOWERS) && key !== own && monotonicNow() - changedAt < LEASE_MS) count++
-    return count
   }
 
   /** Whether a partition is free, or its holder has not renewed it. The own id is that of a write without an answer. */
   function isFree(partition: number): boolean {
-    const last = seen.get(keyOf(partition))
+    const last = bucket.find(keyOf(partition))
     return (
       last?.holder === undefined ||
       last.holder.id === id ||
@@ -383,31 +197,22 @@ export function startLeases(options: LeaseOptions): Leases {
   const mayTake = (partition: number): boolean =>
     !held.has(partition) && !taking.has(partition) && isFree(partition) && isAble(partition)
 
-  /** Removes the keys of followers that have ended long ago. */
-  function forgetFollowers(): void {
-    for (const [key, { changedAt, revision }] of seen)
-      if (key.startsWith(FOLLOWERS) && key !== own && monotonicNow() - changedAt > FORGET_MS) {
-        seen.delete(key)
-        bucket.delete(key, { previousSeq: revision }).catch(() => {})
-      }
-  }
-
   function round(): void {
-    if (stopping.signal.aborted) return
+    if (isStopped) return
     for (const [partition, lease] of held) {
       const age = since(lease.renewedAt)
       if (lease.losing) continue
       if (age >= FENCE_MS) void lose(partition, lease)
       else if (age >= RENEW_MS && !lease.renewing) lease.renewing = renew(partition, lease)
     }
-    if (!isWatching) return
-    checkWatch()
+    if (!bucket.isWatching()) return
+    bucket.checkWatch()
     if (monotonicNow() - announcedAt >= RENEW_MS && !isAnnouncing && all.every(isAble))
       void announce()
-    forgetFollowers()
+    bucket.forgetFollowers()
     // Not before the others have seen the announcement, and this one theirs.
     if (announcedAt < 0) return
-    const share = Math.ceil(partitions / countFollowers())
+    const share = Math.ceil(partitions / bucket.countFollowers())
     const kept = [...held].filter(([, { losing }]) => !losing)
     for (const [partition] of kept.slice(share)) void giveUp(partition)
     let free = share - held.size - taking.size
@@ -420,7 +225,6 @@ export function startLeases(options: LeaseOptions): Leases {
     }
   }
 
-  const watching = watch()
   const timer = setInterval(round, ROUND_MS)
 
   return {
@@ -428,7 +232,7 @@ export function startLeases(options: LeaseOptions): Leases {
       const lease = held.get(partition)
       return lease !== undefined && !lease.losing && since(lease.renewedAt) < FENCE_MS
     },
-    followers: countFollowers,
+    followers: bucket.countFollowers,
     async release(partition) {
       const before = refused.get(partition)
       const isRecent = before && monotonicNow() < before.until + MAX_REFUSE_MS
@@ -436,17 +240,17 @@ export function startLeases(options: LeaseOptions): Leases {
       refused.set(partition, { until: monotonicNow() + pause, pause })
       await giveUp(partition)
       // The others do not count this one meanwhile. Otherwise the partition is in nobody's share.
-      const last = seen.get(own)
-      if (last) await remove(own, last.revision)
+      const last = bucket.find(own)
+      if (last) await bucket.remove(own, last.revision)
     },
     async close() {
       clearInterval(timer)
-      stopping.abort()
-      watched?.stop()
+      isStopped = true
+      bucket.stop()
       await Promise.all([...held.keys()].map(giveUp))
-      const last = seen.get(own)
-      if (last) await remove(own, last.revision)
-      await watching
+      const last = bucket.find(own)
+      if (last) await bucket.remove(own, last.revision)
+      await bucket.ended
     },
   }
 }

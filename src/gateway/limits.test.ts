@@ -63,7 +63,7 @@ import { MAX_JOBS } from './nats/follower/jobs.ts'
 import { LEASE_MS } from './nats/follower/leaseBucket.ts'
 import { FENCE_MS } from './nats/follower/leases.ts'
 import { EXPORT_IDLE_MS, MAX_EXPORTS } from './nats/follower/tasks/people.ts'
-import { MAX_ROW_BYTES, PATIENCE_MS } from './nats/mirror.ts'
+import { MAX_ROW_BYTES, PATIENCE_MS } from './nats/mirrorWriter.ts'
 import {
   DEFAULT_DUPLICATE_WINDOW_MS,
   DEFAULT_PARTITIONS,

@@ -1,30 +1,21 @@
-import {
-  DeliverPolicy,
-  JetStreamApiError,
-  type JsMsg,
-  jetstream,
-  jetstreamManager,
-} from '@nats-io/jetstream'
-import { delay, headers } from '@nats-io/transport-node'
+import { DeliverPolicy, type JsMsg, jetstream, jetstreamManager } from '@nats-io/jetstream'
+import { delay } from '@nats-io/transport-node'
 import { Unavailable } from '../lib/unavailable.ts'
-import type { Applied, ChangedRow, MirrorRows } from '../sqlite/mirrorRows.ts'
+import type { Applied } from '../sqlite/mirrorRows.ts'
 import type { Broker } from './broker.ts'
 import { onDisconnect } from './followStream.ts'
 import { stopWithoutHeartbeats } from './heartbeats.ts'
-import { BARRIER, isDeletion, OPERATION, toEntryKey, toRow } from './mirrorEntries.ts'
+import { BARRIER, toRow } from './mirrorEntries.ts'
+import {
+  BATCH,
+  type Cluster,
+  createMirrorWriter,
+  type MirroredRows,
+  PATIENCE_MS,
+  RETRY_SECONDS,
+  unavailable,
+} from './mirrorWriter.ts'
 import { purgeTombstones, TOMBSTONE_MS } from './tombstones.ts'
-
-type Cluster = Pick<Broker, 'id' | 'nc' | 'js' | 'jsm'>
-
-/** What the bucket must be like for a change to be stored. */
-type Expected = { readonly lastSequence: number } | { readonly lastSubjectSequence: number }
-
-type Answered<Run> = Run extends (...args: infer Args) => infer Result
-  ? (...args: Args) => Result | Promise<Result>
-  : never
-
-/** MirrorRows of this thread, or of another one whose calls are answered later. */
-export type MirroredRows = { readonly [Name in keyof MirrorRows]: Answered<MirrorRows[Name]> }
 
 export type MirrorOptions = {
   readonly rows: MirroredRows
@@ -68,35 +59,20 @@ export type Mirror = {
   close(): Promise<void>
 }
 
-/** Most bytes of a row as JSON. Below the default limit of a message (1 MiB). */
-export const MAX_ROW_BYTES = 512 * 1024
 /** Time between two looks for changes that other connections have made, ms. */
 const POLL_MS = 250
-/** Time for one change to be stored, or for the tables to catch up, ms. An election takes about as long. */
-export const PATIENCE_MS = 4_000
 /** Before the watch is started again, ms. */
 const RETRY_MS = 250
-/** Changes that are read, and rows that are applied, in one transaction. */
-const BATCH = 500
-/** Changes that are published at the same time. */
-const IN_FLIGHT = 32
 /** Times of the watch's requests, ms. Two heartbeats that do not come show that its server is gone. */
 const WATCH = { max_messages: BATCH, expires: 5_000, idle_heartbeat: 1_000 }
-/** How long messages may be on their way before a writer asks whether there are any, ms. */
-const BARRIER_MS = 1_000
 /** Time between two looks for rows that were deleted long ago, ms. */
 const PURGE_EVERY_MS = 6 * 3_600_000
 /** Tables that were away for longer read the whole bucket: they may have missed a deletion, ms. */
 const MAX_AWAY_MS = TOMBSTONE_MS / 2
 /** Time between two notes in the tables that they are not away, ms. */
 const NOTE_MS = 60_000
-/** Retry-After, seconds. */
-const RETRY_SECONDS = 2
 /** The message of an Unavailable: another process has changed the same row. */
 export const CONFLICT = 'This was changed by another gateway at the same time. Try again'
-/** Error codes of JetStream: the last sequence is another one. */
-const WRONG_SEQUENCE = [10070, 10071]
-
 /** Opens a mirror. The local rows can be used at once; how old they are says `rows.state()`. */
 export function openMirror(options: MirrorOptions): Mirror {
   const { rows, bucket, prefix, isExclusive = false, onChange, onError, now = Date.now } = options
@@ -105,8 +81,6 @@ export function openMirror(options: MirrorOptions): Mirror {
   /** Every message up to this sequence was applied, or is our own. */
   let head = 0
   let isCaughtUp = false
-  /** Changes that are being published, by subject. The watch may bring them before they are settled. */
-  const inFlight = new Map<string, Promise<unknown>>()
   /** How often unsettled changes were undone. */
   let undone = 0
   let isClosed = false
@@ -217,7 +191,7 @@ export function openMirror(options: MirrorOptions): Mirror {
         if (!isLast && batch.length < BATCH) continue
         const read = batch.flatMap((one) => toRow(one, subjects))
         // Otherwise an own change would be taken for one of others, which undoes a later change of the row.
-        await Promise.allSettled(batch.map((one) => inFlight.get(one.subject)))
+        await Promise.allSettled(batch.map((one) => writer.inFlight(one.subject)))
         batch = []
         // While everything is read, the position stays at 0: otherwise rows that did not come would stay for ever.
         note(await rows.apply(read, isCaughtUp || !isFull ? message.seq : 0))
@@ -236,125 +210,14 @@ export function openMirror(options: MirrorOptions): Mirror {
 
   // Writing
 
-  async function pushAll(): Promise<void> {
-    while (!isClosed) {
-      const changes = await rows.changes(BATCH)
-      if (changes.length === 0) return
-      const broker = connected
-      if (!broker) throw unavailable()
-      await reach(() => isCaughtUp)
-      const before = undone
-      const width = isExclusive ? 1 : IN_FLIGHT
-      for (let i = 0; i < changes.length && undone === before; i += width) {
-        const isDone = await Promise.all(
-          changes.slice(i, i + width).map((one) => push(broker, one)),
-        )
-        if (!isDone.every(Boolean)) break
-      }
-    }
-  }
-
-  /**
-   * @param revision What the row has in the bucket.
-   * @returns False if the changes have to be read again.
-   */
-  async function push(
-    broker: Cluster,
-    change: ChangedRow,
-    revision = change.revision,
-  ): Promise<boolean> {
-    const { value, before, table } = change
-    if (value === before) {
-      await rows.settle([{ ...change, revision: undefined }])
-      return true
-    }
-    if (value !== undefined && Buffer.byteLength(value) > MAX_ROW_BYTES) {
-      note(await rows.undo())
-      throw new Error(
-        `A row of ${table} has more than ${MAX_ROW_BYTES} bytes, so it can not be stored in the cluster`,
-      )
-    }
-    const lastSequence = head
-    try {
-      const expect = isExclusive ? { lastSequence } : { lastSubjectSequence: revision }
-      const sequence = await publishAndSettle(broker, change, expect)
-      if (isExclusive) advance(sequence)
-      return true
-    } catch (error) {
-      if (!isWrongSequence(error)) throw error
-    }
-    if (!isExclusive) return resolveWith(broker, change)
-    await catchUpWith(broker, lastSequence)
-    return false
-  }
-
-  async function publishAndSettle(
-    cluster: Cluster,
-    change: ChangedRow,
-    expect: Expected,
-  ): Promise<number> {
-    const subject = subjects + toEntryKey(change.table, change.key)
-    const settled = (async () => {
-      const sequence = await publish(cluster, change, expect)
-      await rows.settle([{ ...change, revision: sequence }])
-      return sequence
-    })()
-    inFlight.set(subject, settled)
-    try {
-      return await settled
-    } finally {
-      inFlight.delete(subject)
-    }
-  }
-
-  /** The row in the bucket is not what it was here. @returns Like `push`. */
-  async function resolveWith(broker: Cluster, change: ChangedRow): Promise<boolean> {
-    const { table, key, before, revision } = change
-    const subject = subjects + toEntryKey(table, key)
-    const entry = await broker.jsm.streams.getMessage(stream, { last_by_subj: subject })
-    const isDeleted = !entry || isDeletion(entry.header)
-    // It was deleted before this change. The bucket may have forgotten that.
-    if (isDeleted && before === undefined && entry?.seq !== revision)
-      return push(broker, change, entry?.seq ?? 0)
-    const remote = {
-      ...{ table, key, value: isDeleted ? undefined : entry.string() },
-      revision: entry ? entry.seq : revision + 1,
-    }
-    const applied = await rows.apply([remote], 0)
-    note(applied)
-    // Without a fault the watch was faster.
-    if (applied.faults.length > 0)
-      throw new Error(`The row ${subject} of the bucket can not be stored here`)
-    return false
-  }
-
-  async function publish(
-    { js }: Cluster,
-    { table, key, value }: ChangedRow,
-    expect: Expected,
-  ): Promise<number> {
-    const options = { timeout: PATIENCE_MS, expect }
-    const subject = subjects + toEntryKey(table, key)
-    if (value !== undefined) return (await js.publish(subject, value, options)).seq
-    const operation = headers()
-    operation.set(OPERATION, 'DEL')
-    return (await js.publish(subject, undefined, { ...options, headers: operation })).seq
-  }
-
-  /** Waits until the tables have more of the bucket. */
-  async function catchUpWith({ js }: Cluster, known: number): Promise<void> {
-    const wait = reach(() => head > known)
-    try {
-      await Promise.race([wait, delay(BARRIER_MS)])
-      if (head > known) return
-      // The last messages may be deleted, and never come. This one comes, and everything before it came.
-      await js.publish(`${subjects}${BARRIER}`, undefined, { timeout: PATIENCE_MS })
-    } catch (error) {
-      wait.catch(() => {})
-      throw error
-    }
-    await wait
-  }
+  const writer = createMirrorWriter({
+    ...{ rows, stream, subjects, isExclusive, reach, advance, note },
+    head: () => head,
+    undone: () => undone,
+    isCaughtUp: () => isCaughtUp,
+    isClosed: () => isClosed,
+    connected: () => connected,
+  })
 
   let current = Promise.resolve()
   let queued: Promise<void> | undefined
@@ -367,7 +230,7 @@ export function openMirror(options: MirrorOptions): Mirror {
       .then(() => {
         queued = undefined
         isRunning = true
-        current = pushAll().finally(() => {
+        current = writer.pushAll().finally(() => {
           isRunning = false
         })
         return current
@@ -428,13 +291,3 @@ export function openMirror(options: MirrorOptions): Mirror {
     },
   }
 }
-
-const unavailable = (cause?: unknown): Unavailable =>
-  new Unavailable(
-    'The change is not stored in the cluster yet, which does not answer in time. It is tried again',
-    RETRY_SECONDS,
-    cause,
-  )
-
-const isWrongSequence = (error: unknown): boolean =>
-  error instanceof JetStreamApiError && WRONG_SEQUENCE.includes(error.code)

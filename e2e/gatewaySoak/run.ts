@@ -110,7 +110,9 @@ await addDestination(
 )
 
 const gateways: OwnGateway[] = [await stage.start(0), await stage.start(1)]
-const peaks = { rss: 0, lag: 0 }
+const peaks = { rss: 0, lag: 0, gap: 0 }
+/** When each customer had an event acknowledged last, ms of the monotonic clock. */
+const acknowledgedAt = new Map<string, number>()
 const until = Date.now() + minutes * 60_000
 const isOver = () => Date.now() >= until
 /** Faults end a little before the senders do. */
@@ -125,6 +127,11 @@ const senders = customers.flatMap((customer, c) =>
       seen,
       pauseMs: PAUSE_MS,
       isOver,
+      onAcknowledged() {
+        const now = performance.now()
+        peaks.gap = Math.max(peaks.gap, now - (acknowledgedAt.get(customer.customerId) ?? now))
+        acknowledgedAt.set(customer.customerId, now)
+      },
     }),
   ),
 )
@@ -319,6 +326,7 @@ async function report(): Promise<void> {
     acknowledged: acknowledged.length,
     'in the log': log.size,
     'at the webhook more than once': twice(receiver.times),
+    'longest gap of a customer, s': (peaks.gap / 1_000).toFixed(1),
     'largest lag, events': peaks.lag,
     'largest memory, MB': Math.round(peaks.rss / 1e6),
     ...bad,

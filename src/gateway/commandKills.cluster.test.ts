@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { layOutGateway } from '../test/gateway.ts'
+import { layOutGateway, send, startProcess } from '../test/gateway.ts'
 import { type NatsAccount, type NatsCluster, startNatsCluster } from '../test/natsCluster.ts'
 import type { LogEvent } from './collect/eventLog.ts'
 import { prepareExport } from './exportCommand.ts'
@@ -158,6 +158,29 @@ test('an export has each event once although the node that it reads from is kill
     .slice(0, -1)
     .map((line) => JSON.parse(line).id)
   expect(ids).toEqual(events.map(({ id }) => id))
+})
+
+test('a gateway that is stopped while the cluster has no majority ends', async () => {
+  const gateway = await startProcess(folder, {
+    ...{ ...env, DATA_DIR: join(folder, 'gateway') },
+    // Longer than a stop takes on a busy machine.
+    STOP_TIMEOUT_MS: '60000',
+  })
+  const readiness = async () => (await send(gateway.url, '/readyz')).status
+  await expect.poll(readiness, SOON).toBe(200)
+  await Promise.all([cluster.kill(0), cluster.kill(1)])
+  const posted = send(gateway.url, `/t/r?k=DEMOSHOP&id=${randomUUID()}`, {
+    method: 'POST',
+    headers: { origin: 'http://localhost' },
+    body: JSON.stringify({
+      ...{ event: 'search', search_term: 'mug', did: 'd-1', url: 'http://localhost/' },
+      ...{ http_user_agent: 'UA/1', remote_addr: '0.0.0.0' },
+    }),
+  })
+  await expect.poll(readiness, SOON).toBe(503)
+  const ended = gateway.end('SIGTERM')
+  expect((await posted).status).toBe(503)
+  expect(await ended, gateway.output()).toBe(0)
 })
 
 test('a move and an export without a cluster end with what to do', async () => {

@@ -12,25 +12,20 @@ import { runCommand, startOwnGateway } from './gateways.ts'
 import type { Stage, StageOptions } from './stage.ts'
 
 const NAMES = ['one', 'two', 'follower'] as const
-/** Numbers of nodes that fail together. */
-const ONE = [[0], [1], [2]]
-const MOST = [
-  [0, 1],
-  [1, 2],
-  [0, 1, 2],
-]
+/** Numbers of nodes that fail together: mostly one. */
+const NODES = [[0], [1], [2], [0], [1], [2], [0, 1], [1, 2], [0, 1, 2]]
 /** Time in which the nodes have to have the same messages again, ms. */
 const SAME_MS = 30_000
 
 /**
- * A cluster of three nodes, a data folder for each gateway, and a process that only follows. Nodes are killed, mostly
- * one at a time, and suspended, and the follower is killed.
+ * A cluster of three nodes, a data folder for each gateway, and a process that only follows. Nodes are killed or
+ * suspended, mostly one at a time, and the follower is killed.
  */
 export async function openClusterStage({
   home,
   env,
   seed,
-  suspendsMajority,
+  suspends,
 }: StageOptions): Promise<Stage> {
   // Not that of the senders: the same seed chooses the same faults, however many events are sent.
   const random = createRandom(seed + 3)
@@ -52,8 +47,8 @@ export async function openClusterStage({
   async function disturbNodes(isCalm: () => boolean): Promise<void> {
     while (!isCalm()) {
       await sleep(5_000 + random.below(10_000))
-      const isKill = random.chance(0.6)
-      const nodes = random.pick(isKill || suspendsMajority ? [...ONE, ...ONE, ...MOST] : ONE)
+      const nodes = random.pick(NODES)
+      const isKill = random.chance(0.6) || !suspends
       if (isKill) {
         counts['nodes killed'] += nodes.length
         await Promise.all(nodes.map((node) => cluster.kill(node)))

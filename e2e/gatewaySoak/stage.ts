@@ -30,7 +30,7 @@ export type StageOptions = {
   readonly env: Readonly<Record<string, string>>
   readonly random: Random
   readonly seed: number
-  /** Whether several nodes are suspended at once. */
-  readonly suspendsMajority: boolean
+  /** Whether nodes of a cluster are suspended too. */
+  readonly suspends: boolean
   readonly seen: Seen
 }

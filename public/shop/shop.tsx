@@ -311,7 +311,8 @@ function showThanks(number: number | undefined) {
     cancel.disabled = true
     const isDone = await cancelOrder(number)
     $('#cancelled').textContent = isDone ? 'It is cancelled.' : 'That did not work. Try again.'
-    cancel.disabled = isDone
+    cancel.disabled = false
+    cancel.hidden = isDone
   })
 }
 

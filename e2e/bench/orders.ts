@@ -4,17 +4,19 @@
 //
 //   node e2e/run.mjs e2e/bench/orders.ts                      a million orders: some minutes
 //   node e2e/run.mjs e2e/bench/orders.ts --orders 10000
+//   node e2e/run.mjs e2e/bench/orders.ts --folder /tmp/x      fills the folder, or what is missing in it, and keeps it
 //
 // An answer's time begins when the call was due, so calls that wait for a slow one count too.
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { rmSync, statSync } from 'node:fs'
+import { mkdirSync, rmSync, statSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { toStoredOrder, validate } from '../../src/contract/index.ts'
+import { makeEventId } from '../../src/gateway/collect/eventId.ts'
 import type { LogEvent } from '../../src/gateway/collect/eventLog.ts'
 import { toCells } from '../../src/gateway/sqlite/cells.ts'
 import { createSqliteCustomers } from '../../src/gateway/sqlite/customers.ts'
@@ -27,6 +29,8 @@ const { values } = parseArgs({
     orders: { type: 'string', default: '1000000' },
     /** Seconds of each measurement over sockets. */
     seconds: { type: 'string', default: '20' },
+    /** Default: a new folder, which is removed at the end. */
+    folder: { type: 'string' },
   },
 })
 
@@ -42,6 +46,8 @@ const DAYS = 30
 const ROUNDS = 7
 const ROUND_EVENTS = 4_000
 const AT_ONCE = 64
+/** Time for which each kind of call is sent alone, ms. */
+const ALONE_MS = 2_000
 /** The most time of an answer at the 99th percentile, ms. */
 const TARGET_MS = 50
 
@@ -78,25 +84,33 @@ function storedOrder(i: number): string {
 }
 
 const record = (operation: string, event: string, payload: string, at: number): LogEvent => ({
-  ...{ customer: 'shop', id: randomUUID(), at, receivedAt: at, operation, event, payload },
+  ...{ customer: 'shop', id: makeEventId(at), at, receivedAt: at, operation, event, payload },
   ...{ did: null, bot: false, version: null },
 })
 
 const makeEvent = (): LogEvent => ({
-  ...{ customer: 'shop', id: randomUUID(), at: now, receivedAt: now, version: null },
+  ...{ customer: 'shop', id: makeEventId(now), at: now, receivedAt: now, version: null },
   ...{ operation: 'viewProduct', event: 'view_product', did: randomUUID(), bot: false },
   payload: JSON.stringify({ url: `https://shop.example/p/12?ref=${'x'.repeat(500)}` }),
 })
 
-function fill(store: Store): void {
+/** @returns How many records it has stored. */
+function fill(store: Store): number {
+  let stored = 0
+  const append = (events: readonly LogEvent[]) => {
+    store.append(toCells(events))
+    stored += events.length
+  }
   const at = (share: number) => Math.floor(now - DAYS * DAY_MS * (1 - share))
   for (let from = 0; from < ORDERS; from += SLICE) {
+    if (store.findOrder('shop', number(from))) continue
     const events = Array.from({ length: Math.min(SLICE, ORDERS - from) }, (_, i) =>
       record('saveOrder', 'save_order', storedOrder(from + i), at((from + i) / ORDERS)),
     )
-    store.append(toCells(events))
+    append(events)
   }
   for (let from = 0; from < SUBSCRIBERS; from += SLICE) {
+    if (store.findSubscriber('shop', `visitor-${from}@shop.example`)) continue
     const events = Array.from({ length: Math.min(SLICE, SUBSCRIBERS - from) }, (_, n) => {
       const i = from + n
       const payload = JSON.stringify({ email: `visitor-${i}@shop.example` })
@@ -104,8 +118,9 @@ function fill(store: Store): void {
         ? record('removeSubscriber', 'remove_subscriber', payload, at(i / SUBSCRIBERS))
         : record('addSubscriber', 'add_subscriber', payload, at(i / SUBSCRIBERS))
     })
-    store.append(toCells(events))
+    append(events)
   }
+  return stored
 }
 
 /** @returns Processor time of an event, microseconds. */
@@ -119,21 +134,25 @@ function appendEvents(store: Store): number {
   return (user + system) / (appends.length * AT_ONCE)
 }
 
-const folder = makeFolder('bench-orders')
+const folder = values.folder ?? makeFolder('bench-orders')
+mkdirSync(folder, { recursive: true })
 const eventsFile = join(folder, 'events.db')
 const customers = createSqliteCustomers(join(folder, 'customers.db'))
-const { customer, restKey } = customers.add({ customerId: 'shop', origins: ['loopback'] })
+const restKey = 'REST-KEY-OF-THE-BENCH'
+const customer =
+  customers.find('shop') ??
+  customers.add({ customerId: 'shop', origins: ['loopback'], restKey }).customer
 customers.close()
 
 const full = openStore(eventsFile)
 const begun = performance.now()
-fill(full)
+const filled = fill(full)
 const seconds = (performance.now() - begun) / 1_000
 console.log(
   line(
     `${ORDERS.toLocaleString('en')} orders`,
     `${(statSync(eventsFile).size / 1e6).toFixed(0)} MB`,
-    `${((1e6 * seconds) / (ORDERS + SUBSCRIBERS)).toFixed(0)} µs each`,
+    `${((1e6 * seconds) / Math.max(1, filled)).toFixed(0)} µs each`,
   ),
 )
 const emptyFolder = makeFolder('bench-orders-empty')
@@ -164,7 +183,8 @@ const postJson = (path: string, body: object): Call => ({
   ...{ method: 'POST', path: `/api/v1/${path}?${keys}`, headers: JSON_TYPE },
   body: JSON.stringify(body),
 })
-let fresh = ORDERS
+/** Numbers from here on are new, also in a folder that was used before. */
+let fresh = now
 const anyOrder = (i: number) => (i * 7_919) % ORDERS
 const ORDER_CALLS: Readonly<Record<string, Kind>> = {
   'save_order, new': { perSecond: 20, make: () => postJson('save_order', orderOf(fresh++)) },
@@ -204,6 +224,11 @@ const OTHER_CALLS: Readonly<Record<string, Kind>> = {
         http_user_agent: 'Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0',
       }),
     }),
+  },
+  // What the machine itself makes of an answer: it reads no file.
+  'a key that is right': {
+    perSecond: 20,
+    make: () => ({ method: 'GET', path: `/api/v1/health?${keys}` }),
   },
   'list of campaigns': { perSecond: 5, make: () => postJson('campaigns/list', {}) },
 }
@@ -269,11 +294,24 @@ const server = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inh
 const { url } = await new Promise<{ url: string }>((resolve) =>
   server.once('message', resolve as () => void),
 )
+/** CPU time of the gateway so far, of all its threads, microseconds. */
+const cpuMicros = () =>
+  new Promise<number>((resolve) => {
+    server.once('message', ({ cpuMicros }: { cpuMicros: number }) => resolve(cpuMicros))
+    server.send('usage')
+  })
 const forMs = Number(values.seconds) * 1_000
 await run(url, { ...ORDER_CALLS, ...OTHER_CALLS }, 2_000)
 print('without calls about orders', await run(url, OTHER_CALLS, forMs))
 print('with calls about orders', await run(url, { ...ORDER_CALLS, ...OTHER_CALLS }, forMs))
+for (const [name, kind] of Object.entries({ ...ORDER_CALLS, ...OTHER_CALLS })) {
+  const before = await cpuMicros()
+  const all = (await run(url, { [name]: kind }, ALONE_MS)).get(name)?.length ?? 1
+  console.log(
+    line(`alone: ${name}`, `${Math.round(((await cpuMicros()) - before) / all)} µs of CPU`),
+  )
+}
 console.log(`target: p99 of each call about orders at most ${TARGET_MS} ms`)
 server.disconnect()
 agent.destroy()
-rmSync(folder, { recursive: true, force: true })
+if (!values.folder) rmSync(folder, { recursive: true, force: true })

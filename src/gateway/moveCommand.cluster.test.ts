@@ -6,6 +6,7 @@ import Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { makeCampaign } from '../test/campaignContract.ts'
 import { layOutGateway } from '../test/gateway.ts'
+import { makeRandomRecord } from '../test/orderRecords.ts'
 import { takeAccount } from '../test/sharedCluster.ts'
 import type { LogEvent } from './collect/eventLog.ts'
 import { hashSecret } from './lib/secret.ts'
@@ -41,8 +42,13 @@ const REMOVED = [2, 3_000, 5_999]
 const POSITION = 4_001
 const LETTER = 3_500
 
-const event = (number: number): LogEvent => ({
-  customer: CUSTOMERS[number % CUSTOMERS.length] as string,
+/** Of ten events, one is about an order or a subscriber. */
+const event = (number: number): LogEvent => {
+  const customer = CUSTOMERS[number % CUSTOMERS.length] as string
+  return number % 10 === 4 ? makeRandomRecord(customer) : pageEvent(number, customer)
+}
+const pageEvent = (number: number, customer: string): LogEvent => ({
+  customer,
   ...{ id: randomUUID(), at: NOON + number, receivedAt: NOON + 2 * number },
   ...{ operation: 'search', event: `search ${number}`, did: number % 2 ? 'd\0"1' : null },
   ...{ bot: number % 5 === 0, version: number % 3 ? '1.2.0' : null, cookieless: number % 7 === 0 },
@@ -191,8 +197,13 @@ async function messagesOf(partition: number, subject?: string) {
   return messages
 }
 
-/** What the copies have to have in common with the log: events, and counts of problems and of stored events. */
+/**
+ * What the copies have to have in common with the log: events, states of orders and subscribers, and counts of problems
+ * and of stored events. Positions and the secret of hashes are those of each file.
+ */
 const COUNTS = [
+  'SELECT customer, saved_at, versions, hex(digest), status FROM orders',
+  'SELECT customer, at, versions, operation, hex(digest), unsubscribed_at FROM subscribers',
   'SELECT * FROM problems',
   'SELECT * FROM coverage_hours',
   "SELECT * FROM coverage WHERE customer <> ''",

@@ -14,6 +14,7 @@ import {
   statesFrom,
 } from '../../test/orderRecords.ts'
 import type { LogEvent } from '../collect/eventLog.ts'
+import { createBackup } from './backup/createBackup.ts'
 import { toCells } from './cells.ts'
 import { EVENTS_SCHEMA, openStore, type Store } from './store.ts'
 
@@ -141,6 +142,20 @@ test('a log of the version before gets the tables, and goes on', async () => {
   log.append(toCells([makeRecord('shop', 'saveOrder', makeOrder('N-1'))]))
   expect(log.findOrder('shop', 'N-1')?.versions).toBe(1)
   log.close()
+})
+
+test('a backup has the states, and finds them by the same numbers and addresses', async () => {
+  const { folder, file } = nextFile()
+  const log = openStore(file)
+  log.append(toCells(makeEvents(200)))
+  const expected = statesIn(log)
+  expect(expected.orders.size).toBeGreaterThan(0)
+  const copy = join(folder, 'backup')
+  await createBackup({ dataDir: folder, folder: copy, names: ['events.db'], now: Date.now })
+  log.close()
+  const restored = openStore(join(copy, 'events.db'))
+  expect(statesIn(restored)).toEqual(expected)
+  restored.close()
 })
 
 test('a state is removed with its record, and not with an older one', () => {

@@ -76,13 +76,13 @@ export function createReportClosing(
       'SELECT block FROM blocks WHERE customer = ? AND block > ? ORDER BY block LIMIT 1',
     )
     .pluck()
-  /** The utm of the row with the greatest time: https://www.sqlite.org/lang_select.html#bareagg */
+  /** The last row of a device stays: by time, then by id. */
   const noteLastVisits = database.prepare<
     [{ first: number; last: number; since: number; from: number }]
   >(
-    `INSERT OR REPLACE INTO last_visits
-     SELECT device, max(at), utm FROM visits
-     WHERE device BETWEEN @first AND @last AND at < @since GROUP BY device HAVING max(at) >= @from`,
+    `INSERT OR REPLACE INTO last_visits (device, at, id, utm)
+     SELECT device, at, id, utm FROM visits
+     WHERE device BETWEEN @first AND @last AND at >= @from AND at < @since ORDER BY device, at, id`,
   )
   const dropLastVisits = database.prepare<[number, number, number]>(
     'DELETE FROM last_visits WHERE device BETWEEN ? AND ? AND at < ?',

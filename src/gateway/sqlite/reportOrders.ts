@@ -18,7 +18,6 @@ export const MAX_BLOCK_ORDERS = 100_000
 /** A visit that may be credited with an order. */
 export type Candidate = {
   readonly at: number
-  /** Empty if the visit was deleted. */
   readonly id: Buffer
   readonly device: number
   readonly utm: number
@@ -174,7 +173,7 @@ export function createReportOrders(database: Database, numbers: Numbers): Report
   const lastVisit = database.prepare<[{ device: number; from: number; to: number }], Candidate>(
     `SELECT at, id, device, utm FROM visits WHERE device = @device AND at BETWEEN @from AND @to
      UNION ALL
-     SELECT at, x'', device, utm FROM last_visits WHERE device = @device AND at BETWEEN @from AND @to
+     SELECT at, id, device, utm FROM last_visits WHERE device = @device AND at BETWEEN @from AND @to
      ORDER BY at DESC, id DESC LIMIT 1`,
   )
   const givenBy = database.prepare<

@@ -3,6 +3,7 @@ import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { makeFolder } from '../../test/gateway.ts'
+import { createNaiveReports } from '../../test/naiveReport.ts'
 import {
   ANA,
   AUTUMN,
@@ -213,5 +214,54 @@ test('reports are the same before and after every removal', () => {
       },
     ),
     { numRuns: 40 },
+  )
+}, 120_000)
+
+test('an order that comes after a removal is credited as without it', () => {
+  // Each device gives one address, with each visit: a link is forgotten after the visits.
+  const anyVisit = fc
+    .tuple(
+      anyTime,
+      fc.constantFrom(SPRING, SPRING, AUTUMN, SEARCH),
+      fc.constantFrom('d-1', 'd-2', 'd-3'),
+      fc.constantFrom(false, false, false, true),
+    )
+    .map(([at, utm, did, bot]) =>
+      gives(at, did === 'd-3' ? 'eva@shop.test' : ANA, { did, bot, utm }),
+    )
+  const anyOrder = fc
+    .tuple(anyTime, anyEmail, fc.integer({ min: 1, max: 90_000 }))
+    .map(([at, email, total]) => ({ at, email, total }))
+  fc.assert(
+    fc.property(
+      fc.array(anyVisit, { maxLength: 15, size: 'max' }),
+      fc.array(anyOrder, { maxLength: 15, size: 'max' }),
+      fc.array(fc.integer({ min: 1, max: 21 }), { maxLength: 4 }),
+      (visits, orders, sweeps) => {
+        const events = [
+          ...visits,
+          ...orders.map(({ at, ...given }, n) => order(at, { ...given, number: `${n}` })),
+        ].sort((a, b) => a.at - b.at)
+        const shop = openReportShop(folder)
+        let stored = 0
+        for (const day of [...sweeps].sort((a, b) => a - b)) {
+          const arrived = events.filter(({ at }) => at < MONDAY + day * DAY).length
+          shop.append(events.slice(stored, arrived))
+          stored = Math.max(stored, arrived)
+          shop.sweep(MONDAY + day * DAY)
+        }
+        shop.append(events.slice(stored))
+        const naive = createNaiveReports(events, 'demo')
+        for (const utm of [SPRING, AUTUMN])
+          for (const bots of [false, true]) {
+            const view = { ...DEFAULT_VIEW, bots }
+            const [found, right] = [shop.read(utm, view), naive.read(utm, view)]
+            expect([found.orders, found.revenue]).toEqual([right.orders, right.revenue])
+            expect(found.days).toEqual(right.days)
+          }
+        shop.end()
+      },
+    ),
+    { numRuns: 20 },
   )
 }, 120_000)

@@ -132,6 +132,7 @@ const TABLES = `
   CREATE TABLE last_visits (
     device INTEGER PRIMARY KEY,
     at INTEGER NOT NULL,
+    id BLOB NOT NULL,
     utm INTEGER NOT NULL
   ) STRICT;
   CREATE TABLE links (

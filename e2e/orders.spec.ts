@@ -1,11 +1,25 @@
+import { rmSync } from 'node:fs'
 import type { BrowserContext, Page } from '@playwright/test'
-import { addShop, sideways, signIn, test } from './campaignPage.ts'
-import { expect } from './fixtures.ts'
+import type { Gateway } from '../src/gateway/index.ts'
+import { addShop, sideways, signIn } from './campaignPage.ts'
+import { test as base, expect } from './fixtures.ts'
+import { loadGateway, makeFolder } from './gateway.ts'
 
 /*
  * Orders and subscribers from the demo shop to the operators' pages. The gateway plays the shop's server
  * (src/gateway/demoShop.ts).
  */
+
+/** A gateway for each test, since other tests count the visitors of the demo campaign too. */
+const test = base.extend<{ demo: Gateway }>({
+  demo: async ({ browserName }, use) => {
+    const folder = makeFolder(`orders-${browserName}`)
+    const demo = await (await loadGateway()).startGateway({ dataDir: folder, demo: true })
+    await use(demo)
+    await demo.close()
+    rmSync(folder, { recursive: true, force: true })
+  },
+})
 
 test.use({ testIdAttribute: 'data-test' })
 

@@ -127,7 +127,7 @@ export function createRoutes(dependencies: RouteDependencies) {
   const operators = createOperators(dependencies)
   const live = createLive({ log: dependencies.log, live: dependencies.live, operators })
   const campaignPages = createCampaignPages({ operations, operators })
-  const peoplePages = createPeoplePages({ people: dependencies.people, operators })
+  const peoplePages = createPeoplePages({ ...dependencies, operators })
   const forwardPages = createForwardPages({ ...dependencies, operators })
   const listProblems = createProblemPages({ ...dependencies, operators })
   const setupPages = createSetupPages({

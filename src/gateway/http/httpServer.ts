@@ -58,7 +58,8 @@ export function createHttpServer(options: HttpServerOptions): Server {
       () => networkOf(addresses.visitor(head, peer)),
       bytesOfHead(incoming),
     )
-    return { peer, reserve, readBody: createReadBody(incoming, reserve) }
+    const readBody = createReadBody(incoming, reserve)
+    return { peer, reserve, readBody, breakOff: () => void outgoing.destroy() }
   }
 
   const answerHot = createHotPaths(options.findHotPaths ?? (() => undefined), toEnv)

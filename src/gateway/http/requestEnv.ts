@@ -7,6 +7,8 @@ export type RequestEnv = {
   readonly peer: string
   readonly readBody: ReadBody
   readonly reserve: Reserve
+  /** Ends the connection in the middle of an answer, so that nobody takes it for the whole. */
+  readonly breakOff: () => void
 }
 
 /** The part of a route's context that its handler uses. */

@@ -1,14 +1,17 @@
 import { answer, JSON_HEADERS, type Refusal, refuse } from '../http/answers.ts'
+import { streamParts } from '../http/partStream.ts'
 import type { Connected } from '../http/requestEnv.ts'
 import { createSemaphore } from '../http/semaphore.ts'
 import { Unavailable } from '../lib/unavailable.ts'
-import type { Export, People } from '../people/people.ts'
+import type { People } from '../people/people.ts'
 import { type Person, readPerson } from '../people/person.ts'
 import { type Operators, readOwnJson } from './operators.ts'
 
 export type PeoplePageDependencies = {
   readonly people: People
   readonly operators: Operators
+  /** Called with the error that has broken off a download. */
+  readonly onError: (error: unknown, route: string) => void
 }
 
 /** Each reads all events of a customer. A download counts until it has ended. */
@@ -39,7 +42,7 @@ const NOTHING: Refusal = { ok: false, status: 404, message: 'Nothing is kept of 
  *
  * At once, one of them runs for a customer. Rejects with TooMany, and with Unavailable.
  */
-export function createPeoplePages({ people, operators }: PeoplePageDependencies) {
+export function createPeoplePages({ people, operators, onError }: PeoplePageDependencies) {
   const searches = createSemaphore(SEARCHES)
 
   type Asked = {
@@ -89,7 +92,7 @@ export function createPeoplePages({ people, operators }: PeoplePageDependencies)
   async function download(
     request: Request,
     peer: string,
-    context: Connected<'readBody'>,
+    context: Connected<'readBody' | 'breakOff'>,
   ): Promise<Response> {
     const asked = await read(request, peer, context)
     if (!asked.ok) return refuse(asked)
@@ -102,7 +105,23 @@ export function createPeoplePages({ people, operators }: PeoplePageDependencies)
         release()
         return refuse(NOTHING)
       }
-      return new Response(stream(found, findEnd, release), { headers: DOWNLOAD_HEADERS })
+      const until = performance.now() + MAX_EXPORT_MS
+      const parts = streamParts({
+        async next() {
+          if (performance.now() > until || findEnd() !== undefined)
+            throw new Unavailable('The download has ended', 5)
+          return found.next()
+        },
+        onEnd() {
+          found.end()
+          release()
+        },
+        breakOff(error) {
+          onError(error, '/people/data/export')
+          context.env.breakOff()
+        },
+      })
+      return new Response(parts, { headers: DOWNLOAD_HEADERS })
     } catch (error) {
       release()
       throw error
@@ -136,39 +155,4 @@ const DOWNLOAD_HEADERS = {
   ...JSON_HEADERS,
   // Not the person: browsers keep the names of downloads.
   'content-disposition': 'attachment; filename="person.json"',
-}
-
-/**
- * Sends an export. A piece is made when the one before has been taken, so a slow reader keeps only one in memory. A
- * download that can not be completed breaks off, so that nobody takes it for the whole.
- */
-function stream(
-  { next, end }: Export,
-  findEnd: () => unknown,
-  onEnd: () => void,
-): ReadableStream<Uint8Array> {
-  const until = performance.now() + MAX_EXPORT_MS
-  function close(): void {
-    end()
-    onEnd()
-  }
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          if (performance.now() > until || findEnd() !== undefined)
-            throw new Unavailable('The download has ended', 5)
-          const piece = await next()
-          if (piece) return controller.enqueue(piece)
-          close()
-          controller.close()
-        } catch (error) {
-          close()
-          controller.error(error)
-        }
-      },
-      cancel: close,
-    },
-    { highWaterMark: 0 },
-  )
 }

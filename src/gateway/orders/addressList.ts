@@ -1,4 +1,5 @@
 import { answer, JSON_HEADERS } from '../http/answers.ts'
+import { type PartStreamOptions, streamParts } from '../http/partStream.ts'
 import { MAX_PAGE, type Orders, type Page } from './orders.ts'
 import type { TimeRange } from './timeRange.ts'
 
@@ -6,17 +7,14 @@ import type { TimeRange } from './timeRange.ts'
 export const MAX_LIST_MS = 5 * 60_000
 
 /**
- * Answers the unsubscribed addresses of a range as a list of JSON. A page is read when the one before has been taken,
- * so a slow reader keeps only one in memory. A list that can not be completed breaks off, so that nobody takes it for
- * the whole. Rejects with Unavailable if the first page can not be read.
- *
- * @param onEnd Called when the list is sent or given up, also if this rejects, perhaps twice.
+ * Answers the unsubscribed addresses of a range as a list of JSON, a page at a time: see `streamParts`. Rejects with
+ * Unavailable if the first page can not be read; then `onEnd` is called too.
  */
 export async function answerAddresses(
   orders: Pick<Orders, 'unsubscribed'>,
   customer: string,
   range: TimeRange,
-  onEnd: () => void,
+  { onEnd, breakOff }: Pick<PartStreamOptions, 'onEnd' | 'breakOff'>,
 ): Promise<Response> {
   const until = performance.now() + MAX_LIST_MS
   const read = (after?: Page['next']): Promise<Page> =>
@@ -38,9 +36,16 @@ export async function answerAddresses(
 
   try {
     const first = await read()
-    if (first.next) return new Response(toStream(write(first), onEnd), { headers: JSON_HEADERS })
-    onEnd()
-    return answer(200, first.addresses)
+    if (!first.next) {
+      onEnd()
+      return answer(200, first.addresses)
+    }
+    const texts = write(first)
+    const next = async () => {
+      const { done, value } = await texts.next()
+      return done ? undefined : Buffer.from(value)
+    }
+    return new Response(streamParts({ next, onEnd, breakOff }), { headers: JSON_HEADERS })
   } catch (error) {
     onEnd()
     throw error
@@ -49,24 +54,3 @@ export async function answerAddresses(
 
 const toText = (addresses: readonly string[]): string =>
   addresses.map((address) => JSON.stringify(address)).join()
-
-/** @param onEnd Called once the texts have ended, or the reader is gone. */
-function toStream(texts: AsyncGenerator<string>, onEnd: () => void): ReadableStream<Uint8Array> {
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await texts.next()
-          if (!done) return controller.enqueue(Buffer.from(value))
-          onEnd()
-          controller.close()
-        } catch (error) {
-          onEnd()
-          controller.error(error)
-        }
-      },
-      cancel: onEnd,
-    },
-    { highWaterMark: 0 },
-  )
-}

@@ -18,6 +18,8 @@ export type OrderRouteDependencies = {
   readonly metrics: Pick<Metrics, 'event'>
   /** The clock, ms since 1970. */
   readonly now: () => number
+  /** Called with the error that has broken off a list. */
+  readonly onError: (error: unknown, route: string) => void
 }
 
 /**
@@ -50,6 +52,8 @@ const WORDS: Readonly<Record<StoredOperation, { readonly event: string; readonly
     removeSubscriber: { event: 'remove_subscriber', what: 'The unsubscription' },
   }
 
+const UNSUBSCRIBED = '/api/v1/unsubscribed_emails'
+
 /** An empty list. Reviews are not kept here. */
 const NO_REVIEWS = '<?xml version="1.0" encoding="UTF-8"?>\n<reviews></reviews>\n'
 
@@ -61,7 +65,7 @@ const NO_REVIEWS = '<?xml version="1.0" encoding="UTF-8"?>\n<reviews></reviews>\
  * The handlers reject with Unavailable and with TooMany.
  */
 export function createOrderRoutes(dependencies: OrderRouteDependencies) {
-  const { admission, guarded, metrics, orders, now } = dependencies
+  const { admission, guarded, metrics, orders, now, onError } = dependencies
   const lists = createSemaphore(ADDRESS_LISTS)
 
   /** POST /api/v1/save_order */
@@ -120,7 +124,7 @@ export function createOrderRoutes(dependencies: OrderRouteDependencies) {
 
   /** GET /api/v1/unsubscribed_emails: a list of addresses. */
   async function unsubscribed(call: RestCall): Promise<Response | Refusal> {
-    const { customer, query, request } = call
+    const { breakOff, customer, query, request } = call
     const given = { date_from: query('date_from'), date_to: query('date_to') }
     const read = readTimeRange(given, customer.timeZone, now())
     if (!read.ok) return invalid('The range of time is invalid', read.issues)
@@ -128,7 +132,13 @@ export function createOrderRoutes(dependencies: OrderRouteDependencies) {
     if (request.method === 'HEAD') return new Response(null, { headers: JSON_HEADERS })
     const { customerId } = customer
     const release = await lists.acquire(customerId)
-    return answerAddresses(orders, customerId, read.range, release)
+    return answerAddresses(orders, customerId, read.range, {
+      onEnd: release,
+      breakOff(error) {
+        onError(error, UNSUBSCRIBED)
+        breakOff()
+      },
+    })
   }
 
   /** GET /api/v1/product_reviews */
@@ -185,7 +195,7 @@ export function createOrderRoutes(dependencies: OrderRouteDependencies) {
     updateOrderStatus: guarded('/api/v1/update_order_status', status, updateOrderStatus),
     addSubscriber: guarded('/api/v1/add_subscriber', subscriber, addSubscriber),
     removeSubscriber: guarded('/api/v1/remove_subscriber', subscriber, removeSubscriber),
-    unsubscribed: guarded('/api/v1/unsubscribed_emails', undefined, unsubscribed),
+    unsubscribed: guarded(UNSUBSCRIBED, undefined, unsubscribed),
     productReviews: guarded('/api/v1/product_reviews', undefined, productReviews),
     health: guarded('/api/v1/health', undefined, health),
     /** The calls without the check of keys, for the server of the demo shop. */

@@ -33,7 +33,7 @@ export type BodyRules = Omit<BodyOptions, 'form'> & {
 export const MAX_KEYED_BYTES = 2 ** 18
 
 /** One request with the right REST key. */
-export type RestCall = Pick<RequestEnv, 'reserve'> & {
+export type RestCall = Pick<RequestEnv, 'reserve' | 'breakOff'> & {
   readonly request: Request
   readonly customer: Customer
   readonly query: Query
@@ -45,7 +45,7 @@ export type RestCall = Pick<RequestEnv, 'reserve'> & {
 export type RestRoute = (
   request: Request,
   peer: string,
-  context: Connected<'readBody' | 'reserve'>,
+  context: Connected<'readBody' | 'reserve' | 'breakOff'>,
 ) => Promise<Response>
 
 /**
@@ -124,7 +124,7 @@ export function createGuard(dependencies: GuardDependencies): Guard {
     async function answer(
       request: Request,
       peer: string,
-      { env }: Connected<'readBody' | 'reserve'>,
+      { env }: Connected<'readBody' | 'reserve' | 'breakOff'>,
     ): Promise<Response | (Refusal & { readonly customerId?: string })> {
       const query = readQuery(request.url)
       const address = addresses.visitor(request, peer)
@@ -151,10 +151,10 @@ export function createGuard(dependencies: GuardDependencies): Guard {
         return limited ?? (hasKeys ? withoutKeys(body) : body)
       }
 
-      const { reserve } = env
+      const { reserve, breakOff } = env
       const answered =
         admission.call(customer, 1, declaredBytes(request, maxBytes)) ??
-        (await call({ request, customer, query, address, read, reserve }))
+        (await call({ request, customer, query, address, read, reserve, breakOff }))
       return answered instanceof Response ? answered : { ...answered, customerId }
     }
 

@@ -46,7 +46,7 @@ const GATEWAY = {
   campaigns: ['collect', 'customers', 'http', 'lib', 'problems', 'rest'],
   // The check of the REST key in front of the calls of a shop's server.
   rest: ['collect', 'customers', 'http', 'problems'],
-  orders: ['collect', 'customers', 'http', 'lib', 'rest'],
+  orders: ['collect', 'customers', 'http', 'lib', 'people', 'rest'],
   script: ['collect', 'customers', 'http', 'lib', 'problems'],
   people: ['lib'],
   settings: ['lib'],

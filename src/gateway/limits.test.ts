@@ -77,6 +77,7 @@ import { DEFAULT_LIVE_LIMITS } from './operators/live.ts'
 import { MAX_MISSED } from './operators/livePages.ts'
 import { MAX_BODY_BYTES, MAX_EXPORT_MS, SEARCHES } from './operators/peoplePages.ts'
 import { MAX_SESSIONS, MAX_SESSIONS_OF_CUSTOMER, SESSION_SECONDS } from './operators/sessions.ts'
+import { SAME_STATE } from './orders/orderRoutes.ts'
 import { MAX_CHARACTERS, MAX_FAULTS } from './problems/pageReport.ts'
 import { MAX_PROBLEMS } from './problems/problemList.ts'
 import { KEPT_DAYS, MAX_FAULTS_OF_REASON, MAX_STORED_FAULTS } from './problems/problems.ts'
@@ -234,6 +235,10 @@ const EXPECTED: readonly (readonly [limit: string, value: string])[] = [
   ],
   ['the same of all customers', number(SEARCHES.permits)],
   ["time of a download of a person's data", `${MAX_EXPORT_MS / 60_000} minutes`],
+  [
+    'calls about the same order or subscriber that wait',
+    `${SAME_STATE.maxWaiting / 2}, and ${number(SAME_STATE.maxWaiting)} wait for ${seconds(SAME_STATE.waitMs)}`,
+  ],
   ['checks of shops', `${CHECKS.permitsOfOne}, and ${CHECKS.permits}`],
   [
     'one such check',

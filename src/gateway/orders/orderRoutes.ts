@@ -6,6 +6,7 @@ import type { Customer } from '../customers/customers.ts'
 import { answer, invalid, JSON_HEADERS, type Refusal } from '../http/answers.ts'
 import type { Metrics } from '../http/metrics.ts'
 import { createSemaphore } from '../http/semaphore.ts'
+import { addressOf } from '../people/addressOf.ts'
 import type { Guard, RestCall } from '../rest/guard.ts'
 import { answerAddresses } from './addressList.ts'
 import { digestOf, type Orders } from './orders.ts'
@@ -38,19 +39,37 @@ export const ADDRESS_LISTS = {
   message: 'Too many lists of addresses are being sent',
 }
 
+/**
+ * Calls about the same order, or the same subscriber, are carried out one after the other. All others do not wait. A
+ * sender that has given up a call sends the next one while the first one is still being stored: compared with the state
+ * before it, the next one would seem to change nothing, and the first one would win.
+ */
+export const SAME_STATE = {
+  permits: Number.POSITIVE_INFINITY,
+  permitsOfOne: 1,
+  maxWaiting: 1_000,
+  waitMs: 5_000,
+  message: 'Too many calls about the same order or subscriber',
+}
+
 /** What a call that is stored needs of a request. */
 type StoredCall = Pick<RestCall, 'customer' | 'read'>
 
 type StoredOperation = 'saveOrder' | 'updateOrderStatus' | 'addSubscriber' | 'removeSubscriber'
 
-/** Of each operation its event name in the log, and what it has sent, for messages. */
-const WORDS: Readonly<Record<StoredOperation, { readonly event: string; readonly what: string }>> =
-  {
-    saveOrder: { event: 'save_order', what: 'The order' },
-    updateOrderStatus: { event: 'update_order_status', what: 'The status of an order' },
-    addSubscriber: { event: 'add_subscriber', what: 'The subscriber' },
-    removeSubscriber: { event: 'remove_subscriber', what: 'The unsubscription' },
-  }
+/** Of each operation its event name in the log, the state that it changes, and what it has sent, for messages. */
+const WORDS: Readonly<
+  Record<StoredOperation, { readonly event: string; readonly state: string; readonly what: string }>
+> = {
+  saveOrder: { event: 'save_order', state: 'order', what: 'The order' },
+  updateOrderStatus: {
+    event: 'update_order_status',
+    state: 'status',
+    what: 'The status of an order',
+  },
+  addSubscriber: { event: 'add_subscriber', state: 'subscriber', what: 'The subscriber' },
+  removeSubscriber: { event: 'remove_subscriber', state: 'subscriber', what: 'The unsubscription' },
+}
 
 const UNSUBSCRIBED = '/api/v1/unsubscribed_emails'
 
@@ -67,6 +86,7 @@ const NO_REVIEWS = '<?xml version="1.0" encoding="UTF-8"?>\n<reviews></reviews>\
 export function createOrderRoutes(dependencies: OrderRouteDependencies) {
   const { admission, guarded, metrics, orders, now, onError } = dependencies
   const lists = createSemaphore(ADDRESS_LISTS)
+  const turns = createSemaphore(SAME_STATE)
 
   /** POST /api/v1/save_order */
   async function saveOrder(call: StoredCall): Promise<Response | Refusal> {
@@ -79,7 +99,7 @@ export function createOrderRoutes(dependencies: OrderRouteDependencies) {
     const order = checked.ok ? toStoredOrder(checked.payload, customer.currency) : checked
     if (!order.ok) return refuse('saveOrder', given, order.error.issues)
     const payload = JSON.stringify(order.payload)
-    return store(customer, 'saveOrder', payload, async () => {
+    return store(customer, 'saveOrder', order.payload.number, payload, async () => {
       const known = await orders.find(customer.customerId, order.payload.number)
       return isEqual(known?.digest, payload)
     })
@@ -101,7 +121,8 @@ export function createOrderRoutes(dependencies: OrderRouteDependencies) {
     if (!checked.ok) return refuse('updateOrderStatus', fields, checked.error.issues)
     if (request.method === 'HEAD') return answer(200, { stored: false })
     const { order_number, order_status } = checked.payload
-    return store(customer, 'updateOrderStatus', JSON.stringify(checked.payload), async () => {
+    const payload = JSON.stringify(checked.payload)
+    return store(customer, 'updateOrderStatus', order_number, payload, async () => {
       const known = await orders.find(customer.customerId, order_number)
       return known?.status === order_status
     })
@@ -116,8 +137,9 @@ export function createOrderRoutes(dependencies: OrderRouteDependencies) {
       const checked = validate(operation, body.json)
       if (!checked.ok) return refuse(operation, body.json, checked.error.issues)
       const payload = JSON.stringify(checked.payload)
-      return store(customer, operation, payload, async () => {
-        const known = await orders.findSubscriber(customer.customerId, checked.payload.email)
+      const { email } = checked.payload
+      return store(customer, operation, addressOf(email), payload, async () => {
+        const known = await orders.findSubscriber(customer.customerId, email)
         return known?.operation === operation && isEqual(known.digest, payload)
       })
     }
@@ -151,38 +173,45 @@ export function createOrderRoutes(dependencies: OrderRouteDependencies) {
   const health = async (): Promise<Response> => answer(200, { status: 'ok' })
 
   /**
-   * Stores a call as an event, unless its content is the current state.
+   * Stores a call as an event, unless its content is the current state. Rejects with TooMany: see SAME_STATE.
    *
+   * @param key The number of the order, or the address of the subscriber.
    * @param payload JSON.
    */
   async function store(
     customer: Customer,
     operation: StoredOperation,
+    key: string,
     payload: string,
     isCurrent: () => Promise<boolean>,
   ): Promise<Response | Refusal> {
-    const { event, what } = WORDS[operation]
+    const { event, state, what } = WORDS[operation]
     if (Buffer.byteLength(payload) > MAX_EVENT_BYTES)
       return {
         ok: false,
         status: 413,
         message: `${what} is too large: expected at most ${MAX_EVENT_BYTES} bytes as JSON`,
       }
-    if (await isCurrent()) {
-      metrics.event('duplicate', false)
-      return answer(200, { stored: false })
+    const release = await turns.acquire(JSON.stringify([customer.customerId, state, key]))
+    try {
+      if (await isCurrent()) {
+        metrics.event('duplicate', false)
+        return answer(200, { stored: false })
+      }
+      const receivedAt = now()
+      const id = makeEventId(receivedAt)
+      const stored = await admission.append(customer, [
+        {
+          ...{ customer: customer.customerId, id, at: receivedAt, receivedAt, operation, event },
+          ...{ did: null, bot: false, payload, version: null },
+        },
+      ])
+      if (!stored.ok) return stored
+      for (const outcome of stored.outcomes) metrics.event(outcome, false)
+      return answer(200, { stored: true, id })
+    } finally {
+      release()
     }
-    const receivedAt = now()
-    const id = makeEventId(receivedAt)
-    const stored = await admission.append(customer, [
-      {
-        ...{ customer: customer.customerId, id, at: receivedAt, receivedAt, operation, event },
-        ...{ did: null, bot: false, payload, version: null },
-      },
-    ])
-    if (!stored.ok) return stored
-    for (const outcome of stored.outcomes) metrics.event(outcome, false)
-    return answer(200, { stored: true, id })
   }
 
   const addSubscriber = changeSubscriber('addSubscriber')

@@ -257,6 +257,11 @@ test.each<[string, readonly string[], string]>([
     ['--customer', 'shop', '--format', 'csv', '--operation', 'serch'],
     'Did you mean search?',
   ],
+  [
+    'an operation that is like no other',
+    ['--customer', 'shop', '--format', 'csv', '--operation', 'purchases'],
+    'Expected one of all, viewHomepage, ',
+  ],
 ])('a command line with %s is refused', (_, options, message) => {
   const { status, stderr } = runCommand(['export', ...options], { DATA_DIR: dataDir })
   expect(status).toBe(64)

@@ -110,7 +110,9 @@ function readRequest(options: ExportOptions): Read<Request> {
     ? undefined
     : operation?.find((name) => !(LOG_OPERATIONS as readonly string[]).includes(name))
   if (unknown !== undefined)
-    return misused(`There is no operation ${unknown}.${suggest(unknown, LOG_OPERATIONS)}`)
+    return misused(
+      `There is no operation ${unknown}. Expected one of ${['all', ...LOG_OPERATIONS].join(', ')}.${suggest(unknown, LOG_OPERATIONS)}`,
+    )
   return {
     ok: true,
     value: {

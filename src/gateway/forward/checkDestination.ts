@@ -4,7 +4,7 @@ import { suggest } from '../lib/suggest.ts'
 import type { Destination } from './destination.ts'
 import type { DestinationChange, DestinationGiven, ShownDestination } from './forwarding.ts'
 import type { Kind } from './kind.ts'
-import { LOG_OPERATIONS } from './operations.ts'
+import { OPERATION_WORDS } from './operations.ts'
 
 /** The fields of the payloads that the log has. */
 const FIELDS = [
@@ -82,7 +82,7 @@ export function checkDestination(destination: Destination, kinds: Kinds): Destin
     ...(name.length > MAX_NAME_CHARACTERS
       ? [`Expected a name of at most ${MAX_NAME_CHARACTERS} characters`]
       : []),
-    ...operations.flatMap((word) => findUnknown('operation', word, LOG_OPERATIONS)),
+    ...operations.flatMap((word) => findUnknown('operation', word, OPERATION_WORDS)),
     ...leaveOut.flatMap((word) => findUnknown('field', word, FIELDS)),
     ...leaveOut
       .filter((field) => required.includes(field))

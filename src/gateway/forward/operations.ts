@@ -33,6 +33,9 @@ const WORDS: Readonly<Record<string, readonly LogOperation[]>> = {
   events: EVENT_OPERATIONS,
 }
 
+/** What `--operation` may be. */
+export const OPERATION_WORDS: readonly string[] = ['events', 'all', ...LOG_OPERATIONS]
+
 /**
  * The operations that an operator has typed, with the words `events` and `all` replaced. Unknown names stay, for
  * checkDestination to report. Empty for `events` alone, so that operations of later versions belong to it.

@@ -48,6 +48,26 @@ test.each<[Partial<Fault>, message: string, fix: string]>([
     'Correct it in what the shop’s server sends: the answer to the call names the value. Amounts are in the currency of the customer’s settings.',
   ],
   [
+    { operation: 'saveOrder', path: 'email_address', page: '/api/v1/save_order' },
+    'The gateway refuses calls of saveOrder with 422: email_address is given, but is not an e-mail address.',
+    'Correct it in what the shop’s server sends, or leave it out: the answer to the call names the value.',
+  ],
+  [
+    { operation: 'saveOrder', path: 'products.*.quantity', page: '/api/v1/save_order' },
+    'The gateway refuses calls of saveOrder with 422: products.*.quantity is missing or not a number from 0 to 999,999,999.',
+    'Correct it in what the shop’s server sends: the answer to the call names the value.',
+  ],
+  [
+    { page: '/api/v1/unsubscribed_emails' },
+    'The gateway refuses calls of /api/v1/unsubscribed_emails with 422: a field is missing or has a wrong value, or the payload is not an object.',
+    'Look at the answer to the call, which names the field.',
+  ],
+  [
+    { operation: 'sendCustomApi', path: '', page: '/api/v1/custom_events' },
+    'The gateway refuses events of sendCustomApi with 422: a field is missing or has a wrong value, or the payload is not an object.',
+    'Look at the answer to the call, which names the field.',
+  ],
+  [
     { operation: 'addSubscriber', path: '', page: '/api/v1/add_subscriber' },
     'The gateway refuses calls of addSubscriber with 422: a field is missing or has a wrong value, or the payload is not an object.',
     'Look at the answer to the call, which names the field.',
@@ -91,6 +111,16 @@ test.each<[Partial<Fault>, message: string, fix: string]>([
     { reason: 'too_large', page: '/t/batch' },
     'Requests to /t/batch are larger than the gateway accepts, so they are refused with 413.',
     'Send smaller requests: an event has at most 131,072 bytes and 1,000 values, a batch 1,048,576 bytes, 500 events and 20,000 values.',
+  ],
+  [
+    { reason: 'too_large', operation: 'saveOrder', page: '/api/v1/save_order' },
+    'Requests to /api/v1/save_order are larger than the gateway accepts, so they are refused with 413.',
+    'Send smaller requests: the answer to the call says how large they may be.',
+  ],
+  [
+    { reason: 'too_large', page: '/api/v1/campaigns/create' },
+    'Requests to /api/v1/campaigns/create are larger than the gateway accepts, so they are refused with 413.',
+    'Send smaller requests: the answer to the call says how large they may be.',
   ],
 ])('%j', (given, message, fix) => {
   expect(explainProblem(fault(given), CUSTOMER)).toEqual({ message, fix })

@@ -78,7 +78,9 @@ const EXPLAIN: Record<Fault['reason'], (fault: Fault, customer: Explained) => Ex
         },
   too_large: ({ page }) => ({
     message: `Requests to ${page} are larger than the gateway accepts, so they are refused with 413.`,
-    fix: 'Send smaller requests: an event has at most 131,072 bytes and 1,000 values, a batch 1,048,576 bytes, 500 events and 20,000 values.',
+    fix: isRest(page)
+      ? 'Send smaller requests: the answer to the call says how large they may be.'
+      : 'Send smaller requests: an event has at most 131,072 bytes and 1,000 values, a batch 1,048,576 bytes, 500 events and 20,000 values.',
   }),
   unknown_key: ({ path, page }, customer) =>
     path === customer.trackingKey
@@ -99,23 +101,28 @@ function explainOther({ reason, source }: Fault): Explanation {
   }
 }
 
-const eventsOf = ({ operation }: Fault): string =>
-  operation ? `${isRecordOperation(operation) ? 'calls' : 'events'} of ${operation}` : 'events'
+function eventsOf({ operation, page }: Fault): string {
+  if (!operation) return isRest(page) ? `calls of ${page}` : 'events'
+  return `${isRecordOperation(operation) ? 'calls' : 'events'} of ${operation}`
+}
+
+/** Whether it is the path of a call of the REST API. */
+const isRest = (page: string): boolean => page.startsWith('/api/v1/')
 
 /** Whether only servers send it, so that no page shows it. */
-const isServers = ({ operation }: Fault): boolean =>
-  isRecordOperation(operation) || operation === 'sendCustomApi'
+const isServers = ({ operation, page }: Fault): boolean =>
+  isRecordOperation(operation) || operation === 'sendCustomApi' || (!operation && isRest(page))
 
 function faultOf({ operation, path }: Fault): string {
   const field = fieldsOf(operation)[path]
   return field
-    ? `${path} is missing or not ${field.rule}`
+    ? `${path} is ${field.optional ? 'given, but is' : 'missing or'} not ${field.rule}`
     : 'a field is missing or has a wrong value, or the payload is not an object'
 }
 
-const supplyOf = ({ operation, path }: Fault): string =>
-  fieldsOf(operation)[path]?.supply ??
-  (isRecordOperation(operation)
+const supplyOf = (fault: Fault): string =>
+  fieldsOf(fault.operation)[fault.path]?.supply ??
+  (isServers(fault)
     ? 'Look at the answer to the call, which names the field'
     : 'Compare the call with the types of the helpers')
 

@@ -4,6 +4,8 @@ export type FieldRule = {
   readonly rule: string
   /** How a page or a server supplies it. */
   readonly supply: string
+  /** Whether it may be missing, so that only a wrong value is a fault. Default: not. */
+  readonly optional?: boolean
 }
 
 const TEXT = 'text of 1 to 2,048 characters'

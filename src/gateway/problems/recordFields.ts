@@ -7,44 +7,53 @@ const AMOUNT =
   'an amount that can be read exactly in the customer’s currency, such as 1234.5 or "1,234.50"'
 const LIST = 'a list of short texts, or one text with commas'
 
-const ADVICE =
-  'Correct it in what the shop’s server sends: the answer to the call names the value. Amounts are in the currency of the customer’s settings'
+const CORRECT = 'Correct it in what the shop’s server sends'
+const ANSWER = ': the answer to the call names the value'
+const CURRENCY = '. Amounts are in the currency of the customer’s settings'
 
-const field = (rule: string, supply = ADVICE): FieldRule => ({ rule, supply })
+const required = (rule: string): FieldRule => ({
+  rule,
+  supply: `${CORRECT}${ANSWER}${rule === AMOUNT ? CURRENCY : ''}`,
+})
+const optional = (rule: string): FieldRule => ({
+  rule,
+  supply: `${CORRECT}, or leave it out${ANSWER}${rule === AMOUNT ? CURRENCY : ''}`,
+  optional: true,
+})
 
 /**
  * The fields of orders and subscribers, by their paths. A star stands for the place in a list. They are sent by a shop's
  * server, so their advice is not that of the fields of a page.
  */
 export const RECORD_FIELDS: Readonly<Record<string, FieldRule>> = {
-  number: field(ID),
-  email_address: field('an e-mail address, or empty'),
-  phone: field(TEXT),
-  firstname: field(TEXT),
-  lastname: field(TEXT),
-  city: field(TEXT),
-  county: field(TEXT),
-  address: field(TEXT),
-  discount_value: field(AMOUNT),
-  discount_code: field(TEXT),
-  shipping: field(AMOUNT),
-  tax: field(AMOUNT),
-  total_value: field(AMOUNT),
-  products: field('a list of at most 500 products'),
-  'products.*': field('a product with product_id, price and quantity'),
-  'products.*.product_id': field(ID),
-  'products.*.price': field(AMOUNT),
-  'products.*.quantity': field('a number from 0 on'),
-  'products.*.variation_sku': field(TEXT),
-  order_number: field(ID),
-  order_status: field(ID),
-  email: field('an e-mail address'),
-  name: field(TEXT),
-  add_tags: field(LIST),
-  country: field(TEXT),
-  birthday: field('a date as YYYY-MM-DD'),
-  channels: field(LIST),
-  attributes: field('an object of at most 100 names with text, numbers, true or false'),
+  number: required(ID),
+  email_address: optional('an e-mail address'),
+  phone: optional(TEXT),
+  firstname: optional(TEXT),
+  lastname: optional(TEXT),
+  city: optional(TEXT),
+  county: optional(TEXT),
+  address: optional(TEXT),
+  discount_value: optional(AMOUNT),
+  discount_code: optional(TEXT),
+  shipping: optional(AMOUNT),
+  tax: optional(AMOUNT),
+  total_value: required(AMOUNT),
+  products: required('a list of at most 500 products'),
+  'products.*': required('a product with product_id, price and quantity'),
+  'products.*.product_id': required(ID),
+  'products.*.price': required(AMOUNT),
+  'products.*.quantity': required('a number from 0 to 999,999,999'),
+  'products.*.variation_sku': optional(TEXT),
+  order_number: required(ID),
+  order_status: required(ID),
+  email: required('an e-mail address'),
+  name: optional(TEXT),
+  add_tags: optional(LIST),
+  country: optional(TEXT),
+  birthday: optional('a date as YYYY-MM-DD'),
+  channels: optional(LIST),
+  attributes: optional('an object of at most 100 names with text, numbers, true or false'),
 }
 
 /** The rules of an operation's fields. */

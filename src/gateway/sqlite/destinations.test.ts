@@ -151,7 +151,7 @@ test('a destination is listed without its secrets, in a file that only its owner
 test('everything that is wrong is said at once', () => {
   const added = faultsOf({
     name: 'x'.repeat(129),
-    operations: ['serch'],
+    operations: ['serch', 'evets'],
     leaveOut: ['remote_address', 'event'],
     settings: { url: 7 },
   })
@@ -160,6 +160,9 @@ test('everything that is wrong is said at once', () => {
     faults: [
       'Expected a name of at most 128 characters',
       expect.stringMatching(/^There is no operation serch\. .*Did you mean search\?$/),
+      expect.stringMatching(
+        /^There is no operation evets\. .* one of events, all, .*mean events\?$/,
+      ),
       expect.stringMatching(/^There is no field remote_address\. /),
       expect.stringMatching(/can not do without event/),
       'url: Expected an address',

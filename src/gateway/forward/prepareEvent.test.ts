@@ -37,6 +37,17 @@ test('an order goes on as it is stored, without what is left out', () => {
   })
 })
 
+test('an amount that is left out is not there in minor units either', () => {
+  const { total_value: _, tax: __, minor, ...rest } = ORDER
+  const { total_value: ___, tax: ____, ...left } = minor
+  const leaveOut = ['total_value', 'tax']
+  const prepared = prepareEvent(record('saveOrder', ORDER), { leaveOut })
+  expect(prepared.ok && prepared.event.payload).toEqual({ ...rest, minor: left })
+  const status = record('updateOrderStatus', { order_number: '1042', order_status: 'refunded' })
+  const later = prepareEvent(status, { leaveOut }, null, () => JSON.stringify(ORDER))
+  expect(later.ok && later.event.order).toEqual({ ...rest, minor: left })
+})
+
 test('a mended order keeps its currency, and its minor units are those of the new amounts', () => {
   const patch = { total_value: '1,000.5', county: 'CJ' }
   const prepared = prepareEvent(record('saveOrder', ORDER), { leaveOut: [] }, patch)

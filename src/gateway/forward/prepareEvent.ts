@@ -29,8 +29,11 @@ export function prepareEvent(
 ): Prepared {
   const mended = readPayload(record, patch)
   if (!mended.ok) return mended
-  const withoutLeftOut = (payload: Fields): Fields =>
-    Object.fromEntries(Object.entries(payload).filter(([name]) => !leaveOut.includes(name)))
+  const leftIn = (fields: Fields): Fields =>
+    Object.fromEntries(Object.entries(fields).filter(([name]) => !leaveOut.includes(name)))
+  // An order has its amounts twice, the second time in minor units.
+  const withoutLeftOut = ({ minor, ...payload }: Fields): Fields =>
+    leftIn(minor ? { ...payload, minor: leftIn(minor as Fields) } : payload)
   const { event, order_number } = mended.payload
   const order = typeof order_number === 'string' ? findOrder(order_number) : undefined
   const did = leaveOut.includes('did') ? null : record.did

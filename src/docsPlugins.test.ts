@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Gateway } from './gateway/index.ts'
@@ -158,6 +158,17 @@ test('the command that replaces the host changes it everywhere, and keeps the fi
     expect(changed).toBe(text.replace('t.themarketer.com', 't.shop.example'))
     if (changed !== text) expect(readFileSync(join(folder, `${name}.before`), 'utf8')).toBe(text)
   }
+  // An update of the plugin brings the host back. The older copies stay as they are.
+  const updated = `${files['plugin/Observer.php']}// newer\n`
+  writeFileSync(join(folder, 'plugin/Observer.php'), updated)
+  shell(blockWith('sed -i'))
+  expect(readdirSync(join(folder, 'plugin')).sort()).toEqual([
+    ...['Observer.php', 'Observer.php.before', 'etc', 'readme.txt'],
+    ...['view.phtml', 'view.phtml.before'],
+  ])
+  const kept = (name: string) => readFileSync(join(folder, `plugin/${name}.before`), 'utf8')
+  expect(kept('Observer.php')).toBe(updated)
+  expect(kept('view.phtml')).toBe(files['plugin/view.phtml'])
   rmSync(folder, { recursive: true })
 })
 

@@ -168,7 +168,8 @@ function None({ customer }: { readonly customer: string }) {
       <p>
         A destination gets this customer’s events from the log, each at least once and in order for
         each device: the marketing service, a webhook, Google Analytics 4, or files for a warehouse.
-        It is added on the gateway’s machine, since its settings contain secrets:
+        With <code>--operation all</code> it gets orders and subscribers too. It is added on the
+        gateway’s machine, since its settings contain secrets:
       </p>
       <div class="paste">
         <code>{command}</code>

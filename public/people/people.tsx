@@ -182,8 +182,9 @@ function Page() {
             </button>
           </div>
           <p class="hint">
-            An address finds the events of every device that gave it, and every other event that
-            contains it. Case does not matter. A device id finds the events of this device.
+            An address finds the events of every device that gave it, its orders and subscriptions,
+            and every other event that contains it. Case does not matter. A device id finds the
+            events of this device.
           </p>
         </form>
         <p class="trouble" role="alert" hidden={!trouble} data-test="trouble">

@@ -69,7 +69,7 @@ ${FORWARD_COMMANDS_HELP}
   --refund-status STATUS
                     a status of an order that counts as a refund, in any case: refunded, cancelled and the
                     like by default. May be repeated; set replaces all of them, "none" removes them, and
-                    "default" restores them
+                    "default" stands for the usual ones
   --customer ID     the customer whose data of a person is exported or erased
   --email ADDRESS   a person by e-mail address: the events of every device that gave it, and every other
                     event that contains it

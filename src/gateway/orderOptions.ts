@@ -41,13 +41,19 @@ export function readOrderOptions(options: OrderOptions): Read {
   return statuses.ok ? { ok: true, change: { ...change, ...statuses.change } } : statuses
 }
 
-/** Statuses. `none` is an empty list, and `default` is null: those of a new customer. */
+/**
+ * Statuses. `none` is an empty list, and `default` alone is null: those of a new customer. Beside others, `default`
+ * stands for these.
+ */
 function readRefundStatuses(texts: readonly string[] | undefined): Read {
   if (!texts) return { ok: true, change: {} }
   if (`${texts}` === 'default') return { ok: true, change: { refundStatuses: null } }
   if (`${texts}` === 'none') return { ok: true, change: { refundStatuses: [] } }
+  if (texts.includes('none')) return misused('Expected --refund-status none without others')
   const statuses = new Set<string>()
-  for (const text of texts) {
+  for (const text of texts.flatMap((text) =>
+    text === 'default' ? DEFAULT_ORDER_SETTINGS.refundStatuses : [text],
+  )) {
     const status = readRefundStatus(text)
     if (status === undefined)
       return misused(

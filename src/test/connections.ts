@@ -25,7 +25,8 @@ afterEach(async () => {
 /**
  * A server that answers each request with its path, unless the test gives another listener.
  *
- * @returns `requests`: all requests that Node has parsed, also those that the listener did not get.
+ * @returns `requests`: all requests that Node has parsed, also those that the listener did not get. `accepted`: how many
+ * connections there were, `count`: how many are open.
  */
 export async function startServer(
   limits: Partial<ConnectionLimits> = {},
@@ -41,13 +42,15 @@ export async function startServer(
   const requests: IncomingMessage[] = []
   server.on('request', (request) => requests.push(request))
   const open = new Set<Socket>()
+  let accepted = 0
   server.on('connection', (socket) => {
+    accepted++
     open.add(socket)
     socket.once('close', () => open.delete(socket))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  return { server, port, closed, requests, count: () => open.size }
+  return { server, port, closed, requests, accepted: () => accepted, count: () => open.size }
 }
 
 /** A connection of a peer that never closes it by itself. */

@@ -48,7 +48,8 @@ async function sendEvents(did: string, count: number, address?: string): Promise
       event: i === 0 && address ? 'set_email' : 'view_page',
       did,
       url: `https://shop.example/${did}?utm_campaign=autumn-mugs&utm_medium=email&utm_source=newsletter`,
-      http_user_agent: 'Agent/1',
+      // Bots are left out of reports.
+      http_user_agent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
       ...(i === 0 &&
         address && { email_address: address, firstname: did, lastname: did, phone: '' }),
     },

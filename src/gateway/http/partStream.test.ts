@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { expect, test, vi } from 'vitest'
 import { openConnection } from '../../test/rawRequest.ts'
@@ -57,3 +57,32 @@ test.each([1, 2, 5])(
     await new Promise((resolve) => server.close(resolve))
   },
 )
+
+test.each([
+  ['is made', async () => new Uint8Array(1)],
+  ['is the last one', async () => undefined],
+  ['can no longer be made', () => Promise.reject(new Error('It has ended'))],
+])('a part that %s after the reader has gone is no fault', async (_, make) => {
+  const reported: unknown[] = []
+  let ends = 0
+  const events = new EventEmitter()
+  const [begun, gone] = [once(events, 'begun'), once(events, 'gone')]
+  const stream = streamParts({
+    async next() {
+      events.emit('begun')
+      await gone
+      return make()
+    },
+    onEnd: () => ends++,
+    breakOff: (error) => reported.push(error),
+  })
+  const reader = stream.getReader()
+  const read = reader.read()
+  await begun
+  await reader.cancel()
+  events.emit('gone')
+  expect(await read).toEqual({ done: true, value: undefined })
+  await new Promise(setImmediate)
+  expect(reported).toEqual([])
+  expect(ends).toBe(1)
+})

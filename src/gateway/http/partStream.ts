@@ -11,26 +11,35 @@ export type PartStreamOptions = {
  * A long answer in parts. A part is made when the one before has been taken, so a slow reader keeps only one in memory.
  * An answer that can not be completed breaks off, so that nobody takes it for the whole.
  */
-export const streamParts = ({
+export function streamParts({
   next,
   onEnd,
   breakOff,
-}: PartStreamOptions): ReadableStream<Uint8Array> =>
-  new ReadableStream<Uint8Array>(
+}: PartStreamOptions): ReadableStream<Uint8Array> {
+  let isReaderGone = false
+  return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         try {
           const part = await next()
+          // Nothing can be given to a stream that was cancelled meanwhile.
+          if (isReaderGone) return
           if (part) return controller.enqueue(part)
           onEnd()
           controller.close()
         } catch (error) {
+          // `onEnd` may have ended what the part is made from.
+          if (isReaderGone) return
           onEnd()
           // Not `controller.error`: the library of the server would print the error to the console.
           breakOff(error)
         }
       },
-      cancel: onEnd,
+      cancel() {
+        isReaderGone = true
+        onEnd()
+      },
     },
     { highWaterMark: 0 },
   )
+}

@@ -1,4 +1,5 @@
 import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { makeFolder } from '../../test/gateway.ts'
@@ -21,7 +22,13 @@ import {
 import type { ReportFigures } from '../campaigns/report.ts'
 import { DEFAULT_VIEW } from '../campaigns/reportView.ts'
 import type { LogEvent } from '../collect/eventLog.ts'
-import { MAX_ADDRESS_DEVICES, MAX_ADDRESS_ORDERS, MAX_DEVICE_ADDRESSES } from './reportOrders.ts'
+import {
+  AFTER_VISIT,
+  MAX_ADDRESS_DEVICES,
+  MAX_ADDRESS_ORDERS,
+  MAX_DEVICE_ADDRESSES,
+} from './reportOrders.ts'
+import { openReports } from './reportTables.ts'
 
 /** The orders of a report, and their attribution. */
 const folder = makeFolder()
@@ -312,3 +319,15 @@ test('a report counts what a naive count counts, in whatever order everything ar
     { numRuns: 60 },
   )
 }, 120_000)
+
+test('a visit reads the orders of the addresses of its device, and no others', () => {
+  const database = openReports(join(folder, 'plan.db'))
+  const steps = database
+    .prepare<[object], { detail: string }>(`EXPLAIN QUERY PLAN ${AFTER_VISIT}`)
+    .all({ customer: 1, device: Buffer.alloc(16), from: 0, to: WEEK })
+  database.close()
+  expect(steps.map(({ detail }) => detail)).toEqual([
+    'SEARCH links USING INDEX links_by_device (customer=? AND device=?)',
+    'SEARCH orders USING INDEX orders_by_address (customer=? AND address=? AND at>? AND at<?)',
+  ])
+})

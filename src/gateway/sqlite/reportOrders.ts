@@ -85,6 +85,17 @@ const COLUMNS = `orders.n, orders.customer, orders.at, orders.address, orders.vi
   orders.visit_id AS visitId, orders.utm, orders.device, orders.bot`
 
 /**
+ * The orders in the seven days after a visit, of the addresses that its device gave. CROSS JOIN keeps the order of the
+ * tables: SQLite would read all orders of the customer for each visit.
+ */
+export const AFTER_VISIT = `
+  SELECT ${COLUMNS} FROM links CROSS JOIN orders ON orders.customer = links.customer
+    AND orders.address = links.address AND orders.at BETWEEN @from AND @to
+  WHERE links.customer = @customer AND links.device = @device
+    AND links.first <= orders.at + ${GIVEN_AFTER_MS}
+`
+
+/**
  * Credits each order to a visit (docs/decisions.md, "Attribution"): the last one in the seven days before the order, of
  * the devices that gave its address.
  *
@@ -127,12 +138,7 @@ export function createReportOrders(database: Database, numbers: Numbers): Report
   const afterVisit = database.prepare<
     [{ customer: number; device: Buffer; from: number; to: number }],
     Order
-  >(
-    `SELECT ${COLUMNS} FROM links JOIN orders ON orders.customer = links.customer
-       AND orders.address = links.address AND orders.at BETWEEN @from AND @to
-     WHERE links.customer = @customer AND links.device = @device
-       AND links.first <= orders.at + ${GIVEN_AFTER_MS}`,
-  )
+  >(AFTER_VISIT)
   const hasOrders = database
     .prepare<[number], number>('SELECT 1 FROM orders WHERE customer = ? LIMIT 1')
     .pluck()
@@ -181,7 +187,7 @@ export function createReportOrders(database: Database, numbers: Numbers): Report
     { device: number; bot: number }
   >(
     `SELECT devices.device, bot FROM links
-     JOIN devices ON devices.customer = links.customer AND devices.hash = links.device
+     CROSS JOIN devices ON devices.customer = links.customer AND devices.hash = links.device
      WHERE links.customer = @customer AND links.address = @address AND first <= @to`,
   )
 

@@ -64,6 +64,8 @@ test('a walk through the demo shop is in the live view of both gateways, and in 
   expect(events.map(({ operation }) => operation).sort()).toEqual([
     'addToCart',
     'initiateCheckout',
+    // By the shop's own server.
+    'saveOrder',
     'setEmail',
     // A page view of each of the four pages, and the homepage.
     ...Array.from({ length: 5 }, () => 'viewHomepage'),

@@ -206,6 +206,13 @@ describe('no key is in an error', () => {
     }
   })
 
+  test('when an answer that does not escape it changes the key', async () => {
+    const keys = { customerId: 'CUSTOMER-7', restKey: String.raw`rest\\Key-9f31` }
+    const fetch = async () => new Response(`{"message":"no ${keys.restKey}"}`, { status: 400 })
+    const { campaigns } = createClient({ ...keys, baseUrl: 'https://a.example', fetch })
+    await expect(campaigns.list()).rejects.toThrow(/: no \*\*\*$/)
+  })
+
   test('when the key in the answer contains an invisible character', async () => {
     const keys = { customerId: 'CUSTOMER-7', restKey: 'rest-Key-9f31' }
     const body = JSON.stringify({ message: 'no rest\u200b-Key-9f31' })

@@ -1,4 +1,5 @@
 import { type Issue, MAX_EVENT_BYTES, toStoredOrder, validate } from '../../contract/index.ts'
+import type { RecordOperation } from '../../contract/recordOperations.ts'
 import type { Admission } from '../collect/admission.ts'
 import { makeEventId } from '../collect/eventId.ts'
 import { asObject } from '../collect/verdicts.ts'
@@ -55,11 +56,9 @@ export const SAME_STATE = {
 /** What a call that is stored needs of a request. */
 type StoredCall = Pick<RestCall, 'customer' | 'read'>
 
-type StoredOperation = 'saveOrder' | 'updateOrderStatus' | 'addSubscriber' | 'removeSubscriber'
-
 /** Of each operation its event name in the log, the state that it changes, and what it has sent, for messages. */
 const WORDS: Readonly<
-  Record<StoredOperation, { readonly event: string; readonly state: string; readonly what: string }>
+  Record<RecordOperation, { readonly event: string; readonly state: string; readonly what: string }>
 > = {
   saveOrder: { event: 'save_order', state: 'order', what: 'The order' },
   updateOrderStatus: {
@@ -180,7 +179,7 @@ export function createOrderRoutes(dependencies: OrderRouteDependencies) {
    */
   async function store(
     customer: Customer,
-    operation: StoredOperation,
+    operation: RecordOperation,
     key: string,
     payload: string,
     isCurrent: () => Promise<boolean>,
@@ -232,7 +231,7 @@ export function createOrderRoutes(dependencies: OrderRouteDependencies) {
   }
 }
 
-const refuse = (operation: StoredOperation, sent: unknown, issues: readonly Issue[]): Refusal => ({
+const refuse = (operation: RecordOperation, sent: unknown, issues: readonly Issue[]): Refusal => ({
   ...invalid(`${WORDS[operation].what} is invalid`, issues),
   refused: { operation, payload: asObject(sent) ?? {} },
 })

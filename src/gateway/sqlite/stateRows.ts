@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3'
+import { RECORD_OPERATIONS } from '../../contract/recordOperations.ts'
 import { createOrderRows, ORDER_TABLE, type OrderRows } from './orderRows.ts'
 import { fieldsOf, STATE_SECRET_TABLE, type StateRecord, type States } from './states.ts'
 import { createSubscriberRows, SUBSCRIBER_TABLE, type SubscriberRows } from './subscriberRows.ts'
@@ -39,14 +40,12 @@ const FILL_TABLE = `
 /** The tables of the second version of events.db. */
 export const STATE_TABLES = FILL_TABLE + STATE_SECRET_TABLE + ORDER_TABLE + SUBSCRIBER_TABLE
 
-const OPERATIONS = ['saveOrder', 'updateOrderStatus', 'addSubscriber', 'removeSubscriber']
-const known: ReadonlySet<unknown> = new Set(OPERATIONS)
+const known: ReadonlySet<unknown> = new Set(RECORD_OPERATIONS)
 
 /** Whether records of an operation have a state. Every stored event is asked, and nearly all have none. */
 export const hasState = (operation: unknown): boolean => known.has(operation)
 
-/** Of OPERATIONS, in SQL. */
-const WITH_STATE = `operation IN (${OPERATIONS.map((name) => `'${name}'`).join(', ')})`
+const WITH_STATE = `operation IN (${RECORD_OPERATIONS.map((name) => `'${name}'`).join(', ')})`
 const COLUMNS = 'customer, operation, received_at AS receivedAt, CAST(payload AS BLOB) AS payload'
 /** Events that `fillStates` reads at once. */
 const FILL_EVENTS = 5_000

@@ -1,12 +1,13 @@
 import { resolve } from 'node:path'
 import type { Customer } from './customers/customers.ts'
 import { DEMO_CUSTOMER_ID, DEMO_TRACKING_KEY } from './customers/demoCustomer.ts'
+import type { Gateway } from './gateway.ts'
 import { print, printError } from './lib/printable.ts'
 import { version } from './lib/version.ts'
 import { createRefusalLines } from './logs/refusalLines.ts'
 import { isMoved } from './move/moveState.ts'
 import { createLines, createLog, describeCluster } from './processLog.ts'
-import { type Gateway, startGateway } from './server.ts'
+import { startGateway } from './server.ts'
 import type { Settings } from './settings.ts'
 
 /** Deadline of a stop after a fatal error, ms. Then the process exits. */

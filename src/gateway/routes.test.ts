@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { prepareGateway, send } from '../test/gateway.ts'
-import type { Gateway } from './server.ts'
+import type { Gateway } from './gateway.ts'
 
 let prepared: Awaited<ReturnType<typeof prepareGateway>>
 let gateways: Gateway[]

@@ -1,19 +1,16 @@
 import { fileURLToPath } from 'node:url'
-import type { Campaigns } from './campaigns/campaigns.ts'
 import { addDemoCampaign } from './campaigns/demoCampaign.ts'
 import { viewOf } from './campaigns/reportView.ts'
 import { createAdmission } from './collect/admission.ts'
 import { countStored } from './collect/countStored.ts'
-import type { EventLog } from './collect/eventLog.ts'
 import { createQuota } from './collect/quota.ts'
 import { type Sweeper, startSweeper } from './collect/sweeper.ts'
-import type { Customers } from './customers/customers.ts'
 import { addDemoCustomer, findRetiredDemo } from './customers/demoCustomer.ts'
 import { createKeyThrottle } from './customers/keyThrottle.ts'
 import { findDemoBlock } from './demo.ts'
 import { createAnswerDoctor } from './doctor/answerDoctor.ts'
 import type { Data } from './engine/data.ts'
-import type { Forwarding } from './forward/forwarding.ts'
+import type { Gateway } from './gateway.ts'
 import type { GatewayOptions } from './gatewayOptions.ts'
 import { createAddresses } from './http/address.ts'
 import { createBodyBudget } from './http/bodyBudget.ts'
@@ -35,44 +32,9 @@ import { createRoutes } from './routes.ts'
 import { readScriptFiles } from './script/serveScript.ts'
 import { openData } from './sqlite/data.ts'
 import { type Opening, openOrWait } from './sqlite/opening.ts'
-import { createStop, type StopOptions, type StopState } from './stop.ts'
+import { createStop } from './stop.ts'
 import { answerWaiting } from './waiting.ts'
 import { openWaitingScripts, type WaitingScripts } from './waitingScripts.ts'
-
-/** A gateway that listens. */
-export type Gateway = {
-  readonly port: number
-  /** Its address on this machine, without a slash at its end. */
-  readonly url: string
-  /** Why it is not ready; undefined if it is. */
-  readonly findUnready: () => string | undefined
-  /**
-   * Whether the data is open. It is not while the databases are not those of the last start: then every request is
-   * answered 503, and the properties below that need the data throw an Error with the reason.
-   */
-  readonly isOpen: () => boolean
-  readonly customers: Customers
-  readonly log: EventLog
-  readonly campaigns: Campaigns
-  readonly forwarding: Forwarding
-  /** Address of GET /metrics on its own port. Undefined without that port. */
-  readonly metricsUrl: string | undefined
-  /** Number of streams in the cluster. Undefined without one, and while the data is not open. */
-  readonly partitions: number | undefined
-  /** Whether the demo is served. */
-  readonly demo: boolean
-  /** Why the demo can not be served here, see `findDemoBlock`. Undefined if it can. */
-  readonly demoBlock: string | undefined
-  /** The REST key of the demo customer, if this start has created it. */
-  readonly demoRestKey: string | undefined
-  /**
-   * Becomes unready and ends the live views' streams. After the drain it accepts no more requests, answers the open
-   * ones, stores the accepted events, then closes everything. Later calls return the promise of the first one.
-   */
-  close(options?: StopOptions): Promise<void>
-  /** What a stop still waits for. */
-  describeStop(): Promise<StopState>
-}
 
 /** How long a gateway waits for clients that are reading answers after a fatal error, ms. */
 const FATAL_PATIENCE_MS = 500

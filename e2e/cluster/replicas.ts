@@ -1,6 +1,6 @@
-import { connect } from '@nats-io/transport-node'
 import { streamOf } from '../../src/gateway/nats/names.ts'
 import type { NatsAccount, NatsCluster } from '../../src/test/natsCluster.ts'
+import { connectNodes } from './streams.ts'
 
 /** The replicas of the streams, each as its own node has it. */
 export type Replicas = {
@@ -36,14 +36,7 @@ export async function openReplicas(
   { account }: NatsAccount,
   partitions: number,
 ): Promise<Replicas> {
-  const { servers, user, password } = cluster.system
-  const nc = await connect({
-    servers: [...servers],
-    user,
-    pass: password,
-    maxReconnectAttempts: -1,
-    reconnectTimeWait: POLL_MS,
-  })
+  const nc = await connectNodes(cluster.system)
   const names = Array.from({ length: partitions }, (_, partition) => streamOf(partition))
 
   /** What each node has of each stream, by the stream's name. */

@@ -43,14 +43,22 @@ const POLL_MS = 200
 /** Time without a message after which a stream is read no further, ms. */
 const IDLE_MS = 30_000
 
-export async function openStreams({ servers, user, password }: NatsAccount): Promise<Streams> {
-  const nc = await connect({
+/** Connects to whichever node is there, for as long as it takes. */
+export const connectNodes = ({
+  servers,
+  user,
+  password,
+}: Pick<NatsAccount, 'servers' | 'user' | 'password'>): Promise<NatsConnection> =>
+  connect({
     servers: [...servers],
     user,
     pass: password,
     maxReconnectAttempts: -1,
     reconnectTimeWait: POLL_MS,
   })
+
+export async function openStreams(account: NatsAccount): Promise<Streams> {
+  const nc = await connectNodes(account)
   const jsm = await jetstreamManager(nc, { timeout: 5_000, checkAPI: false })
   return {
     partitions: DEFAULT_PARTITIONS,

@@ -5,7 +5,8 @@ import { makeLogEvent, publishEvent, startTestFollower } from '../test/followers
 import { startReceiver } from '../test/receiver.ts'
 import { takeAccount } from '../test/sharedCluster.ts'
 import { runCommandLine } from './cli.ts'
-import { preparePerson } from './followerCommand.ts'
+import { prepareForward, preparePerson } from './followerCommand.ts'
+import type { StartTask } from './nats/follower/task.ts'
 import { createForwardingTask } from './nats/follower/tasks/forwarding.ts'
 import { startPeople } from './nats/follower/tasks/people.ts'
 
@@ -94,6 +95,72 @@ test('destinations and persons of a cluster are listed and changed as those of a
       ...{ code: 1, err: 'There is no customer nobody in the cluster' },
     })
     expect(follower.errors).toEqual([])
+  } finally {
+    await follower.stop(true)
+  }
+})
+
+/** A follower that ends when it has carried out a change, before it has answered. */
+const dieAfter =
+  (startTask: StartTask, names: readonly string[]): StartTask =>
+  async (context) => {
+    const { answers, stop } = await startTask(context)
+    const silent = Object.entries(answers).map(([name, run]) => {
+      const change = run as (...args: readonly unknown[]) => Promise<unknown>
+      const carryOut = (...args: readonly unknown[]) =>
+        change(...args).then(() => new Promise(() => {}))
+      return [name, names.includes(name) ? carryOut : run]
+    })
+    return { answers: Object.fromEntries(silent), stop }
+  }
+
+test('a change whose follower dies is reported as unknown, with the command that shows it', async () => {
+  const follower = await startTestFollower({
+    account,
+    tasks: [
+      dieAfter(startPeople, ['erasePerson']),
+      dieAfter(createForwardingTask(), ['addDestination', 'changeDestination', 'replayLetters']),
+    ],
+    customers: [{ id: 'shop' }],
+  })
+  const cluster = { ...account, partitions: 1 }
+  const timeoutMs = 1_000
+  const forward = async (words: readonly string[], options = {}) =>
+    prepareForward(words, options, cluster, env, timeoutMs)()
+  const unknown = 'answers too slowly. It is not known whether the change was made.'
+  try {
+    await publishEvent(follower.broker, makeLogEvent({ customer: 'shop', did: 'd-eva' }))
+    await expect.poll(() => run('forward', 'list'), SOON).toMatchObject({ code: 0 })
+    const added = await forward(['add', 'shop'], { kind: 'webhook', set: [`url=${receiver.url}/`] })
+    const look = 'Look before you repeat it: npx shoptrail forward list shop'
+    expect(added).toMatchObject({
+      code: 1,
+      errors: [expect.stringContaining(`${unknown} ${look}`)],
+    })
+    const list = async () => (await run('forward', 'list', 'shop')).out
+    await expect.poll(list, SOON).toContain('webhook')
+    const id = (await list()).slice(0, 10)
+
+    const [paused, replayed, erased] = await Promise.all([
+      forward(['pause', id]),
+      forward(['replay', id]),
+      preparePerson(
+        'erase',
+        { customer: 'shop', did: 'd-eva', yes: true },
+        cluster,
+        process.stdout,
+        timeoutMs,
+      )(),
+    ])
+    expect(paused.errors?.join()).toContain(`${unknown} ${look}`)
+    expect(replayed.errors?.join()).toContain(
+      `${unknown} Look before you repeat it: npx shoptrail forward letters ${id}`,
+    )
+    expect(erased.errors?.join()).toContain(
+      `${unknown} Repeat the command: it removes what is left.`,
+    )
+    await expect.poll(list, SOON).toContain('paused')
+    expect(await run('forward', 'remove', id, '--yes')).toMatchObject({ code: 0 })
   } finally {
     await follower.stop(true)
   }

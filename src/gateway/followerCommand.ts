@@ -1,7 +1,7 @@
 import type { Worked } from './backupCommand.ts'
 import { runLater } from './forwardCommand/calls.ts'
 import type { Env, ForwardOptions } from './forwardCommand/readOptions.ts'
-import { findForwardFault, forward } from './forwardCommand.ts'
+import { findForwardFault, forward, type Named } from './forwardCommand.ts'
 import { type Done, failed, misused } from './lib/command.ts'
 import { writePieces } from './lib/printable.ts'
 import { createAsk } from './nats/ask.ts'
@@ -10,6 +10,7 @@ import { createNatsForwarding, findDestination } from './nats/forwarding.ts'
 import { toEntryKey } from './nats/mirrorEntries.ts'
 import { CUSTOMERS_BUCKET } from './nats/names.ts'
 import type { NatsOptions } from './nats/natsOptions.ts'
+import { explainUnknown, withOutcomes } from './nats/outcomes.ts'
 import { createNatsPeople } from './nats/people.ts'
 import type { People } from './people/people.ts'
 import type { Person } from './people/person.ts'
@@ -55,31 +56,50 @@ async function hasRow({ jsm }: Broker, table: string, ...key: string[]): Promise
   return entry !== null && entry.data.length > 0
 }
 
-/** `forward …` in a cluster: the follower that holds the partition of the customer carries it out. */
+/** The command that shows what a command has changed. */
+function lookFor([verb = '', id = '']: readonly string[], { destination }: Named): string {
+  if (/^(mend|replay|discard)$/.test(verb)) return `npx shoptrail forward letters ${id}`
+  return `npx shoptrail forward list ${destination?.customer ?? id}`
+}
+
+/**
+ * `forward …` in a cluster: the follower that holds the partition of the customer carries it out.
+ *
+ * @param timeoutMs Time for the answer of the follower, ms. Default see createNatsForwarding.
+ */
 export const prepareForward =
-  (words: readonly string[], options: ForwardOptions, cluster: NatsOptions, env: Env) =>
+  (
+    words: readonly string[],
+    options: ForwardOptions,
+    cluster: NatsOptions,
+    env: Env,
+    timeoutMs?: number,
+  ) =>
   async (): Promise<Worked> =>
     withBroker(cluster, async (broker) => {
       const fault = findForwardFault(words)
       if (fault) return fault
       const { partitions, partitionOf } = broker
       const ask = createAsk(broker.nc)
-      const forwarding = createNatsForwarding({ ask, partitions, partitionOf, held: () => [] })
+      const held = () => []
+      const forwarding = createNatsForwarding({ ask, partitions, partitionOf, held, timeoutMs })
       const [verb = '', id] = words
       const isOfCustomer = verb === 'add' || verb === 'list'
-      const named = {
+      const named: Named = {
         isCustomer: isOfCustomer && id !== undefined && (await hasRow(broker, 'customers', id)),
         destination: isOfCustomer
           ? undefined
           : await findDestination(ask, partitions, id as string),
       }
-      return runLater(forward(words, options, env, PLACE, named), forwarding)
+      const explained = withOutcomes(forwarding, lookFor(words, named))
+      return runLater(forward(words, options, env, PLACE, named), explained)
     })
 
 /**
  * `person …` in a cluster: the follower that holds the partition of the customer carries it out.
  *
  * @param stdout Where an export is written.
+ * @param timeoutMs Time for an answer of the follower, ms. Default see createNatsPeople.
  */
 export const preparePerson =
   (
@@ -87,6 +107,7 @@ export const preparePerson =
     options: PersonOptions,
     cluster: NatsOptions,
     stdout: NodeJS.WritableStream = process.stdout,
+    timeoutMs?: number,
   ) =>
   async (): Promise<Worked> =>
     withBroker(cluster, async (broker) => {
@@ -97,14 +118,19 @@ export const preparePerson =
         (await hasRow(broker, 'customers', customer)) ||
         (await hasRow(broker, 'retired', 'customer_id', customer))
       if (!isKnown) return failed(`There is no customer ${customer} in ${PLACE}`)
-      const people = createNatsPeople(createAsk(broker.nc), broker.partitionOf)
+      const people = createNatsPeople(createAsk(broker.nc), broker.partitionOf, timeoutMs)
       if (!person) return { ok: true, lines: listProofs(await people.proofs(customer)) }
       if (verb === 'export') return writeExport(people, customer, person, stdout)
       if (!options.yes) {
         const kept = await people.find(customer, person)
         return kept ? misused(...describeKept(kept)) : nothing(customer)
       }
-      const proof = await people.erase(customer, person)
+      const proof = await people.erase(customer, person).catch((error) => {
+        throw explainUnknown(
+          error,
+          `Repeat the command: it removes what is left. See what was erased: npx shoptrail person proofs --customer ${customer}`,
+        )
+      })
       return proof ? { ok: true, lines: describeProof(proof) } : nothing(customer)
     })
 

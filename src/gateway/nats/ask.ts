@@ -46,6 +46,10 @@ export function createAsk(nc: NatsConnection): Ask {
   }
 }
 
+/** Whether it is certain that no follower has got a question, by the error of `Ask`. */
+export const isNotAsked = (error: unknown): boolean =>
+  error instanceof Unavailable && error.cause instanceof errors.NoRespondersError
+
 /** @returns The pieces of the reply, put together. */
 async function request(
   nc: NatsConnection,

@@ -15,6 +15,8 @@ export type NatsForwardingOptions = {
   readonly partitionOf: (customer: string) => number
   /** The partitions whose follower is this process. */
   readonly held: () => readonly number[]
+  /** Time for the answer of a follower, ms. Default 20,000. */
+  readonly timeoutMs?: number | undefined
 }
 
 /** @param missing The partitions whose follower has not answered. */
@@ -57,6 +59,7 @@ export function createNatsForwarding({
   partitions,
   partitionOf,
   held,
+  timeoutMs = TIMEOUT_MS,
 }: NatsForwardingOptions): Forwarding & { figures(): Promise<readonly ForwardFigures[]> } {
   /** A list with gaps would look like destinations that were removed, so it is all or nothing. */
   async function listAll(): Promise<readonly DestinationStatus[]> {
@@ -66,29 +69,29 @@ export function createNatsForwarding({
   }
 
   return {
-    add: (given) => ask(partitionOf(given.customer), 'addDestination', [given], TIMEOUT_MS),
+    add: (given) => ask(partitionOf(given.customer), 'addDestination', [given], timeoutMs),
     list: (customer) =>
       customer === undefined
         ? listAll()
-        : ask(partitionOf(customer), 'listDestinations', [customer], TIMEOUT_MS),
+        : ask(partitionOf(customer), 'listDestinations', [customer], timeoutMs),
     /** Only those of this process, so that each destination is in the metrics of one process. */
     async figures() {
       const lists = await Promise.all(
-        held().map((partition) => ask(partition, 'forwardFigures', [], TIMEOUT_MS)),
+        held().map((partition) => ask(partition, 'forwardFigures', [], timeoutMs)),
       )
       return lists.flat()
     },
     change: (customer, id, change) =>
-      ask(partitionOf(customer), 'changeDestination', [customer, id, change], TIMEOUT_MS),
+      ask(partitionOf(customer), 'changeDestination', [customer, id, change], timeoutMs),
     remove: (customer, id) =>
-      ask(partitionOf(customer), 'removeDestination', [customer, id], TIMEOUT_MS),
+      ask(partitionOf(customer), 'removeDestination', [customer, id], timeoutMs),
     letters: (customer, id, asked) =>
-      ask(partitionOf(customer), 'letters', [customer, id, asked], TIMEOUT_MS),
+      ask(partitionOf(customer), 'letters', [customer, id, asked], timeoutMs),
     mend: (customer, id, patch, filter) =>
-      ask(partitionOf(customer), 'mendLetters', [customer, id, patch, filter], TIMEOUT_MS),
+      ask(partitionOf(customer), 'mendLetters', [customer, id, patch, filter], timeoutMs),
     replay: (customer, id, filter) =>
-      ask(partitionOf(customer), 'replayLetters', [customer, id, filter], TIMEOUT_MS),
+      ask(partitionOf(customer), 'replayLetters', [customer, id, filter], timeoutMs),
     discard: (customer, id, filter) =>
-      ask(partitionOf(customer), 'discardLetters', [customer, id, filter], TIMEOUT_MS),
+      ask(partitionOf(customer), 'discardLetters', [customer, id, filter], timeoutMs),
   }
 }

@@ -7,6 +7,8 @@ import type { LongAnswer } from './follower/jobs.ts'
 /** How long a question whose follower is being replaced is repeated, ms. */
 const PATIENCE_MS = 60_000
 const RETRY_MS = 500
+/** Retry-After, seconds. */
+const RETRY_SECONDS = 5
 /** Answers that wait for the copy or for a thread, ms. */
 const TIMEOUT_MS = 20_000
 
@@ -26,8 +28,13 @@ type ValueOf<Name extends LongName> = Answers[Name] extends (
  * carried on by the follower that takes over.
  *
  * @param partitionOf The partition of a customer.
+ * @param timeoutMs Time for an answer of the follower, ms.
  */
-export function createNatsPeople(ask: Ask, partitionOf: (customer: string) => number): People {
+export function createNatsPeople(
+  ask: Ask,
+  partitionOf: (customer: string) => number,
+  timeoutMs = TIMEOUT_MS,
+): People {
   let isClosed = false
 
   /** Asks until it is done. Only the first question may fail at once. */
@@ -36,16 +43,19 @@ export function createNatsPeople(ask: Ask, partitionOf: (customer: string) => nu
     args: Parameters<Answers[Name]>,
     partition: number,
   ): Promise<ValueOf<Name>> {
-    let answer = await ask(partition, name, args, TIMEOUT_MS)
+    let answer = await ask(partition, name, args, timeoutMs)
     let failedAt: number | undefined
     while (!(answer as LongAnswer<unknown>).isDone) {
       if (isClosed) throw new Unavailable('The gateway is stopping')
       try {
-        answer = await ask(partition, name, args, TIMEOUT_MS)
+        answer = await ask(partition, name, args, timeoutMs)
         failedAt = undefined
       } catch (error) {
         failedAt ??= performance.now()
-        if (performance.now() - failedAt > PATIENCE_MS) throw error
+        if (performance.now() - failedAt > PATIENCE_MS) {
+          const begun = new Error('A follower has begun to answer', { cause: error })
+          throw new Unavailable((error as Error).message, RETRY_SECONDS, begun)
+        }
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
       }
     }
@@ -59,13 +69,13 @@ export function createNatsPeople(ask: Ask, partitionOf: (customer: string) => nu
       const number = await askLong('exportPerson', [customer, person], partition)
       if (number === undefined) return undefined
       return {
-        next: () => ask(partition, 'nextPiece', [number], TIMEOUT_MS),
+        next: () => ask(partition, 'nextPiece', [number], timeoutMs),
         // A follower that has stopped has ended it.
         end: () => void ask(partition, 'endExport', [number]).catch(() => {}),
       }
     },
     erase: (customer, person) => askLong('erasePerson', [customer, person], partitionOf(customer)),
-    proofs: (customer) => ask(partitionOf(customer), 'proofs', [customer], TIMEOUT_MS),
+    proofs: (customer) => ask(partitionOf(customer), 'proofs', [customer], timeoutMs),
     async close() {
       isClosed = true
     },

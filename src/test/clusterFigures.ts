@@ -8,8 +8,8 @@ export const makeClusterFigures = (): ClusterFigures => ({
   mirrorConflicts: 1,
   closedOff: [false, true],
   followed: [
-    { partition: 0, position: 70, lag: 3, isHeld: true },
-    { partition: 1, position: undefined, lag: undefined, isHeld: false },
+    { partition: 0, position: 70, lag: 3, isHeld: true, differs: false },
+    { partition: 1, position: undefined, lag: undefined, isHeld: false, differs: true },
   ],
   takeOvers: 4,
 })

@@ -1,5 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import { createAsk } from '../nats/ask.ts'
+import { COPY_FAULTS } from '../nats/clusterNews.ts'
+import { streamOf } from '../nats/names.ts'
 import { error, type Found, ok, warning } from './finding.ts'
 
 /** Time for the answer of a follower, ms. */
@@ -7,13 +9,18 @@ const ANSWER_MS = 5_000
 /** Events that reports may be behind. As the alert of docs/metrics.md. */
 const MAX_LAG = 100_000
 
-/** Whether a follower holds each partition, and how far its reports are. */
+/** Whether a follower holds each partition, how far its reports are, and whether its copy differs from the stream. */
 export async function checkPartitions(nc: NatsConnection, partitions: number): Promise<Found[]> {
   const ask = createAsk(nc)
   const found: Found[] = []
   const missing: number[] = []
+  const all = Array.from({ length: partitions }, (_, partition) => partition)
+  // A follower of an earlier version does not know the question.
+  const differing = Promise.all(
+    all.map((partition) => ask(partition, 'findDifference', [], ANSWER_MS).catch(() => undefined)),
+  )
   const lags = await Promise.all(
-    Array.from({ length: partitions }, async (_, partition) => {
+    all.map(async (partition) => {
       try {
         return await ask(partition, 'reportsLag', [], ANSWER_MS)
       } catch {
@@ -36,6 +43,14 @@ export async function checkPartitions(nc: NatsConnection, partitions: number): P
         warning(
           `The reports of partition ${partition} are ${lag} events behind`,
           'Wait if a follower has just started. Otherwise add a follower, or processor time',
+        ),
+      )
+  for (const [partition, difference] of (await differing).entries())
+    if (difference)
+      found.push(
+        warning(
+          `The copy of partition ${partition}, on the follower that holds it, ${COPY_FAULTS[difference.fault]}: ${difference.seq} of ${streamOf(partition)}. Reports, forwarding and persons may be wrong`,
+          'Follow docs/scale.md, "When a copy differs": first nats-server and the replicas of the stream, then the copy',
         ),
       )
   if (missing.length < partitions)

@@ -27,7 +27,11 @@ test('doctor looks at nodes, streams and followers, and creates nothing', async 
 
   const broker = await connectBroker({ ...account, partitions: 2 })
   const lost = { ...account, partitions: 3 }
-  const stop = serveAnswers(broker.nc, 1, { reportsLag: async () => 200_000 } as never, () => {})
+  const answers = {
+    reportsLag: async () => 200_000,
+    findDifference: async () => ({ seq: 12, fault: 'lacks' }),
+  }
+  const stop = serveAnswers(broker.nc, 1, answers as never, () => {})
   // It is served when the node has the subscription.
   await broker.nc.flush()
   expect((await linesOf(lost)).slice(account.servers.length)).toEqual([
@@ -36,6 +40,9 @@ test('doctor looks at nodes, streams and followers, and creates nothing', async 
     'ok streams: 9 of 9 streams and buckets (2 partitions) have a leader, and replicas that are up to date',
     expect.stringMatching(/^error partitions: No follower answers for partition 0\./),
     'warning partitions: The reports of partition 1 are 200000 events behind',
+    expect.stringMatching(
+      /^warning partitions: The copy of partition 1, .* lacks an event that its stream has: 12 of shoptrail-events-1\./,
+    ),
     'ok partitions: 1 of 2 partitions are held by a follower',
   ])
   stop()

@@ -30,6 +30,8 @@ test('a process of a cluster shows its connection, and what it does for each par
     'follower_position{partition="1"} Nan',
     'follower_lag_messages{partition="0"} 3',
     'follower_lag_messages{partition="1"} Nan',
+    'follower_copy_differs{partition="0"} 0',
+    'follower_copy_differs{partition="1"} 1',
     'partitions_taken_over_total 4',
     'mirror_conflicts_total 1',
   ])

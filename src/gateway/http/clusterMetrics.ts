@@ -27,6 +27,8 @@ export type FollowedPartition = {
   readonly lag: number | undefined
   /** Whether this process holds the partition: it makes the reports, forwards and answers questions. */
   readonly isHeld: boolean
+  /** Whether the copy differs from the stream. */
+  readonly differs: boolean
 }
 
 /**
@@ -105,6 +107,11 @@ export function addClusterMetrics(
     'follower_lag_messages',
     'Messages of the stream that are not in the copy of this process. NaN if that is not known',
     ({ lag }) => lag ?? Number.NaN,
+  )
+  ofFollowed(
+    'follower_copy_differs',
+    '1 if the copy of this process lacks an event of the stream, or has another one at its place',
+    ({ differs }) => (differs ? 1 : 0),
   )
   counter(
     'partitions_taken_over_total',

@@ -8,6 +8,7 @@ import type { Page, StoredOrder, StoredSubscriber, UnsubscribedRange } from '../
 import type { Kept, Proof } from '../people/people.ts'
 import type { Person } from '../people/person.ts'
 import type { CoverageHistory, ProblemCount } from '../problems/problems.ts'
+import type { Difference } from './follower/comparison.ts'
 import type { LongAnswer } from './follower/jobs.ts'
 import type { UsageReport } from './usageMessage.ts'
 
@@ -20,6 +21,8 @@ export type Answers = {
   has(customer: string, ids: readonly string[]): Promise<readonly boolean[]>
   /** How much every customer of the partition has stored today and yesterday. */
   usage(): Promise<UsageReport>
+  /** How the partition's copy differs from its stream. Undefined if no difference is known. */
+  findDifference(): Promise<Difference | undefined>
   listCampaigns(
     customer: string,
     query: CampaignQuery,

@@ -10,6 +10,9 @@ const NEWS: readonly ClusterNews[] = [
   { what: 'held', partition: 3, isTakeOver: true },
   { what: 'given_up', partition: 3 },
   { what: 'lost', partition: 3 },
+  { what: 'differs', partition: 3, seq: 7, fault: 'lacks' },
+  { what: 'differs', partition: 3, seq: 7, fault: 'other' },
+  { what: 'same_again', partition: 3 },
 ]
 
 test('each change has a line of its own, and a warning only if an operator should look', () => {
@@ -24,5 +27,8 @@ test('each change has a line of its own, and a warning only if an operator shoul
     ['info', 3],
     ['info', 3],
     ['warn', 3],
+    ['error', 3],
+    ['error', 3],
+    ['info', 3],
   ])
 })

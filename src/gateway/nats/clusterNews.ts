@@ -1,3 +1,5 @@
+import type { CopyFault } from '../sqlite/copyComparison.ts'
+
 /** A change that operators of a cluster should know of. */
 export type ClusterNews =
   /** The connection to the cluster is lost, or there again. It is made again for ever. */
@@ -13,12 +15,29 @@ export type ClusterNews =
   | { readonly what: 'given_up'; readonly partition: number }
   /** Another process has taken the partition over, since this one did not renew its lease in time. */
   | { readonly what: 'lost'; readonly partition: number }
+  /** The copy of this process has something else at a sequence than the stream. */
+  | {
+      readonly what: 'differs'
+      readonly partition: number
+      readonly seq: number
+      readonly fault: CopyFault
+    }
+  /** The copy of this process does not differ from the stream any more where it has. */
+  | { readonly what: 'same_again'; readonly partition: number }
 
 /** A line of the log. */
 export type NewsLine = {
-  readonly level: 'info' | 'warn'
+  readonly level: 'info' | 'warn' | 'error'
   readonly message: string
   readonly partition?: number
+  /** A sequence of the partition's stream. */
+  readonly seq?: number
+}
+
+/** How a copy differs from its stream, in words. */
+export const COPY_FAULTS: Readonly<Record<CopyFault, string>> = {
+  lacks: 'lacks an event that its stream has',
+  other: 'has another event than its stream has at the same sequence',
 }
 
 export function newsLine(news: ClusterNews): NewsLine {
@@ -64,6 +83,19 @@ export function newsLine(news: ClusterNews): NewsLine {
         partition: news.partition,
         message:
           'A partition is held by another follower, since its lease was not renewed in time. This machine or the cluster is slow',
+      }
+    case 'differs':
+      return {
+        level: 'error',
+        partition: news.partition,
+        seq: news.seq,
+        message: `The copy of a partition ${COPY_FAULTS[news.fault]}. Reports, forwarding and persons may be wrong. What to do: docs/scale.md, "When a copy differs"`,
+      }
+    case 'same_again':
+      return {
+        level: 'info',
+        partition: news.partition,
+        message: 'The copy of a partition does not differ from its stream any more',
       }
   }
 }

@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3'
 import type { Usage } from '../customers/usage.ts'
 import type { CountBatch } from '../problems/problems.ts'
 import { type Cells, COLUMNS, eachRow } from './cells.ts'
+import { type CopyComparison, createCopyComparison } from './copyComparison.ts'
 import {
   COPY_REMOVAL_TABLES,
   type CopyRemovals,
@@ -49,17 +50,18 @@ export type AppliedBatch = {
 }
 
 /** The copy of a log that is kept elsewhere. Synchronous, like the store. */
-export type Copying = CopyRemovals & {
-  /** Undefined if this file is not a copy yet. */
-  copied(): Copied | undefined
-  /** Makes an empty file the copy of a log. @throws Error if it has events. */
-  beginCopy(source: string): void
-  /**
-   * Applies messages that the copy does not have yet, in one transaction. An id that the customer already has is not
-   * stored again. Another process may have applied some of them before. Not durable before the next durable commit.
-   */
-  apply(batch: CopyBatch): AppliedBatch
-}
+export type Copying = CopyRemovals &
+  CopyComparison & {
+    /** Undefined if this file is not a copy yet. */
+    copied(): Copied | undefined
+    /** Makes an empty file the copy of a log. @throws Error if it has events. */
+    beginCopy(source: string): void
+    /**
+     * Applies messages that the copy does not have yet, in one transaction. An id that the customer already has is not
+     * stored again. Another process may have applied some of them before. Not durable before the next durable commit.
+     */
+    apply(batch: CopyBatch): AppliedBatch
+  }
 
 /** Not part of the schema, since only copies have it. It has one row. */
 const COPIED_TABLE = `
@@ -85,6 +87,7 @@ export function createCopying(
   function prepare() {
     return {
       removals: createCopyRemovals(database),
+      comparison: createCopyComparison(database),
       find: database.prepare<[], Copied>('SELECT source, last FROM copied'),
       move: database.prepare<[number]>('UPDATE copied SET last = ?'),
       insert: database.prepare(
@@ -158,5 +161,7 @@ export function createCopying(
     repeatsOf: (customer, ids) => prepared().removals.repeatsOf(customer, ids),
     dueRepeats: (max) => prepared().removals.dueRepeats(max),
     forgetRepeats: (seqs) => prepared().removals.forgetRepeats(seqs),
+    firstAbsent: (from, upTo) => prepared().comparison.firstAbsent(from, upTo),
+    compareEvent: (seq, event) => prepared().comparison.compareEvent(seq, event),
   }
 }

@@ -380,8 +380,8 @@ export async function openCopy(options: CopyOptions): Promise<FollowingCopy> {
   }
 }
 
-/** The broker is away for a while. */
-const isExpected = (error: unknown): boolean =>
+/** Whether the broker is away for a while. */
+export const isExpected = (error: unknown): boolean =>
   error instanceof JetStreamApiError ||
   /^(TimeoutError|NoRespondersError|RequestError|ClosedConnectionError|DrainingConnectionError)$/.test(
     (error as Error).name,

@@ -10,6 +10,7 @@ import type { Usage } from '../../customers/usage.ts'
 import { openDatabase } from '../../sqlite/database.ts'
 import { createAsk } from '../ask.ts'
 import { type Broker, connectBroker } from '../broker.ts'
+import type { ClusterNews } from '../clusterNews.ts'
 import { encodeEvent, messageIdOf } from '../eventMessage.ts'
 import {
   countsSubject,
@@ -41,11 +42,12 @@ async function open() {
 }
 
 /** A follower with a connection and a folder of its own. */
-async function start(given: { folder?: string; broker?: Broker } = {}) {
+async function start(given: { folder?: string; broker?: Broker; compareMs?: number } = {}) {
   const broker = given.broker ?? (await open())
   const folder = given.folder ?? makeFolder()
   if (!given.folder) folders.push(folder)
   const errors: string[] = []
+  const news: ClusterNews[] = []
   const follower = startFollower({
     broker,
     dataDir: folder,
@@ -55,10 +57,12 @@ async function start(given: { folder?: string; broker?: Broker } = {}) {
     tasks: [startEvents],
     now: Date.now,
     monotonicNow: () => performance.now(),
+    compareMs: given.compareMs,
+    onNews: (one) => news.push(one),
     onError: (error, what) => errors.push(`${what}: ${(error as Error).message}`),
   })
   const held = () => follower.status().filter(({ isHeld }) => isHeld).length
-  return { broker, folder, follower, errors, held }
+  return { broker, folder, follower, errors, news, held }
 }
 
 const makeEvent = (customer: string, id: string = randomUUID()): LogEvent => ({
@@ -220,4 +224,27 @@ test('a copy that can not be written is reported once, and another follower hold
   const counted = () => readCopy(holder.folder, partition, 'full').counted
   await expect.poll(counted, SOON).toBe(1)
   await Promise.all([one.follower.close(), other.follower.close()])
+})
+
+test('a copy that differs from its stream is reported until it is made again', async () => {
+  const { broker, folder, follower, news } = await start({ compareMs: 100 })
+  const partition = broker.partitionOf('torn')
+  const { seq } = await publish(broker, makeEvent('torn'))
+  const status = () => follower.status()[partition]
+  await expect.poll(() => status()?.position, SOON).toBeGreaterThanOrEqual(seq)
+  const database = openDatabase(join(folder, `partition-${partition}`, 'events.db'))
+  database.prepare('DELETE FROM events WHERE seq = ?').run(seq)
+  database.close()
+  await expect.poll(() => status()?.differs, SOON).toBe(true)
+  expect(news).toContainEqual({ what: 'differs', partition, seq, fault: 'lacks' })
+  const ask = createAsk(broker.nc)
+  await expect.poll(() => status()?.isHeld, SOON).toBe(true)
+  const found = () => ask(partition, 'findDifference', []).catch(() => undefined)
+  await expect.poll(found, SOON).toEqual({ seq, fault: 'lacks' })
+
+  rmSync(join(folder, `partition-${partition}`), { recursive: true })
+  await expect.poll(() => status()?.differs, SOON).toBe(false)
+  await expect.poll(() => status()?.position, SOON).toBeGreaterThanOrEqual(seq)
+  expect(readCopy(folder, partition, 'torn').counted).toBe(1)
+  await follower.close()
 })

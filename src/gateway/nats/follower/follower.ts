@@ -20,6 +20,8 @@ export type PartitionStatus = {
   readonly lag: number | undefined
   /** Whether this follower runs its tasks. */
   readonly isHeld: boolean
+  /** Whether the copy differs from the stream, see startComparison. */
+  readonly differs: boolean
 }
 
 /** Copies all partitions, and runs the tasks of those that it holds. */
@@ -41,11 +43,13 @@ export type FollowerOptions = {
   readonly workerFile: URL
   /** They are started in this order, and stopped in the opposite one. */
   readonly tasks: readonly StartTask[]
+  /** Time between two rounds in which a copy is compared with its stream, ms. Default see startComparison. */
+  readonly compareMs?: number | undefined
   /** The clock, ms since 1970. */
   readonly now: () => number
   /** A monotonic clock, ms. */
   readonly monotonicNow: () => number
-  /** Called when a partition is held, and when it was lost. Default none. */
+  /** Called when a partition is held, when it was lost, and when its copy differs from the stream. Default none. */
   readonly onNews?: (news: ClusterNews) => void
   /** @param what The subject of the error. */
   readonly onError: (error: unknown, what: string) => void
@@ -108,7 +112,11 @@ export function startFollower(options: FollowerOptions): Follower {
           onStuck: () => letOthers(part.partition),
           onLost: (error, damaged) => reopen(part, error, damaged),
         })
-        part.work = startCopyWork({ broker, copy, workerFile, derivedThread, onError })
+        part.work = startCopyWork({
+          ...{ broker, copy, workerFile, derivedThread, onError },
+          compareMs: options.compareMs,
+          onNews: (news) => onNews?.(news),
+        })
         part.copy = copy
         void awaitWhole(part, copy)
         return
@@ -151,6 +159,7 @@ export function startFollower(options: FollowerOptions): Follower {
       await part.work?.close()
       await part.copy?.close()
       part.copy = undefined
+      part.work = undefined
       await open(part, isDamaged)
     })
   }
@@ -188,7 +197,10 @@ export function startFollower(options: FollowerOptions): Follower {
         running.push(await startTask(context))
       }
       if (ending.signal.aborted) return
-      const answers = Object.assign({}, ...running.map(({ answers }) => answers)) as Answers
+      const answers = Object.assign(
+        { findDifference: async () => work.comparison.difference() },
+        ...running.map(({ answers }) => answers),
+      ) as Answers
       stopServing = serveAnswers(
         broker.nc,
         partition,
@@ -244,11 +256,12 @@ export function startFollower(options: FollowerOptions): Follower {
 
   return {
     status: () =>
-      parts.map(({ partition, copy }) => ({
+      parts.map(({ partition, copy, work }) => ({
         partition,
         position: copy?.position(),
         lag: copy?.lag(),
         isHeld: leases.isHeld(partition),
+        differs: work?.comparison.difference() !== undefined,
       })),
     takeOvers: () => takeOvers,
     async close() {

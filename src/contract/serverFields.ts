@@ -15,11 +15,11 @@ import { isMoney } from './money.ts'
  * give a number where others give text, so these rules convert (docs/decisions.md, "Orders and subscribers").
  */
 
-/** The most fraction digits of a quantity. With the nine before the point, a number keeps them all. */
+/** A quantity as text. A JavaScript number keeps 15 digits, so nine before the point and six after it stay exact. */
 const QUANTITY = /^\d{1,9}(?:\.\d{1,6})?$/
 const MAX_QUANTITY = 999_999_999
 
-/** A value as text: a whole number becomes its digits. Undefined if it is neither. */
+/** Text as it is, and a whole number as its digits. Undefined for every other value. */
 const asText = (value: unknown): string | undefined => {
   if (typeof value === 'string') return value
   return Number.isSafeInteger(value) ? `${value}` : undefined
@@ -87,8 +87,7 @@ export const optionalAmount = optionalOf(amount)
 export const optionalDate = optionalOf(date)
 
 /**
- * A list of short texts, or one text in which commas separate them. Blank ones are left out, and so are those that come
- * again.
+ * A list of short texts, or one text in which commas separate them. Blank and repeated ones are left out.
  *
  * @param max The most in a list.
  */

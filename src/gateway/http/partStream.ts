@@ -1,7 +1,7 @@
 export type PartStreamOptions = {
   /** Makes the next part. Undefined after the last one. */
   readonly next: () => Promise<Uint8Array | undefined>
-  /** Called once all is sent, the reader is gone, or a part could not be made; perhaps twice. */
+  /** Called once all is sent, the reader is gone, or a part could not be made. May be called twice. */
   readonly onEnd: () => void
   /** Called with the reason why a part could not be made. Ends the connection: see RequestEnv. */
   readonly breakOff: (error: unknown) => void
@@ -9,7 +9,7 @@ export type PartStreamOptions = {
 
 /**
  * A long answer in parts. A part is made when the one before has been taken, so a slow reader keeps only one in memory.
- * An answer that can not be completed breaks off, so that nobody takes it for the whole.
+ * An answer that can not be completed ends with its connection, so that the reader knows that it is not complete.
  */
 export function streamParts({
   next,

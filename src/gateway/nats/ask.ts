@@ -85,7 +85,7 @@ function explain(error: Error, partition: number): string {
  * Answers the questions about a partition.
  *
  * @param answers Functions by name.
- * @param onError Called with an error that is not Unavailable. The one who asks gets no details of it.
+ * @param onError Called with an error that is not Unavailable. The gateway that has asked gets no details of it.
  * @param isHeld Whether the partition is held at this moment. If not, another follower answers. Default: it is.
  * @returns Ends it.
  */

@@ -1,8 +1,8 @@
-/** For each partition, whether it is written at the moment. */
+/** For each partition, whether it can be written at the moment. */
 export type Breakers = {
   /** Whether the partition is closed off: appends to it fail at once. */
   isOpen(partition: number): boolean
-  /** Whether no partition is written. */
+  /** Whether all partitions are closed off. */
   areAllOpen(): boolean
   /**
    * A message of the partition was not acknowledged in time. Closes it off until a probe succeeds. Meanwhile the other

@@ -67,7 +67,7 @@ export async function connectBroker(options: NatsOptions): Promise<Broker> {
       jsm,
       js: jetstream(nc, { timeout: API_MS }),
       partitionOf: (customer) => partitionOf(customer, layout.partitions),
-      // Without a connection there is nobody to send to.
+      // Without a connection nothing can be sent.
       close: () => nc.drain().catch(() => nc.close()),
     }
   } catch (error) {
@@ -93,10 +93,9 @@ export async function connectNats(options: NatsOptions): Promise<NatsConnection>
   const settings = connectionOptions(options)
   try {
     const nc = await connect(settings)
-    // The public interface has neither.
     const { options: used, protocol } = nc as unknown as Internals
-    // Otherwise the second refusal ends the connection for ever. An operator may put the credentials back, or replace
-    // the file of credentials that have expired. Not before: the first connection would be tried for ever.
+    // Otherwise the second refusal ends the connection for ever, although an operator may correct the credentials. Not
+    // set for `connect`, which would try wrong credentials for ever.
     used.ignoreAuthErrorAbort = true
     destroyStaleSockets(nc, protocol)
     return nc
@@ -161,8 +160,8 @@ function connectionOptions(options: NatsOptions): NodeConnectionOptions {
 }
 
 /**
- * The content of a credentials file, read again at each connection. A file that can not be read later is unreadable only
- * while it is replaced: its last content is used.
+ * The content of a credentials file, read again at each connection. If it can not be read then, since it is just being
+ * replaced, the content that was read before is used.
  *
  * @throws Error if it can not be read the first time.
  */
@@ -172,7 +171,7 @@ function createCredentials(path: string): () => Buffer {
     try {
       content = readFileSync(path)
     } catch {
-      // The last content.
+      // The content that was read before is returned.
     }
     return content
   }

@@ -81,7 +81,7 @@ export function createNatsCampaigns(broker: Broker, ask: Ask): Campaigns {
     }
   }
 
-  /** @param what What can not be done. */
+  /** @param what For the message of a failure: `The campaign can not be … now`. */
   async function inTurn<Result>(
     semaphore: Semaphore,
     customer: string,
@@ -89,7 +89,7 @@ export function createNatsCampaigns(broker: Broker, ask: Ask): Campaigns {
     run: () => Promise<Result>,
   ): Promise<Result> {
     const release = await semaphore.acquire(customer)
-    // What runs on after the deadline keeps its permit, since it keeps its memory.
+    // A call that goes on after the deadline keeps its permit, since it still uses memory.
     const running = run().finally(release)
     try {
       return await withDeadline(running)

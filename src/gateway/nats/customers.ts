@@ -32,7 +32,7 @@ const TABLES: readonly MirroredTable[] = [
 
 const COPY = [{ name: 'customers.db', schema: CUSTOMERS_SCHEMA }]
 
-/** A number of JavaScript and of SQLite. Two gateways make the same one practically never. */
+/** The largest id of a session. A JavaScript number keeps it, and two random ids are practically never the same. */
 const MAX_SESSION_ID = 2 ** 48 - 1
 
 /** The customers of a cluster. */
@@ -71,7 +71,7 @@ export async function openNatsCustomers(options: NatsCustomersOptions): Promise<
   else if (existsSync(file)) refuseForeign(file)
   const customers = createSqliteCustomers(file, now, () => randomInt(1, MAX_SESSION_ID))
   const database = openDatabase(file, CUSTOMERS_SCHEMA)
-  // What a power cut takes away is in the bucket.
+  // A power cut may take the last rows, but the bucket has them.
   database.pragma('synchronous = NORMAL')
   const rows = withRetired(database, createMirrorRows(database, TABLES))
   const mirror = openMirror({
@@ -95,7 +95,7 @@ export async function openNatsCustomers(options: NatsCustomersOptions): Promise<
   return { customers, pinned, sessions, file, saved, conflicts, close }
 }
 
-/** Whether it is a copy of the bucket, maybe one of an earlier version. Leaves faults of the file to those who open it. */
+/** Whether it is a copy of the bucket, maybe one of an earlier version. False if it can not be read. */
 function isCopy(file: string): boolean {
   try {
     const database = connect(file, { fileMustExist: true })

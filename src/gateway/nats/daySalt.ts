@@ -8,7 +8,7 @@ import { SALTS_BUCKET } from './names.ts'
 
 /** Time between two checks of the bucket, ms. A salt whose day is over is forgotten after at most this. */
 export const CHECK_MS = 30_000
-/** The salt of tomorrow is made this long before, ms, so that a cluster that is away at midnight is no loss. */
+/** The salt of tomorrow is made this long before midnight, ms, in case the cluster is away then. */
 export const AHEAD_MS = 3_600_000
 /** An event without a salt asks for one, but not more often than this, ms. */
 const RETRY_MS = 1_000
@@ -26,11 +26,11 @@ export type NatsDaySalt = {
 }
 
 /**
- * The salts of a cluster, one for all gateways: entries of a bucket, named by their day. Whoever is first makes it.
- * Every gateway has that of today in memory, and for the last hour that of tomorrow.
+ * The salts of a cluster, one for all gateways: entries of a bucket, named by their day. The first gateway that needs a
+ * salt makes it. Every gateway has that of today in memory, and in the last hour of a day that of tomorrow.
  *
  * A salt whose day is over is overwritten in memory, and deleted from the bucket so that the servers overwrite it in
- * their files. So are those of days that are not near: a gateway whose clock is wrong has made them.
+ * their files. A salt of a day after tomorrow is deleted too: a gateway with a wrong clock has made it.
  *
  * @param broker A promise while the cluster is away: there is no salt until then.
  * @param now The clock, ms since 1970.
@@ -128,7 +128,8 @@ async function findOrMake(
     const salt = own ? Buffer.from(own) : randomBytes(SALT_BYTES)
     try {
       await js.publish(subject, salt, { expect: { lastSubjectSequence: stored?.seq ?? 0 } })
-      // Salts that arrive together are all stored, and the last one counts (see leases.ts). This is stored after them.
+      // Salts that arrive at the same moment are all stored, and the last one counts (see leases.ts). This is stored
+      // after them.
       await js.publish(BARRIER, undefined)
     } catch (error) {
       // Another gateway was first: its salt counts. Other errors are for the next check.

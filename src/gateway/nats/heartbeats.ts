@@ -1,10 +1,10 @@
 import type { ConsumerMessages } from '@nats-io/jetstream'
 
 /**
- * Ends messages whose server is gone: two heartbeats in a row are missing. The library would wait for it; a new
- * consumer is on another node.
+ * Ends messages whose server is gone: two heartbeats in a row are missing. The library would wait for that server, but
+ * a new consumer can be on another node.
  *
- * There is nothing to wait for: messages whose reader has left early never say that they have ended.
+ * It returns no promise: the status of messages whose reader has left early never ends.
  */
 export function stopWithoutHeartbeats(messages: ConsumerMessages): void {
   async function watch(): Promise<void> {

@@ -42,7 +42,7 @@ export type Layout = {
   readonly content: ObjectStore
 }
 
-/** The first entry of the layout's bucket. Whoever creates it decides. */
+/** The first entry of the layout's bucket. The process that creates it decides the number of partitions. */
 const LAYOUT_KEY = 'layout'
 const BARRIER_KEY = 'barrier'
 /** Error codes of the JetStream API: a stream with this name has another configuration; it is not enabled. */
@@ -51,7 +51,7 @@ const NOT_ENABLED = [10039, 10076]
 /** "JetStream system temporarily unavailable", and "no suitable peers for placement". */
 const NO_LEADER = 10008
 const NO_PEERS = 10005
-/** What the subjects of the JetStream API begin with. */
+/** The prefix of the subjects of the JetStream API. */
 const API = '$JS.API.'
 /** What to do if the servers have no JetStream. */
 const ENABLE =
@@ -166,7 +166,8 @@ async function agree(
 ): Promise<{ readonly id: string; readonly partitions: number }> {
   const own = JSON.stringify({ id: randomUUID(), partitions })
   await layout.create(LAYOUT_KEY, own).catch(ignoreExisting)
-  // Entries that are created together are all stored, and the last one counts (see leases.ts). This is stored after them.
+  // Entries that are created at the same moment are all stored, and the last one counts (see leases.ts). This one is
+  // stored after them.
   await layout.put(BARRIER_KEY, '')
   // From the leader: another node may not have it yet.
   const entry = await jsm.streams.getMessage(`KV_${LAYOUT_BUCKET}`, {
@@ -176,7 +177,7 @@ async function agree(
   return entry.json()
 }
 
-/** Somebody else was first. */
+/** Another process has created it. */
 function ignoreExisting(error: Error): void {
   if (!(error instanceof JetStreamApiError)) throw error
 }

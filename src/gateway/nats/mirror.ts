@@ -23,7 +23,7 @@ export type MirrorOptions = {
   readonly broker: Broker | Promise<Broker>
   /** Name of the bucket. */
   readonly bucket: string
-  /** What the keys of the entries begin with: nothing, or tokens and a dot. Other mirrors have other ones. */
+  /** The prefix of the keys of the entries: empty, or tokens and a dot. Each mirror of a bucket has its own. */
   readonly prefix: string
   /**
    * Whether a change is stored only if this process has seen everything in the bucket. Then rules between rows hold
@@ -151,7 +151,7 @@ export function openMirror(options: MirrorOptions): Mirror {
   async function watch({ id, nc, js, jsm }: Cluster): Promise<void> {
     const { state: stored } = await jsm.streams.info(stream)
     const { layout, position, reachedAt } = await rows.state()
-    // The bucket was restored from an older backup. What it has is true.
+    // The bucket was restored from an older backup. Its content counts, and not that of the tables.
     if (layout === id && position > stored.last_seq) await rows.begin('', true)
     const isAway = Math.abs(now() - reachedAt) > MAX_AWAY_MS
     const isFull = layout !== id || position === 0 || position > stored.last_seq || isAway

@@ -8,7 +8,7 @@ import { BARRIER, isDeletion, OPERATION, toEntryKey } from './mirrorEntries.ts'
 /** The connection of a mirror. */
 export type Cluster = Pick<Broker, 'id' | 'nc' | 'js' | 'jsm'>
 
-/** What the bucket must be like for a change to be stored. */
+/** The sequence that the bucket must have for a change to be stored. */
 type Expected = { readonly lastSequence: number } | { readonly lastSubjectSequence: number }
 
 type Answered<Run> = Run extends (...args: infer Args) => infer Result
@@ -29,7 +29,7 @@ export type MirrorWriter = {
 export type MirrorWriterOptions = {
   readonly rows: MirroredRows
   readonly stream: string
-  /** What the subjects of the entries begin with. */
+  /** The prefix of the subjects of the entries. */
   readonly subjects: string
   /** See MirrorOptions. */
   readonly isExclusive: boolean
@@ -86,7 +86,7 @@ export function createMirrorWriter(given: MirrorWriterOptions): MirrorWriter {
   }
 
   /**
-   * @param revision What the row has in the bucket.
+   * @param revision The revision of the row in the bucket.
    * @returns False if the changes have to be read again.
    */
   async function push(

@@ -1,12 +1,12 @@
 import type { Orders } from '../orders/orders.ts'
 import type { Ask } from './ask.ts'
 
-/** Time for the answer what is stored of an order or a subscriber, ms. */
+/** How long a call waits for the stored state of its order or subscriber, ms. Plugins give up after one second. */
 const FIND_MS = 100
 
 /**
  * Orders and subscribers in the copy of the follower that holds the partition of their customer. Without an answer in
- * time nothing is found, so that the record is appended. The copy then finds out that it is not new.
+ * time nothing is found, so that the record is appended. If its content is not new, the copy counts no new version.
  *
  * @param partitionOf The partition of a customer.
  */

@@ -6,7 +6,7 @@ export const MAX_REMOVED_EVENTS = 200
 
 /**
  * The events of a customer that were erased, as the data of a message. Their own messages are deleted from the stream,
- * so only this tells the copies what to remove. The ids stay known, so that the same events are not stored again.
+ * so the copies know only from this one what to remove. They keep the ids, so that the same events are not stored again.
  *
  * @param events At most MAX_REMOVED_EVENTS.
  */

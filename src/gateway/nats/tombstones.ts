@@ -8,9 +8,9 @@ export const TOMBSTONE_MS = 24 * 3_600_000
 const REQUESTS = { max_messages: 500, expires: 5_000, idle_heartbeat: 1_000 }
 
 /**
- * Removes what the bucket remembers of rows that were deleted a day ago. A mirror does so by itself.
+ * Removes the marks of rows that were deleted more than a day ago. A mirror calls it by itself.
  *
- * @param subjects What the subjects of the entries begin with.
+ * @param subjects The prefix of the subjects of the entries.
  * @param now Ms since 1970.
  */
 export async function purgeTombstones(
@@ -30,7 +30,7 @@ export async function purgeTombstones(
   try {
     for await (const { subject, seq, headers: head, info } of messages) {
       const isOld = now - info.timestampNanos / 1e6 > TOMBSTONE_MS
-      // The last message stays: writers who wait for everything wait for it.
+      // The last message stays: a writer that waits until everything was read waits for its sequence.
       if (isDeletion(head) && isOld && seq < state.last_seq)
         // Not the row, if it was created again meanwhile.
         await jsm.streams.purge(stream, { filter: subject, seq: seq + 1 })

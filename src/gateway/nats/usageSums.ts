@@ -40,8 +40,8 @@ type Own = {
 }
 
 /**
- * Own events of a partition that are remembered one by one. Above it those of a customer are summed up, and are counted
- * by the follower when it has passed the last of them. Some seconds of a busy gateway.
+ * Own events of a partition that are remembered one by one: some seconds of a busy gateway. Above this number those of a
+ * customer are summed up, and the sum is dropped when the follower has counted the last of them.
  */
 const MAX_OWN = 20_000
 const NOTHING = { events: 0, bytes: 0 }

@@ -26,7 +26,7 @@ export function createNatsUsageWatch(
 ): NatsUsageWatch {
   const sums = createUsageSums()
   let listener: (usages: readonly Usage[]) => void = () => {}
-  /** The partitions that have told the usage of all their customers, and those that are being asked. */
+  /** The partitions that have reported the usage of all their customers, and those that are being asked. */
   const known = new Set<number>()
   const asked = new Set<number>()
   const all = Array.from({ length: partitions }, (_, partition) => partition)

@@ -3,7 +3,7 @@ import { type PartStreamOptions, streamParts } from '../http/partStream.ts'
 import { MAX_PAGE, type Orders, type Page } from './orders.ts'
 import type { TimeRange } from './timeRange.ts'
 
-/** How long a list may take, ms: a reader who takes a little now and then keeps its permit. */
+/** How long a list may take, ms. Without it, a slow reader could keep its permit for ever. */
 export const MAX_LIST_MS = 5 * 60_000
 
 /**

@@ -42,8 +42,8 @@ export const ADDRESS_LISTS = {
 
 /**
  * Calls about the same order, or the same subscriber, are carried out one after the other. All others do not wait. A
- * sender that has given up a call sends the next one while the first one is still being stored: compared with the state
- * before it, the next one would seem to change nothing, and the first one would win.
+ * sender that has given up a call may send the next one while the first one is still being stored. The next one would be
+ * compared with the state before the first one and could seem to change nothing. Then the first one would win.
  */
 export const SAME_STATE = {
   permits: Number.POSITIVE_INFINITY,
@@ -53,10 +53,10 @@ export const SAME_STATE = {
   message: 'Too many calls about the same order or subscriber',
 }
 
-/** What a call that is stored needs of a request. */
+/** The parts of a request that a stored call reads. */
 type StoredCall = Pick<RestCall, 'customer' | 'read'>
 
-/** Of each operation its event name in the log, the state that it changes, and what it has sent, for messages. */
+/** For each operation: its event name in the log, the state that it changes, and the subject of messages about it. */
 const WORDS: Readonly<
   Record<RecordOperation, { readonly event: string; readonly state: string; readonly what: string }>
 > = {
@@ -149,7 +149,7 @@ export function createOrderRoutes(dependencies: OrderRouteDependencies) {
     const given = { date_from: query('date_from'), date_to: query('date_to') }
     const read = readTimeRange(given, customer.timeZone, now())
     if (!read.ok) return invalid('The range of time is invalid', read.issues)
-    // Nobody would read the list, and it would keep its permit.
+    // A HEAD reads no body, so the list would never end and would keep its permit.
     if (request.method === 'HEAD') return new Response(null, { headers: JSON_HEADERS })
     const { customerId } = customer
     const release = await lists.acquire(customerId)

@@ -30,7 +30,7 @@ export type StoredSubscriber = {
   readonly at: number
 }
 
-/** A place in a list of unsubscribed addresses: after the address that was unsubscribed then, by the record there. */
+/** A place in a list of unsubscribed addresses: after the one that was unsubscribed at `at`, by the record at `seq`. */
 export type Place = { readonly at: number; readonly seq: number }
 
 /** A part of a list of unsubscribed addresses. */
@@ -41,7 +41,7 @@ export type Page = {
   readonly next?: Place
 }
 
-/** What is listed. */
+/** Which unsubscribed addresses to list. */
 export type UnsubscribedRange = {
   /** Times of arrival, ms since 1970: from this one on, up to before the other one. */
   readonly from: number

@@ -4,14 +4,14 @@ import { localDayOf } from '../lib/localDay.ts'
 /** Times of arrival, ms since 1970: from the first one on, up to before the second one. */
 export type TimeRange = { readonly from: number; readonly to: number }
 
-/** What a query may have. */
+/** The two ends as a query has them. */
 export type GivenRange = {
   readonly date_from: string | null
   readonly date_to: string | null
 }
 
 const DAY_MS = 86_400_000
-/** No zone is further from UTC, ms. */
+/** More than the offset of any time zone from UTC, ms. */
 const MAX_OFFSET_MS = 26 * 3_600_000
 /** Zones change their offset at whole seconds. */
 const SECOND_MS = 1_000
@@ -37,7 +37,7 @@ export function readTimeRange(
     const text = given[path]?.trim()
     if (!text) return unset
     const found = readTime(text, timeZone)
-    // Without the value: a query may have anything in it.
+    // The message leaves the value out, since a query may have anything in it.
     if (!found) issues.push({ path, message: EXPECTED })
     return found ?? unset
   }

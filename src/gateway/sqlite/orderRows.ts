@@ -3,8 +3,8 @@ import { digestOf, type StoredOrder } from '../orders/orders.ts'
 import { createKeyHash, type States } from './states.ts'
 
 /**
- * The current state of each order. `number` is its hash: who needs more reads the record at `seq`. `seq` is 0 if only a
- * status has come, and `status_seq` if none has.
+ * The current state of each order. `number` is a hash of its number. Its content is in the record at `seq`. `seq` is 0
+ * if only a status has come, and `status_seq` is 0 if no status has come.
  */
 export const ORDER_TABLE = `
   CREATE TABLE IF NOT EXISTS orders (

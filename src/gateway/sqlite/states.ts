@@ -9,7 +9,7 @@ export type StateRecord = {
   readonly receivedAt: number
   /** UTF-8. */
   readonly payload: Uint8Array
-  /** The fields of the payload. None if it is not an object. */
+  /** The fields of the payload. Empty if it is not a JSON object. */
   fields(): Readonly<Record<string, unknown>>
 }
 
@@ -29,7 +29,7 @@ export const STATE_SECRET_TABLE = `
   INSERT INTO state_secret (secret) SELECT randomblob(32) WHERE NOT EXISTS (SELECT 1 FROM state_secret);
 `
 
-/** Bytes of a hash: of so many, two of a billion keys are not equal by chance. */
+/** Bytes of a hash. With 16, the hashes of a billion keys are all different. */
 const HASH_BYTES = 16
 
 /**
@@ -46,8 +46,8 @@ export function createKeyHash(database: Database): (key: string) => Uint8Array {
 }
 
 /**
- * The fields of a payload. A message of a cluster may have one that no gateway has written: then there are none, since it
- * must not stop anything.
+ * The fields of a payload. Empty if it is not a JSON object: a message of a cluster may have a payload that no gateway
+ * has written, and an error would stop the copy of its partition.
  */
 export function fieldsOf(payload: string): Readonly<Record<string, unknown>> {
   try {
@@ -58,7 +58,7 @@ export function fieldsOf(payload: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** The number of the order that a record of `saveOrder` or `updateOrderStatus` is about. */
+/** The number of the order that a record of `saveOrder` or `updateOrderStatus` is about. Undefined if it has none. */
 export function orderNumberOf(payload: string): string | undefined {
   const { number, order_number = number } = fieldsOf(payload)
   return typeof order_number === 'string' ? order_number : undefined

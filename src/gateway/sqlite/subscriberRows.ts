@@ -10,7 +10,7 @@ import { addressOf } from '../people/addressOf.ts'
 import { createKeyHash, type States } from './states.ts'
 
 /**
- * The current state of each subscriber. `address` is its hash: who needs the address reads the record at `seq`.
+ * The current state of each subscriber. `address` is a hash of the address, which is in the record at `seq`.
  * `unsubscribed_at` is NULL while the address is subscribed.
  */
 export const SUBSCRIBER_TABLE = `

@@ -81,7 +81,7 @@ export function startDerived(options: DerivedOptions): Derived {
         const stored = await broker.jsm.streams.getMessage(STREAM, { last_by_subj: subject })
         if (!stored || stored.data.length === 0) continue
         await eraseMessages(broker.jsm, STREAM, [stored.seq])
-        // The others know from it that the letter is gone.
+        // The other followers learn from this that the letter is gone.
         const deletion = headers()
         deletion.set('KV-Operation', 'DEL')
         await broker.js.publish(subject, undefined, { headers: deletion })

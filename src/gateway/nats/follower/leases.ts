@@ -9,8 +9,8 @@ import { type Holder, LEASE_MS, type LeaseBucketOptions, openLeaseBucket } from 
  * count from the moment at which they have seen it, which is later. So it has LEASE_MS - FENCE_MS to stop its tasks.
  *
  * The server checks a revision when a write arrives, not when it is stored: writes that arrive together are all stored,
- * and all are acknowledged (seen with nats-server 2.9.10). The last one counts. So who takes a partition then writes
- * another key, which is stored after all of them, and holds the partition only if its write is still the last one.
+ * and all are acknowledged (seen with nats-server 2.9.10). The last one counts. So a follower that takes a partition then
+ * writes another key, which is stored after all of them, and holds the partition only if its write is still the last one.
  *
  * Every follower also has a key of its own, so that all know among how many the partitions are shared.
  */
@@ -21,7 +21,10 @@ export type Leases = {
   isHeld(partition: number): boolean
   /** Followers that are alive, with this one. */
   followers(): number
-  /** Makes the partition free for others, such as when its tasks can not be started here. It is not taken for a while, in which the others may take more than their share. */
+  /**
+   * Makes the partition free for others, such as when its tasks can not be started here. It is not taken again for a
+   * while, in which the others may take more than their share.
+   */
   release(partition: number): Promise<void>
   /** Makes all partitions free after `onLost` has resolved for each. */
   close(): Promise<void>

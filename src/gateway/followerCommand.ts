@@ -8,7 +8,7 @@ import { createAsk } from './nats/ask.ts'
 import { type Broker, connectBroker } from './nats/broker.ts'
 import { createNatsForwarding, findDestination } from './nats/forwarding.ts'
 import { toEntryKey } from './nats/mirrorEntries.ts'
-import { CUSTOMERS_BUCKET } from './nats/names.ts'
+import { CUSTOMERS_BUCKET, entrySubject, streamOfBucket } from './nats/names.ts'
 import type { NatsOptions } from './nats/natsOptions.ts'
 import { explainUnknown, withOutcomes } from './nats/outcomes.ts'
 import { createNatsPeople } from './nats/people.ts'
@@ -49,8 +49,8 @@ async function withBroker(
 /** Whether the bucket of the customers has a row. */
 async function hasRow({ jsm }: Broker, table: string, ...key: string[]): Promise<boolean> {
   // From the leader: another node may not have it yet.
-  const entry = await jsm.streams.getMessage(`KV_${CUSTOMERS_BUCKET}`, {
-    last_by_subj: `$KV.${CUSTOMERS_BUCKET}.${toEntryKey(table, key)}`,
+  const entry = await jsm.streams.getMessage(streamOfBucket(CUSTOMERS_BUCKET), {
+    last_by_subj: entrySubject(CUSTOMERS_BUCKET, toEntryKey(table, key)),
   })
   // What is left of a row that was deleted has no data.
   return entry !== null && entry.data.length > 0

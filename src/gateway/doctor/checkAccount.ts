@@ -1,10 +1,9 @@
 import type { JetStreamApiError, JetStreamManager } from '@nats-io/jetstream'
+import { NOT_ENABLED } from '../nats/apiErrors.ts'
 import { error, type Found, ok, warning } from './finding.ts'
 
 /** Share of a limit from which on there is a warning. */
 const HIGH = 0.8
-
-const NOT_ENABLED = [10039, 10076]
 
 /** What an account uses, and its limits: -1 is none. */
 type Usage = {

@@ -10,6 +10,7 @@ import {
   LEASES_BUCKET,
   SALTS_BUCKET,
   streamOf,
+  streamOfBucket,
 } from '../nats/names.ts'
 import { DEFAULT_REPLICAS, type NatsOptions } from '../nats/natsOptions.ts'
 import { error, type Found, note, ok, warning } from './finding.ts'
@@ -36,7 +37,7 @@ export async function readLayout(
   nc: NatsConnection,
   jsm: JetStreamManager,
 ): Promise<number | undefined> {
-  if (!(await readStream(jsm, `KV_${LAYOUT_BUCKET}`)).info) return undefined
+  if (!(await readStream(jsm, streamOfBucket(LAYOUT_BUCKET))).info) return undefined
   const bucket = await new Kvm(nc).open(LAYOUT_BUCKET)
   return (await bucket.get('layout'))?.json<{ partitions: number }>().partitions
 }
@@ -52,7 +53,7 @@ export function readStreams(
   ]
   const names = [
     ...Array.from({ length: partitions ?? 0 }, (_, partition) => streamOf(partition)),
-    ...buckets.map((bucket) => `KV_${bucket}`),
+    ...buckets.map(streamOfBucket),
     `OBJ_${CONTENT_STORE}`,
   ]
   return Promise.all(names.map((name) => readStream(jsm, name)))

@@ -1,12 +1,15 @@
 import { millis } from '@nats-io/transport-node'
 import type { Broker } from '../nats/broker.ts'
 import {
+  allPartitions,
   CAMPAIGNS_BUCKET,
   CUSTOMERS_BUCKET,
+  entrySubject,
   eventSubject,
   fromToken,
   removedSubject,
   streamOf,
+  streamOfBucket,
 } from '../nats/names.ts'
 import { type Acknowledgement, createPublisher, type Message } from '../nats/publisher.ts'
 import { readMessages } from '../nats/readMessages.ts'
@@ -49,7 +52,7 @@ const MESSAGE_ID = 'Nats-Msg-Id'
 
 export async function createMoveTarget(broker: Broker): Promise<MoveTarget> {
   const { jsm, partitions, partitionOf } = broker
-  const all = Array.from({ length: partitions }, (_, partition) => partition)
+  const all = allPartitions(partitions)
   const windows = await Promise.all(
     all.map(
       async (partition) => (await jsm.streams.info(streamOf(partition))).config.duplicate_window,
@@ -123,7 +126,12 @@ export async function createMoveTarget(broker: Broker): Promise<MoveTarget> {
     },
     ends,
     customerCount: async () =>
-      (await subjectCounts(`KV_${CUSTOMERS_BUCKET}`, `$KV.${CUSTOMERS_BUCKET}.customers.*`)).length,
+      (
+        await subjectCounts(
+          streamOfBucket(CUSTOMERS_BUCKET),
+          entrySubject(CUSTOMERS_BUCKET, 'customers.*'),
+        )
+      ).length,
     async eventCounts() {
       const counts = new Map<string, number>()
       for (const partition of all)
@@ -155,8 +163,11 @@ export async function createMoveTarget(broker: Broker): Promise<MoveTarget> {
     },
     async campaignCounts() {
       const counts = new Map<string, number>()
-      const prefix = `$KV.${CAMPAIGNS_BUCKET}.`
-      for (const [subject] of await subjectCounts(`KV_${CAMPAIGNS_BUCKET}`, `${prefix}*.*.*`)) {
+      const prefix = entrySubject(CAMPAIGNS_BUCKET, '')
+      for (const [subject] of await subjectCounts(
+        streamOfBucket(CAMPAIGNS_BUCKET),
+        `${prefix}*.*.*`,
+      )) {
         const customer = fromToken(subject.slice(prefix.length).split('.')[1] as string)
         counts.set(customer, (counts.get(customer) ?? 0) + 1)
       }

@@ -1,3 +1,5 @@
+import { allPartitions } from './names.ts'
+
 /** For each partition, whether it can be written at the moment. */
 export type Breakers = {
   /** Whether the partition is closed off: appends to it fail at once. */
@@ -37,7 +39,7 @@ export function createBreakers({
   onChange,
   probeMs = PROBE_MS,
 }: BreakerOptions): Breakers {
-  const all = Array.from({ length: partitions }, (_, partition) => partition)
+  const all = allPartitions(partitions)
   /** The partitions that are closed off. */
   const open = new Set<number>()
   let timer: NodeJS.Timeout | undefined

@@ -8,7 +8,7 @@ import type { Ask } from './ask.ts'
 import type { Broker } from './broker.ts'
 import { type CampaignEntry, campaignKey, decodeCampaign, encodeCampaign } from './campaignEntry.ts'
 import { createContentStore } from './contentStore.ts'
-import { CAMPAIGNS_BUCKET } from './names.ts'
+import { CAMPAIGNS_BUCKET, entrySubject, streamOfBucket } from './names.ts'
 
 /** Content up to this size is in the value of the key, bytes. Larger content is in the object store. */
 export const MAX_INLINE_BYTES = 2 ** 14
@@ -29,7 +29,7 @@ export const SUMMARIES = { ...CONTENTS, permits: 32, permitsOfOne: 4, maxWaiting
 
 /** The key that exists if there is an e-mail campaign. It is not in a partition. */
 const EMAIL_KEY = 'email'
-const STREAM = `KV_${CAMPAIGNS_BUCKET}`
+const STREAM = streamOfBucket(CAMPAIGNS_BUCKET)
 
 /**
  * Campaigns in the cluster: a key for each, with the content in the object store if it is large. Lists are answered by
@@ -50,7 +50,7 @@ export function createNatsCampaigns(broker: Broker, ask: Ask): Campaigns {
   /** From the leader: another node may not have yet what it has acknowledged. */
   async function readEntry(key: string): Promise<CampaignEntry | undefined> {
     const message = await jsm.streams.getMessage(STREAM, {
-      last_by_subj: `$KV.${CAMPAIGNS_BUCKET}.${key}`,
+      last_by_subj: entrySubject(CAMPAIGNS_BUCKET, key),
     })
     // Only an operator deletes a key. The message that is left has no data then.
     return message && message.data.length > 0 ? decodeCampaign(message.data) : undefined

@@ -4,7 +4,7 @@ import { type CountBatch, type CountStore, slotOf } from '../problems/problems.t
 import type { Ask } from './ask.ts'
 import type { Broker } from './broker.ts'
 import { encodeCounts } from './countsMessage.ts'
-import { countsSubject } from './names.ts'
+import { allPartitions, countsSubject } from './names.ts'
 
 /** A message that may be in its stream already. */
 type Pending = { readonly id: string; readonly partition: number; readonly data: Buffer }
@@ -39,7 +39,7 @@ export function createNatsCounts(
       .then(({ seq }) => seq),
 ): NatsCounts {
   const { partitions, partitionOf } = broker
-  const all = Array.from({ length: partitions }, (_, partition) => partition)
+  const all = allPartitions(partitions)
   let pending: Pending[] = []
   let flushing: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined

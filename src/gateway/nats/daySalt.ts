@@ -3,8 +3,9 @@ import { JetStreamApiError } from '@nats-io/jetstream'
 import type { DaySalt } from '../collect/daySalt.ts'
 import { dayOf } from '../customers/usage.ts'
 import { Unavailable } from '../lib/unavailable.ts'
+import { WRONG_SEQUENCE } from './apiErrors.ts'
 import type { Broker } from './broker.ts'
-import { SALTS_BUCKET } from './names.ts'
+import { entrySubject, SALTS_BUCKET, streamOfBucket } from './names.ts'
 
 /** Time between two checks of the bucket, ms. A salt whose day is over is forgotten after at most this. */
 export const CHECK_MS = 30_000
@@ -13,10 +14,8 @@ export const AHEAD_MS = 3_600_000
 /** An event without a salt asks for one, but not more often than this, ms. */
 const RETRY_MS = 1_000
 const SALT_BYTES = 32
-const STREAM = `KV_${SALTS_BUCKET}`
-const SUBJECTS = `$KV.${SALTS_BUCKET}.`
-/** Error codes of JetStream: the last sequence is another one. */
-const WRONG_SEQUENCE = [10070, 10071]
+const STREAM = streamOfBucket(SALTS_BUCKET)
+const SUBJECTS = entrySubject(SALTS_BUCKET, '')
 
 export type NatsDaySalt = {
   readonly daySalt: DaySalt

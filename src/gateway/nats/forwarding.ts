@@ -2,6 +2,7 @@ import type { DestinationStatus, Forwarding, ShownDestination } from '../forward
 import type { ForwardFigures } from '../http/forwardMetrics.ts'
 import { Unavailable } from '../lib/unavailable.ts'
 import type { Ask } from './ask.ts'
+import { allPartitions } from './names.ts'
 
 /** Answers that wait for the thread of the forwarding and for the cluster, ms. */
 const TIMEOUT_MS = 20_000
@@ -31,7 +32,7 @@ async function listEach(
   ask: Ask,
   partitions: number,
 ): Promise<{ readonly found: readonly DestinationStatus[]; readonly missing: readonly number[] }> {
-  const all = Array.from({ length: partitions }, (_, partition) => partition)
+  const all = allPartitions(partitions)
   const lists = await Promise.allSettled(
     all.map((partition) => ask(partition, 'listDestinations', [], TIMEOUT_MS)),
   )

@@ -10,15 +10,18 @@ import { type KV, Kvm } from '@nats-io/kv'
 import { type ObjectStore, Objm } from '@nats-io/obj'
 import { delay, errors, type NatsConnection, nanos } from '@nats-io/transport-node'
 import { EngineAway } from '../engine/engineAway.ts'
+import { NO_LEADER, NO_PEERS, NOT_ENABLED } from './apiErrors.ts'
 import {
   CAMPAIGNS_BUCKET,
   CONTENT_STORE,
   CUSTOMERS_BUCKET,
   DERIVED_BUCKET,
+  entrySubject,
   LAYOUT_BUCKET,
   LEASES_BUCKET,
   SALTS_BUCKET,
   streamOf,
+  streamOfBucket,
   subjectsOf,
 } from './names.ts'
 import {
@@ -45,12 +48,8 @@ export type Layout = {
 /** The first entry of the layout's bucket. The process that creates it decides the number of partitions. */
 const LAYOUT_KEY = 'layout'
 const BARRIER_KEY = 'barrier'
-/** Error codes of the JetStream API: a stream with this name has another configuration; it is not enabled. */
+/** Error code of the JetStream API: a stream with this name has another configuration. */
 const NAME_IN_USE = 10058
-const NOT_ENABLED = [10039, 10076]
-/** "JetStream system temporarily unavailable", and "no suitable peers for placement". */
-const NO_LEADER = 10008
-const NO_PEERS = 10005
 /** The prefix of the subjects of the JetStream API. */
 const API = '$JS.API.'
 /** What to do if the servers have no JetStream. */
@@ -170,8 +169,8 @@ async function agree(
   // stored after them.
   await layout.put(BARRIER_KEY, '')
   // From the leader: another node may not have it yet.
-  const entry = await jsm.streams.getMessage(`KV_${LAYOUT_BUCKET}`, {
-    last_by_subj: `$KV.${LAYOUT_BUCKET}.${LAYOUT_KEY}`,
+  const entry = await jsm.streams.getMessage(streamOfBucket(LAYOUT_BUCKET), {
+    last_by_subj: entrySubject(LAYOUT_BUCKET, LAYOUT_KEY),
   })
   if (!entry) throw new Error(`The bucket ${LAYOUT_BUCKET} has no ${LAYOUT_KEY}`)
   return entry.json()

@@ -15,6 +15,7 @@ import {
   RETRY_SECONDS,
   unavailable,
 } from './mirrorWriter.ts'
+import { entrySubject, streamOfBucket } from './names.ts'
 import { purgeTombstones, TOMBSTONE_MS } from './tombstones.ts'
 
 export type MirrorOptions = {
@@ -76,8 +77,8 @@ export const CONFLICT = 'This was changed by another gateway at the same time. T
 /** Opens a mirror. The local rows can be used at once; how old they are says `rows.state()`. */
 export function openMirror(options: MirrorOptions): Mirror {
   const { rows, bucket, prefix, isExclusive = false, onChange, onError, now = Date.now } = options
-  const stream = `KV_${bucket}`
-  const subjects = `$KV.${bucket}.${prefix}`
+  const stream = streamOfBucket(bucket)
+  const subjects = entrySubject(bucket, prefix)
   /** Every message up to this sequence was applied, or is our own. */
   let head = 0
   let isCaughtUp = false

@@ -2,6 +2,7 @@ import { JetStreamApiError } from '@nats-io/jetstream'
 import { delay, headers } from '@nats-io/transport-node'
 import { Unavailable } from '../lib/unavailable.ts'
 import type { Applied, ChangedRow, MirrorRows } from '../sqlite/mirrorRows.ts'
+import { WRONG_SEQUENCE } from './apiErrors.ts'
 import type { Broker } from './broker.ts'
 import { BARRIER, isDeletion, OPERATION, toEntryKey } from './mirrorEntries.ts'
 
@@ -59,8 +60,6 @@ export const PATIENCE_MS = 4_000
 const BARRIER_MS = 1_000
 /** Retry-After, seconds. */
 export const RETRY_SECONDS = 2
-/** Error codes of JetStream: the last sequence is another one. */
-const WRONG_SEQUENCE = [10070, 10071]
 
 export function createMirrorWriter(given: MirrorWriterOptions): MirrorWriter {
   const { rows, stream, subjects, isExclusive, advance, reach, note } = given

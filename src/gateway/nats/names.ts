@@ -25,6 +25,16 @@ export const LAYOUT_BUCKET = 'shoptrail-layout'
 /** Object store of large values: the content of campaigns. */
 export const CONTENT_STORE = 'shoptrail-content'
 
+/** The stream of a bucket, as NATS names it. */
+export const streamOfBucket = (bucket: string): string => `KV_${bucket}`
+
+/** The subject of an entry of a bucket, as NATS names it. With an empty key the prefix of all of them. */
+export const entrySubject = (bucket: string, key: string): string => `$KV.${bucket}.${key}`
+
+/** All partitions, from 0. */
+export const allPartitions = (partitions: number): readonly number[] =>
+  Array.from({ length: partitions }, (_, partition) => partition)
+
 export const streamOf = (partition: number): string => `shoptrail-events-${partition}`
 
 /** The subjects of a stream. */

@@ -1,7 +1,7 @@
 import { EngineAway } from '../engine/engineAway.ts'
+import { NO_LEADER, NO_PEERS } from './apiErrors.ts'
 
-/** Error codes of JetStream: no leader is elected yet, and too few servers are known yet. */
-const CODES = [10008, 10005]
+const CODES = [NO_LEADER, NO_PEERS]
 const NAMES = ['TimeoutError', 'NoResponders']
 
 /**

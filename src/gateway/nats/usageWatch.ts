@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { Usage } from '../customers/usage.ts'
 import type { Ask } from './ask.ts'
-import { usageSubject } from './names.ts'
+import { allPartitions, usageSubject } from './names.ts'
 import { decodeUsage } from './usageMessage.ts'
 import { createUsageSums, type StoredEvent } from './usageSums.ts'
 
@@ -29,7 +29,7 @@ export function createNatsUsageWatch(
   /** The partitions that have reported the usage of all their customers, and those that are being asked. */
   const known = new Set<number>()
   const asked = new Set<number>()
-  const all = Array.from({ length: partitions }, (_, partition) => partition)
+  const all = allPartitions(partitions)
 
   function report(usages: readonly Usage[]): void {
     if (usages.length > 0) listener(usages)

@@ -4,8 +4,8 @@ import type { DerivedThread } from '../../sqlite/derivedThread.ts'
 import type { Broker } from '../broker.ts'
 import { eraseMessages } from '../eraseMessages.ts'
 import { type Mirror, openMirror } from '../mirror.ts'
-import { toEntryKey } from '../mirrorEntries.ts'
-import { DERIVED_BUCKET } from '../names.ts'
+import { OPERATION, toEntryKey } from '../mirrorEntries.ts'
+import { DERIVED_BUCKET, entrySubject, streamOfBucket } from '../names.ts'
 
 /**
  * What followers have made and can not make again from the log: destinations with their positions and dead letters,
@@ -38,7 +38,7 @@ export type DerivedOptions = {
 }
 
 const FILES: readonly DerivedFile[] = ['events', 'forward']
-const STREAM = `KV_${DERIVED_BUCKET}`
+const STREAM = streamOfBucket(DERIVED_BUCKET)
 
 /** Starts to keep the files of a partition's copy and the bucket equal. */
 export function startDerived(options: DerivedOptions): Derived {
@@ -77,13 +77,13 @@ export function startDerived(options: DerivedOptions): Derived {
     async eraseLetters(seqs) {
       for (const { destination, seq } of await forward.tables.lettersOf(seqs)) {
         const key = `${prefixOf('forward')}${toEntryKey('letters', [destination, `${seq}`])}`
-        const subject = `$KV.${DERIVED_BUCKET}.${key}`
+        const subject = entrySubject(DERIVED_BUCKET, key)
         const stored = await broker.jsm.streams.getMessage(STREAM, { last_by_subj: subject })
         if (!stored || stored.data.length === 0) continue
         await eraseMessages(broker.jsm, STREAM, [stored.seq])
         // The other followers learn from this that the letter is gone.
         const deletion = headers()
-        deletion.set('KV-Operation', 'DEL')
+        deletion.set(OPERATION, 'DEL')
         await broker.js.publish(subject, undefined, { headers: deletion })
       }
     },

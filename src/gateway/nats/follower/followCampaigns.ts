@@ -6,7 +6,7 @@ import { type CopiedCampaign, summaryRow } from '../../sqlite/campaignRows.ts'
 import type { Broker } from '../broker.ts'
 import { decodeCampaign } from '../campaignEntry.ts'
 import { type Following, followStream } from '../followStream.ts'
-import { CAMPAIGNS_BUCKET } from '../names.ts'
+import { CAMPAIGNS_BUCKET, entrySubject, streamOfBucket } from '../names.ts'
 import type { PartitionCopy } from './partitionCopy.ts'
 
 /** The campaigns of a partition, on their way into its local copy. */
@@ -29,7 +29,7 @@ const RETRY_MS = 1_000
 export const CATCH_UP_MS = 5_000
 const RETRY_SECONDS = 5
 const NOT_COPIED = 'The campaigns are not copied yet'
-const STREAM = `KV_${CAMPAIGNS_BUCKET}`
+const STREAM = streamOfBucket(CAMPAIGNS_BUCKET)
 
 type Waiting = {
   readonly revision: number
@@ -57,7 +57,7 @@ export function followCampaigns(
 ): CopiedCampaigns {
   const { nc, jsm } = broker
   const { partition, thread } = copy
-  const subject = `$KV.${CAMPAIGNS_BUCKET}.${partition}.>`
+  const subject = entrySubject(CAMPAIGNS_BUCKET, `${partition}.>`)
   const what = `the campaigns of partition ${partition}`
   /** Every campaign up to this revision is in the copy. */
   let copied = 0

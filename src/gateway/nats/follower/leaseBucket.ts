@@ -5,7 +5,8 @@ import { DeliverPolicy, type JsMsg } from '@nats-io/jetstream'
 import type { MsgHdrs } from '@nats-io/transport-node'
 import type { Broker } from '../broker.ts'
 import { type Following, followStream } from '../followStream.ts'
-import { LEASES_BUCKET } from '../names.ts'
+import { isDeletion } from '../mirrorEntries.ts'
+import { entrySubject, LEASES_BUCKET, streamOfBucket } from '../names.ts'
 
 /** The value of a key, JSON. */
 export type Holder = {
@@ -92,8 +93,8 @@ const isWrong = (error: unknown): boolean => (error as { code?: unknown }).code 
 const FOLLOWERS = 'follower.'
 /** A key that is only written to know that everything before it is stored. */
 const BARRIER = 'barrier'
-const STREAM = `KV_${LEASES_BUCKET}`
-const SUBJECTS = `$KV.${LEASES_BUCKET}.`
+const STREAM = streamOfBucket(LEASES_BUCKET)
+const SUBJECTS = entrySubject(LEASES_BUCKET, '')
 
 export function openLeaseBucket(options: LeaseBucketOptions): LeaseBucket {
   const { broker, onLearnt, onError, monotonicNow } = options
@@ -116,7 +117,7 @@ export function openLeaseBucket(options: LeaseBucketOptions): LeaseBucket {
   function read(message: Pick<JsMsg, 'subject' | 'seq' | 'data'>, header?: MsgHdrs): void {
     let holder: Holder | undefined
     try {
-      if (!header?.get('KV-Operation')) holder = JSON.parse(Buffer.from(message.data).toString())
+      if (!isDeletion(header)) holder = JSON.parse(Buffer.from(message.data).toString())
     } catch {
       // Somebody else has written it. It expires.
     }

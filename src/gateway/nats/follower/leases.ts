@@ -1,3 +1,4 @@
+import { allPartitions } from '../names.ts'
 import { type Holder, LEASE_MS, type LeaseBucketOptions, openLeaseBucket } from './leaseBucket.ts'
 
 /*
@@ -94,7 +95,7 @@ export function startLeases(options: LeaseOptions): Leases {
   const { broker, partitions, canHold, onHeld, onLost, onError, monotonicNow, now } = options
   const bucket = openLeaseBucket({ broker, onLearnt, onError, monotonicNow })
   const { id, own } = bucket
-  const all = Array.from({ length: partitions }, (_, partition) => partition)
+  const all = allPartitions(partitions)
   const held = new Map<number, Held>()
   const taking = new Set<number>()
   const refused = new Map<number, { until: number; pause: number }>()

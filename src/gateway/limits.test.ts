@@ -72,12 +72,14 @@ import {
   MAX_REPLICAS,
   MIN_DUPLICATE_WINDOW_MS,
 } from './nats/natsOptions.ts'
+import { FIND_MS } from './nats/orders.ts'
 import { ANSWER_MS } from './nats/publisher.ts'
 import { DEFAULT_LIVE_LIMITS } from './operators/live.ts'
 import { MAX_MISSED } from './operators/livePages.ts'
 import { MAX_BODY_BYTES, MAX_EXPORT_MS, SEARCHES } from './operators/peoplePages.ts'
 import { MAX_SESSIONS, MAX_SESSIONS_OF_CUSTOMER, SESSION_SECONDS } from './operators/sessions.ts'
-import { SAME_STATE } from './orders/orderRoutes.ts'
+import { MAX_LIST_MS } from './orders/addressList.ts'
+import { ADDRESS_LISTS, SAME_STATE } from './orders/orderRoutes.ts'
 import { MAX_CHARACTERS, MAX_FAULTS } from './problems/pageReport.ts'
 import { MAX_PROBLEMS } from './problems/problemList.ts'
 import { KEPT_DAYS, MAX_FAULTS_OF_REASON, MAX_STORED_FAULTS } from './problems/problems.ts'
@@ -87,6 +89,12 @@ import { MAX_BYTES as MAX_SETTINGS_FILE_BYTES } from './settings/settingsFile.ts
 import { SETTINGS } from './settings.ts'
 import { MAX_BLOCK_TOUCHES } from './sqlite/reportBlocks.ts'
 import { DAILY_NAMES } from './sqlite/reportNumbers.ts'
+import {
+  MAX_ADDRESS_DEVICES,
+  MAX_ADDRESS_ORDERS,
+  MAX_BLOCK_ORDERS,
+  MAX_DEVICE_ADDRESSES,
+} from './sqlite/reportOrders.ts'
 import { MAX_DEVICE_TOUCHES } from './sqlite/reportParts.ts'
 import { MAX_FOUND } from './sqlite/reportSeen.ts'
 
@@ -188,6 +196,7 @@ const EXPECTED: readonly (readonly [limit: string, value: string])[] = [
   ['time after which a connection to a node', seconds((MAX_PINGS_OUT + 1) * PING_MS)],
   ['time for a change of customers, keys or sessions', seconds(PATIENCE_MS)],
   ["time that a page's question", seconds(HAS_MS)],
+  ['time that a call about an order or subscriber', seconds(FIND_MS)],
   [
     'time without a renewal',
     `${seconds(LEASE_MS)}; the holder gives it up after ${seconds(FENCE_MS)}`,
@@ -235,6 +244,12 @@ const EXPECTED: readonly (readonly [limit: string, value: string])[] = [
   ],
   ['the same of all customers', number(SEARCHES.permits)],
   ["time of a download of a person's data", `${MAX_EXPORT_MS / 60_000} minutes`],
+  ['lists of unsubscribed addresses that are being sent', permits(ADDRESS_LISTS)],
+  ['time of such a list', `${MAX_LIST_MS / 60_000} minutes`],
+  ['devices of an e-mail address', `${number(MAX_ADDRESS_DEVICES)} each`],
+  ['devices of an e-mail address', `${number(MAX_ADDRESS_ORDERS)} each`],
+  ['addresses that one device gives', number(MAX_DEVICE_ADDRESSES)],
+  ['orders of a campaign', number(MAX_BLOCK_ORDERS)],
   [
     'calls about the same order or subscriber that wait',
     `${SAME_STATE.maxWaiting / 2}, and ${number(SAME_STATE.maxWaiting)} wait for ${seconds(SAME_STATE.waitMs)}`,

@@ -2,7 +2,7 @@ import type { Orders } from '../orders/orders.ts'
 import type { Ask } from './ask.ts'
 
 /** How long a call waits for the stored state of its order or subscriber, ms. Plugins give up after one second. */
-const FIND_MS = 100
+export const FIND_MS = 100
 
 /**
  * Orders and subscribers in the copy of the follower that holds the partition of their customer. Without an answer in

@@ -1,3 +1,4 @@
+import { isWellFormed } from '../contract/characters.ts'
 import { tagOf } from '../contract/fields.ts'
 import type {
   CustomApiEvent,
@@ -9,7 +10,7 @@ import type {
 } from '../contract/index.ts'
 import { createEventId } from './eventId.ts'
 import type { Operate } from './operate.ts'
-import { type CallOptions, isWellFormed, type Settings } from './options.ts'
+import type { CallOptions, Settings } from './options.ts'
 import { post } from './request.ts'
 
 /** A payload without `event` gets the event name of the client's options, or else the usual one. */

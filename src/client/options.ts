@@ -1,5 +1,5 @@
 import { type InferOutput, type ObjectEntries, type ObjectSchema, object, optional } from 'valibot'
-import { isLongerThan } from '../contract/characters.ts'
+import { isLongerThan, isWellFormed } from '../contract/characters.ts'
 import { check } from '../contract/check.ts'
 import { describeValue } from '../contract/describeValue.ts'
 import { rule, tagOf } from '../contract/fields.ts'
@@ -70,9 +70,6 @@ const isWithin = (value: unknown, min: number, max: number): boolean =>
   typeof value === 'number' && value >= min && value <= max
 const textRule = (is: (text: string) => boolean, what: string, convert = trim) =>
   rule((value) => typeof value === 'string' && is(value), what, convert)
-
-/** False if a text has half a surrogate pair, which no address can contain. */
-export const isWellFormed = (text: string): boolean => !/\p{Cs}/u.test(text)
 
 const credential = textRule(
   (text) =>

@@ -6,6 +6,9 @@
 export const isLongerThan = (text: string, maxCharacters: number): boolean =>
   text.length > maxCharacters && [...text.slice(0, 2 * maxCharacters + 2)].length > maxCharacters
 
+/** False if a text has half a surrogate pair, which no address and no query can contain. */
+export const isWellFormed = (text: string): boolean => !/\p{Cs}/u.test(text)
+
 /** Number of characters of a text. Five times as fast as `[...text].length`. */
 export function lengthOf(text: string): number {
   let pairs = 0

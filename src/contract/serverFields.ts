@@ -1,4 +1,5 @@
 import { type GenericSchema, optional } from 'valibot'
+import { isWellFormed } from './characters.ts'
 import {
   email,
   isBounded,
@@ -24,9 +25,6 @@ const asText = (value: unknown): string | undefined => {
   if (typeof value === 'string') return value
   return Number.isSafeInteger(value) ? `${value}` : undefined
 }
-
-/** False if a text has half a surrogate pair, which no query can contain. */
-const isWellFormed = (text: string): boolean => !/\p{Cs}/u.test(text)
 
 const isId = (value: unknown): boolean => {
   const text = asText(value)

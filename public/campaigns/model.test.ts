@@ -5,6 +5,7 @@ import {
   kindOfName,
   linkOf,
   missingOf,
+  nameOfStatus,
   namesOf,
   type Place,
   percent,
@@ -148,6 +149,16 @@ test('an event name gives the kind, with or without a prefix', () => {
   expect(kindOfName('de_remove_from_cart')).toBe('removeFromCart')
   expect(kindOfName('readd_to_carts')).toBe('sendCustom')
   expect(kindOfName('constructor')).toBe('sendCustom')
+})
+
+test.each([
+  ['(none)', 'no status yet'],
+  ['(other)', 'all other statuses'],
+  ['refunded', 'refunded'],
+  // Of Object.prototype.
+  ['constructor', 'constructor'],
+])('the status %s is shown as %s', (status, shown) => {
+  expect(nameOfStatus(status)).toBe(shown)
 })
 
 test('days as people read them', () => {

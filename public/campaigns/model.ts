@@ -266,3 +266,12 @@ export function percent(part: number, whole: number): string {
   if (share > 99 && share < 100) return '99 %'
   return `${Math.round(share)} %`
 }
+
+/** The words of the report for orders without a status, and for the rarest statuses together. */
+const STATUS_NAMES: ReadonlyMap<string, string> = new Map([
+  ['(none)', 'no status yet'],
+  ['(other)', 'all other statuses'],
+])
+
+/** A status as the report shows it. It is any text of the shop, such as `constructor`. */
+export const nameOfStatus = (status: string): string => STATUS_NAMES.get(status) ?? status

@@ -2,6 +2,7 @@
 import type { EmailReport, SoldOrders } from '../../src/contract/answers.ts'
 import { money } from '../operator/money.ts'
 import { counted, number } from '../operator/numbers.ts'
+import { nameOfStatus } from './model.ts'
 
 type Sold = Pick<
   EmailReport,
@@ -11,12 +12,6 @@ type Sold = Pick<
 /** Whether a report has any order, in whatever currency. */
 export const hasOrders = ({ orders, other_currencies }: Sold): boolean =>
   orders > 0 || Object.keys(other_currencies).length > 0
-
-/** The report names this way the orders without a status, and the rarest statuses together. */
-const NAMES: Readonly<Record<string, string>> = {
-  '(none)': 'no status yet',
-  '(other)': 'all other statuses',
-}
 
 export function Orders({ report }: { readonly report: Sold }) {
   const { currency, statuses, refunds, other_currencies } = report
@@ -74,7 +69,7 @@ function Row({
   return (
     <tr data-test="status" data-status={status}>
       <th scope="row">
-        {NAMES[status] ?? status}
+        {nameOfStatus(status)}
         {isRefund && <em>refund</em>}
       </th>
       <td>{number(orders)}</td>

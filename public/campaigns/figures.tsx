@@ -50,13 +50,13 @@ export function Figures(report: EmailReport) {
       <Figure
         name="Average order"
         value={orders > 0 ? money(report.average_order, currency) : '–'}
-        under="revenue by orders"
+        under="revenue divided by orders"
         test="average-order"
       />
       <Figure
         name="Revenue a visitor"
         value={visitors > 0 ? money(report.revenue_per_visitor, currency) : '–'}
-        under="revenue by visitors"
+        under="revenue divided by visitors"
         test="revenue-per-visitor"
       />
     </dl>

@@ -58,19 +58,19 @@ const revenueIn = (currency: string): Series => ({
 })
 
 /** Whether there is a panel of revenue: not for a shop that does not send its orders. */
-const hasOrders = ({ orders }: Days): boolean => orders > 0
+const hasRevenue = ({ orders }: Days): boolean => orders > 0
 
 /** Everything that is written of a day. */
 export const seriesOf = (report: Days): readonly Series[] => [
   ...[VISITORS, CARTS, CHECKOUTS],
-  ...(hasOrders(report) ? [ORDERS, revenueIn(report.currency)] : []),
+  ...(hasRevenue(report) ? [ORDERS, revenueIn(report.currency)] : []),
 ]
 
 /** The panels, from above. */
 export const panelsOf = (report: Days): readonly PanelOfDays[] => [
   { name: 'Visitors', series: [VISITORS], tick: number },
   { name: 'Carts and checkouts', series: [CARTS, CHECKOUTS], tick: number },
-  ...(hasOrders(report)
+  ...(hasRevenue(report)
     ? [
         {
           name: 'Revenue',

@@ -124,7 +124,7 @@ function Row({ problem, isNew }: { readonly problem: Problem; readonly isNew: bo
 }
 
 /** What to do, with its code. Commands have a button that copies them. */
-export function Fix({ text }: { readonly text: string }) {
+function Fix({ text }: { readonly text: string }) {
   const pieces = piecesOf(text)
   return (
     <div class="fix" data-test="fix">

@@ -18,7 +18,7 @@ export const CLIENT_INPUTS = /^src\/(client|contract)\/|(^|\/)node_modules\/vali
  * The gateway's libraries, and on the second line those that they need. better-sqlite3 is not in a bundle, since it is
  * compiled for each machine (docs/decisions.md, "Package").
  */
-export const GATEWAY_LIBRARIES = [
+const GATEWAY_LIBRARIES = [
   ...['@hono/node-server', 'hono', 'ipaddr.js', 'isbot', 'lru-cache', 'pino', 'prom-client'],
   ...['proxy-addr', 'valibot', 'htmlparser2'],
   ...['@opentelemetry/api', '@pinojs/redact', 'atomic-sleep', 'bintrees', 'forwarded'],

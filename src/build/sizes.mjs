@@ -6,7 +6,7 @@ import { root } from './install.mjs'
 import { DEFAULT_SET, DEVICE_COOKIE, PART_SETS, PARTS, scriptFile } from './partSets.mjs'
 
 /** Size of a text, bytes, compressed with brotli at quality 11, as the gateway serves the script. */
-export function brotliSize(text) {
+function brotliSize(text) {
   const bytes = Buffer.from(text)
   return brotliCompressSync(bytes, {
     params: { [zlib.BROTLI_PARAM_QUALITY]: 11, [zlib.BROTLI_PARAM_SIZE_HINT]: bytes.length },

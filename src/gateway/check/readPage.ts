@@ -46,7 +46,7 @@ const MAX_TRACK_ATTRIBUTES = 200
 const MAX_QUOTED_CHARACTERS = 60
 const MAX_GENERATORS = 3
 /** The word that searches look for. */
-export const SEARCH_WORD = 'test'
+const SEARCH_WORD = 'test'
 
 /** The types of schema.org that the script takes for a product (src/tracker/parts/schemaOrg.ts). */
 const PRODUCT = '(Product|ProductGroup|IndividualProduct|ProductModel)'

@@ -2,7 +2,7 @@ import { GLOBAL } from '../../contract/settings.ts'
 import { KEEPING_STUB, STUB } from '../../tracker/snippet.ts'
 
 /** A text as the value of an attribute in double quotes. */
-export const toAttribute = (text: string): string =>
+const toAttribute = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;')
 
 /**

@@ -60,7 +60,7 @@ const boundReason = (delivery: Delivery): Delivery =>
   delivery.status === 'delivered' ? delivery : { ...delivery, reason: boundText(delivery.reason) }
 
 /** On one line, without characters that a terminal obeys. */
-export const boundText = (text: string): string => {
+const boundText = (text: string): string => {
   const line = text
     .slice(0, 4 * MAX_REASON_CHARACTERS)
     .replace(/\p{Cf}/gu, '')

@@ -29,12 +29,12 @@ export type Env = Readonly<Record<string, string | undefined>>
 export type Read<T> = { readonly ok: true; readonly value: T } | Fault
 
 /** The variable with all secrets, JSON. */
-export const SECRETS_VARIABLE = 'FORWARD_SECRETS'
+const SECRETS_VARIABLE = 'FORWARD_SECRETS'
 /** Resets a list. */
 const NONE = 'none'
 
 /** The variable of one secret: FORWARD_REST_KEY for `restKey`. */
-export const variableOf = (secret: string): string =>
+const variableOf = (secret: string): string =>
   `FORWARD_${secret.replace(/[A-Z]/g, '_$&').toUpperCase()}`
 
 /**

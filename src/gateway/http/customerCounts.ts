@@ -9,7 +9,7 @@ export const SHOWN_CUSTOMERS = 100
 /** Customers that are counted by name, about 200 bytes each. */
 const MAX_COUNTED = 10_000
 /** The name of all others together. */
-export const OTHER_CUSTOMERS = '(other)'
+const OTHER_CUSTOMERS = '(other)'
 
 type Counts = Record<CustomerOutcome, number>
 type Entry = {
@@ -74,8 +74,6 @@ export function createCustomerCounts(shown = SHOWN_CUSTOMERS, maxCounted = MAX_C
     },
   }
 }
-
-export type CustomerCounts = ReturnType<typeof createCustomerCounts>
 
 const OUTCOMES = ['stored', 'refused'] as const
 const zero = (): Counts => ({ stored: 0, refused: 0 })

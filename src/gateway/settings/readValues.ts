@@ -5,7 +5,7 @@ import type { Setting, SettingsTable, ValuesOf } from './kinds.ts'
 import { readSettingsFile, type SettingsFile } from './settingsFile.ts'
 
 /** The variable that names the settings file. It can not be in the file. */
-export const FILE_VARIABLE = 'SETTINGS_FILE'
+const FILE_VARIABLE = 'SETTINGS_FILE'
 const ENVIRONMENT = 'environment'
 const DEFAULT = 'default'
 

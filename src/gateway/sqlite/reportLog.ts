@@ -16,7 +16,7 @@ export type Row = readonly [
 /** Its address may have utm values. */
 export const MAY_VISIT = 1
 /** It is of a bot. */
-export const IS_BOT = 2
+const IS_BOT = 2
 /** The kinds of events that orders depend on. The gives of an address are events of a device, the others are not. */
 export const KIND = { order: 4, status: 8, gives: 12 }
 /** The bits of the kind. 0: any other event. */

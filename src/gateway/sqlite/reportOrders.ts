@@ -8,7 +8,7 @@ import { LASTS_MS } from './reportSums.ts'
 import type { MarkPart } from './reportTables.ts'
 
 /** How long after an order its address may be given, ms. After exactly one hour it still counts. */
-export const GIVEN_AFTER_MS = 3_600_000
+const GIVEN_AFTER_MS = 3_600_000
 /** The most devices of an address, addresses of a device, and orders of an address. Only programs have more. */
 export const MAX_ADDRESS_DEVICES = 1_000
 export const MAX_DEVICE_ADDRESSES = 100

@@ -4,7 +4,7 @@ import type { Database } from 'better-sqlite3'
 export type SeenEvent = { readonly seq: number; readonly at: number; readonly hash: number }
 
 /** Entries of `customer` with this number are those of all customers. */
-export const ALL_CUSTOMERS = 0
+const ALL_CUSTOMERS = 0
 
 /** The devices of the events that were read. */
 export type Seen = {

@@ -16,7 +16,7 @@ export type TaskContext = {
   readonly customers: Customers
   /** Local copy of customers.db, for threads that look up customers. */
   readonly customersFile: string
-  /** Folder of the bundles of the workers: report-worker.js and so on are beside this one. */
+  /** The bundle of sqlite/worker.ts, with those of the other workers in the same folder. */
   readonly workerFile: URL
   /**
    * Whether the follower holds the partition at this moment. A process that was suspended may have lost it before `stop`

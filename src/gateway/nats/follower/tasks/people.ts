@@ -46,7 +46,7 @@ export const startPeople: StartTask = async (context) => {
   async function removeFromLog(customer: string, events: readonly ErasedEvent[]): Promise<void> {
     if (!isHeld())
       throw new Unavailable('The partition has moved to another follower', RETRY_SECONDS)
-    // That the erasure has begun, so that it is known if it is interrupted.
+    // The bucket has the begun proof first, so that an erasure that is interrupted is known.
     await derived.flush()
     const repeats = await thread.call(
       'repeatsOf',

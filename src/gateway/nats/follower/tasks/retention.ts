@@ -64,7 +64,7 @@ function createExpiredMessages({ broker, copy, isHeld }: TaskContext): ExpiredEv
       seq: upTo + 1,
     })
     await broker.js.publish(filter, encodeExpired(upTo))
-    // The newest message says what those before have said.
+    // The newest message replaces those before: its position is further.
     await broker.jsm.streams.purge(stream, { filter, keep: 1 })
     purged.set(customer, upTo)
   }

@@ -37,16 +37,22 @@ export function createNatsPeople(
 ): People {
   let isClosed = false
 
-  /** Asks until it is done. Only the first question may fail at once. */
+  /**
+   * Asks until it is done. Only the first question may fail at once.
+   *
+   * @returns Also whether it was asked again. Then the answer may be of a follower that found the work done.
+   */
   async function askLong<Name extends LongName>(
     name: Name,
     args: Parameters<Answers[Name]>,
     partition: number,
-  ): Promise<ValueOf<Name>> {
+  ): Promise<{ readonly value: ValueOf<Name>; readonly isRepeated: boolean }> {
+    let isRepeated = false
     let answer = await ask(partition, name, args, timeoutMs)
     let failedAt: number | undefined
     while (!(answer as LongAnswer<unknown>).isDone) {
       if (isClosed) throw new Unavailable('The gateway is stopping')
+      isRepeated = true
       try {
         answer = await ask(partition, name, args, timeoutMs)
         failedAt = undefined
@@ -59,14 +65,20 @@ export function createNatsPeople(
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
       }
     }
-    return (answer as unknown as { readonly value: ValueOf<Name> }).value
+    const { value } = answer as unknown as { readonly value: ValueOf<Name> }
+    return { value, isRepeated }
   }
 
+  const readProofs = (customer: string) =>
+    ask(partitionOf(customer), 'proofs', [customer], timeoutMs)
+
   return {
-    find: (customer, person) => askLong('findPerson', [customer, person], partitionOf(customer)),
+    async find(customer, person) {
+      return (await askLong('findPerson', [customer, person], partitionOf(customer))).value
+    },
     async export(customer, person) {
       const partition = partitionOf(customer)
-      const number = await askLong('exportPerson', [customer, person], partition)
+      const { value: number } = await askLong('exportPerson', [customer, person], partition)
       if (number === undefined) return undefined
       return {
         next: () => ask(partition, 'nextPiece', [number], timeoutMs),
@@ -74,8 +86,20 @@ export function createNatsPeople(
         end: () => void ask(partition, 'endExport', [number]).catch(() => {}),
       }
     },
-    erase: (customer, person) => askLong('erasePerson', [customer, person], partitionOf(customer)),
-    proofs: (customer) => ask(partitionOf(customer), 'proofs', [customer], timeoutMs),
+    async erase(customer, person) {
+      const [before] = await readProofs(customer)
+      const { value, isRepeated } = await askLong(
+        'erasePerson',
+        [customer, person],
+        partitionOf(customer),
+      )
+      if (value || !isRepeated) return value
+      // Nothing is kept any more if a follower ended the erasure and its answer was lost. Then there is a new proof.
+      const [last] = await readProofs(customer)
+      const isNew = last && last.proof > (before?.proof ?? 0) && last.ended !== null
+      return isNew ? last : undefined
+    },
+    proofs: readProofs,
     async close() {
       isClosed = true
     },

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { errors as brokerErrors, type NatsConnection } from '@nats-io/transport-node'
 import type { LogEvent } from '../gateway/collect/eventLog.ts'
 import { type Ask, createAsk } from '../gateway/nats/ask.ts'
 import { type Broker, connectBroker } from '../gateway/nats/broker.ts'
@@ -15,11 +17,13 @@ import { makeFolder, workerFile } from './gateway.ts'
 /** A follower of one partition, with a connection and a folder of its own. */
 export type TestFollower = {
   readonly broker: Broker
+  /** Waits for a follower that answers. */
   readonly ask: Ask
   /** Folder of the copy. */
   readonly copy: string
   /** Errors that it has reported. */
   readonly errors: string[]
+  /** Whether the partition is taken. Its tasks may not have started. */
   isHeld(): boolean
   /** Messages of the stream that it has. */
   position(): number
@@ -59,7 +63,7 @@ export async function startTestFollower(given: FollowerGiven): Promise<TestFollo
   })
   return {
     broker,
-    ask: createAsk(broker.nc),
+    ask: createPatientAsk(broker.nc),
     copy: join(folder, 'partition-0'),
     errors,
     isHeld: () => follower.status()[0]?.isHeld === true,
@@ -70,6 +74,25 @@ export async function startTestFollower(given: FollowerGiven): Promise<TestFollo
       await broker.close()
       if (isDeleted) rmSync(folder, { recursive: true })
     },
+  }
+}
+
+/** Time for a follower to take a partition and start its tasks, ms. Long, for busy machines. */
+const PATIENCE_MS = 60_000
+
+/** Asks again while nobody answers for the partition: its holder is still starting its tasks, or another one takes over. */
+export function createPatientAsk(nc: NatsConnection): Ask {
+  const ask = createAsk(nc)
+  return async (...question) => {
+    const end = performance.now() + PATIENCE_MS
+    for (;;)
+      try {
+        return (await ask(...question)) as never
+      } catch (error) {
+        const isUnheld = (error as Error).cause instanceof brokerErrors.NoRespondersError
+        if (!isUnheld || performance.now() > end) throw error
+        await delay(100)
+      }
   }
 }
 

@@ -47,7 +47,7 @@ export function testOrders(open: () => Promise<OrdersEngine>): void {
   let engine: OrdersEngine
   beforeAll(async () => {
     engine = await open()
-  }, 60_000)
+  }, 180_000)
   afterAll(() => engine.close())
 
   const append = (events: readonly LogEvent[]) => engine.log.append(events)

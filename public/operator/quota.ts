@@ -5,33 +5,45 @@ const NEAR = 0.8
 
 type Use = { readonly used: number; readonly limit: number }
 
-/** A customer's use of its daily quota (UTC), as the gateway reports it. */
+/** A customer's use of its daily quota (UTC), as the gateway reports it: of its pages, and of its servers. */
 export type DailyUse = {
   readonly events: Use
   readonly bytes: Use
+  readonly servers: { readonly events: Use; readonly bytes: Use }
   /** Until midnight UTC. */
   readonly secondsLeft: number
 }
 
 export type QuotaNotice = { readonly state: 'near' | 'reached'; readonly text: string }
 
-/** @returns The notice; undefined if enough of the quota is left. */
-export function describeQuota({ events, bytes, secondsLeft }: DailyUse): QuotaNotice | undefined {
-  const isEvents = events.used / events.limit >= bytes.used / bytes.limit
-  const { used, limit } = isEvents ? events : bytes
-  const whole = isEvents ? `${writeCount(limit)} events` : `${writeBytes(limit)} of events`
-  const left = writeTime(secondsLeft)
-  if (used >= limit)
+/** @returns The notice about pages or servers, whoever has used more. Undefined if enough of the quota is left. */
+export function describeQuota(use: DailyUse): QuotaNotice | undefined {
+  const left = writeTime(use.secondsLeft)
+  const pages = mostUsed(use, 'events')
+  const servers = mostUsed(use.servers, 'calls of servers')
+  const isServers = servers.share > pages.share
+  const { share, whole } = isServers ? servers : pages
+  if (share < NEAR) return undefined
+  if (share >= 1)
     return {
       state: 'reached',
-      text: `Today’s ${whole} are used up. New events are refused until midnight UTC, in ${left}; pages keep theirs and send them then.`,
+      text: isServers
+        ? `Today’s ${whole} are used up. Orders and subscribers are refused until midnight UTC, in ${left}.`
+        : `Today’s ${whole} are used up. New events are refused until midnight UTC, in ${left}; pages keep theirs and send them then.`,
     }
-  if (used / limit < NEAR) return undefined
-  const percent = Math.floor((used / limit) * 100)
+  const above = isServers ? 'orders and subscribers are refused' : 'new events wait in the pages'
   return {
     state: 'near',
-    text: `${percent} % of today’s ${whole} are used. Above that, new events wait in the pages until midnight UTC, in ${left}.`,
+    text: `${Math.floor(share * 100)} % of today’s ${whole} are used. Above that, ${above} until midnight UTC, in ${left}.`,
   }
+}
+
+/** The limit of which the higher share is used, in words. */
+function mostUsed({ events, bytes }: Pick<DailyUse, 'events' | 'bytes'>, what: string) {
+  const shares = [events.used / events.limit, bytes.used / bytes.limit] as const
+  return shares[0] >= shares[1]
+    ? { share: shares[0], whole: `${writeCount(events.limit)} ${what}` }
+    : { share: shares[1], whole: `${writeBytes(bytes.limit)} of ${what}` }
 }
 
 const writeCount = (count: number): string =>

@@ -52,8 +52,9 @@ ${FORWARD_COMMANDS_HELP}
   --list            the scripts that were made with --integrity and are kept
   --remove HASH     remove one of them: pages with its tag load no script any more
   --json            the result of check, doctor, forward list and forward letters as JSON
-  --daily-events N  how many events the customer may store in a day (UTC); "default" is DAILY_EVENTS
-  --daily-bytes N   how many bytes of payloads it may store in a day; "default" is DAILY_BYTES
+  --daily-events N  how many events the customer's pages may store in a day (UTC), and the same again
+                    its servers; "default" is DAILY_EVENTS
+  --daily-bytes N   how many bytes of payloads they may store in a day; "default" is DAILY_BYTES
   --ignore ADDRESS  an address or a network whose visits are not stored, such as that of the shop's office:
                     203.0.113.7, 203.0.113.0/24, 2001:db8::/48. May be repeated; set replaces all of
                     them, and "none" removes them

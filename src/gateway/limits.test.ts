@@ -130,7 +130,7 @@ const EXPECTED: readonly (readonly [limit: string, value: string])[] = [
   ['bytes of these events', rate(address.bytes, bytes)],
   ["events of a customer's pages", rate(customer.events)],
   ['bytes of these events', rate(customer.bytes, bytes)],
-  ['events that a customer stores in a day', number(daily.events)],
+  ["events that a customer's pages store in a day", number(daily.events)],
   ['bytes of their payloads', bytes(daily.bytes)],
   ['wrong keys from one address for one customer', wrongKeys(PAIR)],
   ['wrong keys from one address, or for one customer', wrongKeys(ONE)],

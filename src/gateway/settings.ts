@@ -269,7 +269,7 @@ export const SETTINGS = {
   DAILY_EVENTS: {
     type: limit,
     default: `${daily.events}`,
-    doc: 'Events that a customer without a quota of its own may store in a day (UTC). Above it 429 until the day ends',
+    doc: 'Events that the pages of a customer without a quota of its own may store in a day (UTC), and the same again its servers. Above it 429 until the day ends',
   },
   DAILY_BYTES: {
     type: limit,

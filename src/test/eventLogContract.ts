@@ -245,18 +245,27 @@ export function checkEventLog(name: string, make: () => Promise<LogUnderTest>): 
     const event = (given: Partial<LogEvent> = {}) =>
       makeLogEvent({ customer, receivedAt, payload: '{"é":1}', ...given })
     await other.append([event()])
-    let sum: Usage | undefined
+    const sums = new Map<boolean, Usage>()
     const learn = (usages: readonly Usage[]) => {
-      sum = usages.find((usage) => usage.customer === customer) ?? sum
+      for (const usage of usages) if (usage.customer === customer) sums.set(usage.isServer, usage)
     }
     await log.watchUsage(learn)
     const day = dayOf(receivedAt)
-    await vi.waitFor(() => expect(sum).toEqual({ customer, day, events: 1, bytes: 8 }), PATIENCE)
+    const usage = (events: number, bytes: number, isServer = false): Usage => ({
+      ...{ customer, day, isServer, events, bytes },
+    })
+    await vi.waitFor(() => expect(sums.get(false)).toEqual(usage(1, 8)), PATIENCE)
     const own = event()
     await log.append([own, own, event()])
-    expect(sum).toEqual({ customer, day, events: 3, bytes: 24 })
-    await other.append([event()])
-    await vi.waitFor(() => expect(sum).toEqual({ customer, day, events: 4, bytes: 32 }), PATIENCE)
+    expect(sums.get(false)).toEqual(usage(3, 24))
+    const order = { operation: 'saveOrder', did: null, payload: '{"number":"1"}' }
+    await log.append([event(order)])
+    expect(sums.get(true)).toEqual(usage(1, 14, true))
+    await other.append([event(), event(order)])
+    await vi.waitFor(() => {
+      expect(sums.get(false)).toEqual(usage(4, 32))
+      expect(sums.get(true)).toEqual(usage(2, 28, true))
+    }, PATIENCE)
     await Promise.all([log.close(), other.close()])
   })
 

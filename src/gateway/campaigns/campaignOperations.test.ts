@@ -358,7 +358,7 @@ test('campaigns count in the daily quota of bytes, also after a restart', async 
   expect((await small.create(large)).status).toBe(200)
   const refused = await small.create()
   expect(refused.status).toBe(429)
-  expect(refused.json.message).toMatch(/^The daily quota of this customer is used up/)
+  expect(refused.json.message).toMatch(/^The daily quota of this customer’s servers is used up/)
   expect((await addCustomer(first).create()).status).toBe(200)
   const again = operationsOf(small.customerId, await prepared.start({ limits }))
   expect((await again.create()).status).toBe(429)

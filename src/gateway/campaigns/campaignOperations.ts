@@ -24,8 +24,8 @@ export type Answered<T> = ({ readonly ok: true } & T) | Refusal
  */
 export type CampaignOperations = {
   /**
-   * Resolves when the campaign is durable. 422 with issues if it is invalid, 429 if the daily quota of bytes is used
-   * up: campaigns count like payloads.
+   * Resolves when the campaign is durable. 422 with issues if it is invalid, 429 if the daily quota of bytes of the
+   * customer's servers is used up: campaigns count like payloads.
    */
   create(customerId: string, body: unknown): Promise<Answered<{ readonly record: CampaignRecord }>>
   /** Newest first. 422 with issues if a filter is invalid. */

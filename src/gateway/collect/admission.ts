@@ -1,5 +1,6 @@
 import type { Customer } from '../customers/customers.ts'
 import { isLocalAddress, keepAddress, NO_ADDRESS } from '../customers/keptAddresses.ts'
+import { isOfServers } from '../customers/usage.ts'
 import { type Addresses, networkOf } from '../http/address.ts'
 import type { Refusal } from '../http/answers.ts'
 import type { Limits } from '../http/limits.ts'
@@ -67,9 +68,14 @@ export type Admission = {
   call(customer: Customer, requests: number, bytes: number): Refusal | undefined
   /** Call it when an address loads a script. */
   script(address: string): Refusal | undefined
-  /** Call it before anything but an event is stored. Refused if the customer's daily quota is reached. */
+  /** Call it before a campaign is stored. Refused if the daily quota of the customer's servers is reached. */
   store(customer: Customer): Refusal | undefined
-  /** Stores a customer's events. Refused if its daily quota is reached. Rejects like `EventLog.append`. */
+  /**
+   * Stores events of a customer's pages, or of its servers. Refused if their daily quota is reached. Rejects like
+   * `EventLog.append`.
+   *
+   * @param events Either all or none need the REST key.
+   */
   append(
     customer: Customer,
     events: readonly LogEvent[],
@@ -98,13 +104,14 @@ const MESSAGES = {
   server: (unit) => `Too many ${unit === 'events' ? 'requests' : unit} with this REST key`,
   script: () => 'Too many requests from this address',
   quota: () => 'The daily quota of this customer is used up',
+  server_quota: () => 'The daily quota of this customer’s servers is used up',
 } satisfies Record<LimitName, (unit: Limited['unit']) => string>
 
 /**
  * Token buckets for everything that strangers can call: a customer's tracking key and its allowed Origins are public.
  *
  * A customer has one pair of buckets for its pages and one for its servers, so that a flood with its public key does
- * not block its servers. Scripts have buckets of their own, so that an address that sends too many events still loads
+ * not block its servers, and its daily quota twice for the same reason. Scripts have buckets of their own, so that an address that sends too many events still loads
  * the script.
  */
 export function createAdmission(dependencies: AdmissionDependencies): Admission {
@@ -145,8 +152,12 @@ export function createAdmission(dependencies: AdmissionDependencies): Admission 
 
   const ofPages = (customer: string, limited: Limited | undefined) =>
     refuse('customer', limited, customer)
-  const ofQuota = (customer: Customer) =>
-    refuse('quota', quota.check(customer), customer.customerId)
+  const ofQuota = (customer: Customer, needsRestKey: boolean) =>
+    refuse(
+      needsRestKey ? 'server_quota' : 'quota',
+      quota.check(customer, needsRestKey),
+      customer.customerId,
+    )
   const ofServers = (customer: string, limited: Limited | undefined) =>
     refuse('server', limited, customer)
 
@@ -159,7 +170,7 @@ export function createAdmission(dependencies: AdmissionDependencies): Admission 
       const limited = isServer
         ? ofServers(customerId, servers.check(customerId, 1, bytes))
         : ofPages(customerId, pages.check(customerId, 1, bytes))
-      return limited ?? ofQuota(customer)
+      return limited ?? ofQuota(customer, false)
     },
     admit(source, events, bytes, counted) {
       const { customer, isServer } = source
@@ -177,12 +188,14 @@ export function createAdmission(dependencies: AdmissionDependencies): Admission 
     },
     call: ({ customerId }, requests, bytes) =>
       ofServers(customerId, servers.take(customerId, requests, bytes)),
-    store: ofQuota,
+    store: (customer) => ofQuota(customer, true),
     async append(customer, events) {
-      if (events.length === 0) return { ok: true, outcomes: [] }
-      const refused = ofQuota(customer)
+      const [first] = events
+      if (!first) return { ok: true, outcomes: [] }
+      const needsRestKey = isOfServers(first.operation)
+      const refused = ofQuota(customer, needsRestKey)
       if (refused) return refused
-      const release = quota.hold(customer, events)
+      const release = quota.hold(customer, needsRestKey, events)
       try {
         return { ok: true, outcomes: await log.append(events) }
       } finally {

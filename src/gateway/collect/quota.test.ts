@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { prepareGateway, recordsOf, type Sent, send } from '../../test/gateway.ts'
+import { completePayloads } from '../../test/payloads.ts'
 import { dayOf } from '../customers/usage.ts'
 import type { GivenLimits } from '../http/limits.ts'
 import type { Customer, Gateway } from '../index.ts'
@@ -56,6 +57,11 @@ const postBatch = (gateway: Gateway, count: number) =>
   post(gateway, `/t/batch?k=${trackingKey}`, {
     events: Array.from({ length: count }, () => ({ payload: PAYLOAD })),
   })
+/** A call of the customer's server. */
+const postApi = (gateway: Gateway, path: string, body: unknown) =>
+  post(gateway, `/api/v1/${path}?k=${REST_KEY}&u=${customerId}`, body)
+const postOrder = (gateway: Gateway, number: number) =>
+  postApi(gateway, 'save_order', { ...completePayloads.saveOrder, number })
 const statusesOf = async (answers: readonly Promise<{ status: number }>[]) =>
   (await Promise.all(answers)).map(({ status }) => status)
 const stored = async (gateway: Gateway) =>
@@ -81,18 +87,48 @@ test('events above the quota are refused until the day ends', async () => {
     message: 'The daily quota of this customer is used up. Try again in 3600 s',
   })
   expect((await postBatch(gateway, 2)).status).toBe(429)
-  const custom = { email: 'ana@shop.example', event: 'quiz_done' }
-  const api = `/api/v1/custom_events?k=${REST_KEY}&u=${customerId}`
-  expect((await post(gateway, api, custom)).status).toBe(429)
   expect(await stored(gateway)).toHaveLength(3)
 
   clock = MIDNIGHT - 1
   expect((await postEvent(gateway)).headers['retry-after']).toBe('1')
   clock = MIDNIGHT
   expect((await postEvent(gateway)).status).toBe(200)
-  expect((await post(gateway, api, custom)).status).toBe(200)
-  expect((await seen(gateway)).events).toEqual({ used: 2, limit: 3 })
+  expect((await seen(gateway)).events).toEqual({ used: 1, limit: 3 })
   clock = MIDNIGHT - 3_600_000
+})
+
+test('the events of pages do not use up the quota of the servers', async () => {
+  const gateway = await startWithCustomer({ events: 4 })
+  await postBatch(gateway, 4)
+  expect((await postEvent(gateway)).status).toBe(429)
+  expect((await postOrder(gateway, 1)).status).toBe(200)
+  const { updateOrderStatus, addSubscriber, sendCustomApi } = completePayloads
+  const calls: [string, unknown][] = [
+    ['update_order_status', updateOrderStatus],
+    ['add_subscriber', addSubscriber],
+    ['custom_events', sendCustomApi],
+  ]
+  for (const [path, body] of calls) expect((await postApi(gateway, path, body)).status).toBe(200)
+  const refused = await postOrder(gateway, 2)
+  expect(refused.status).toBe(429)
+  expect(JSON.parse(refused.text).message).toBe(
+    'The daily quota of this customer’s servers is used up. Try again in 3600 s',
+  )
+  await gateway.close()
+  const again = await start({ events: 4 })
+  expect(await seen(again)).toMatchObject({
+    events: { used: 4, limit: 4 },
+    servers: { events: { used: 4, limit: 4 } },
+  })
+  expect((await postOrder(again, 2)).status).toBe(429)
+})
+
+test('the calls of servers do not use up the quota of the pages', async () => {
+  const gateway = await startWithCustomer({ events: 2 })
+  for (const number of [1, 2]) expect((await postOrder(gateway, number)).status).toBe(200)
+  expect((await postOrder(gateway, 3)).status).toBe(429)
+  expect((await postBatch(gateway, 2)).status).toBe(200)
+  expect((await postBatch(gateway, 2)).status).toBe(429)
 })
 
 test('bytes count as they are stored', async () => {
@@ -106,6 +142,7 @@ test('bytes count as they are stored', async () => {
   expect(await seen(gateway)).toEqual({
     events: { used: records.length, limit: 10_000_000 },
     bytes: { used: bytes, limit: 1_000 },
+    servers: { events: { used: 0, limit: 10_000_000 }, bytes: { used: 0, limit: 1_000 } },
     secondsLeft: 3_600,
   })
 })
@@ -189,11 +226,11 @@ test('a clock that is set back over midnight finds the sums of that day', () => 
   let now = MIDNIGHT + 1_000
   const quota = createQuota({ events: 10, bytes: 1e6 }, () => now)
   const customer = { customerId: 'c' } as Customer
-  const today = { customer: 'c', day: dayOf(now), events: 10, bytes: 5 }
+  const today = { customer: 'c', day: dayOf(now), isServer: false, events: 10, bytes: 5 }
   quota.learn([today, { ...today, day: today.day - 1, events: 3 }])
-  expect(quota.check(customer)).toMatchObject({ unit: 'events' })
+  expect(quota.check(customer, false)).toMatchObject({ unit: 'events' })
   now = MIDNIGHT - 2_000
-  expect(quota.check(customer)).toBeUndefined()
+  expect(quota.check(customer, false)).toBeUndefined()
   quota.learn([today, { ...today, day: today.day - 1, events: 12 }])
-  expect(quota.check(customer)).toEqual({ unit: 'events', retryAfterSeconds: 2 })
+  expect(quota.check(customer, false)).toEqual({ unit: 'events', retryAfterSeconds: 2 })
 })

@@ -4,31 +4,38 @@ import type { DailyQuota } from '../http/limits.ts'
 import type { Limited } from '../http/rateLimit.ts'
 import type { LogEvent } from './eventLog.ts'
 
-/** How much of its quota a customer has used today (UTC). */
-export type QuotaUse = {
+type Use = {
   readonly events: { readonly used: number; readonly limit: number }
   /** Of payloads, UTF-8. */
   readonly bytes: { readonly used: number; readonly limit: number }
+}
+
+/** How much of its quota a customer has used today (UTC): its pages, and its servers. */
+export type QuotaUse = Use & {
+  readonly servers: Use
   /** Until the day ends. */
   readonly secondsLeft: number
 }
 
-/** The daily quotas of all customers. The log counts what they have stored and reports it here. */
+/**
+ * The daily quotas of all customers. The log counts what they have stored and reports it here.
+ *
+ * A customer has its quota once for its pages and once for its servers (`isServer`, see Usage). Anybody can read the
+ * tracking key in a page and use up the quota of the pages. The servers can then still store orders.
+ */
 export type Quota = {
   /** Why a customer can store no more today. Undefined until its quota is reached. */
-  check(customer: Customer): Limited | undefined
+  check(customer: Customer, isServer: boolean): Limited | undefined
   /**
    * Counts events as stored while they are being appended.
    *
    * @returns Stops counting them. Call it when the append has ended: the log has then reported the stored ones.
    */
-  hold(customer: Customer, events: readonly LogEvent[]): () => void
+  hold(customer: Customer, isServer: boolean, events: readonly LogEvent[]): () => void
   /** Receives the sums that the log reports. */
   learn(usages: readonly Usage[]): void
   read(customer: Customer): QuotaUse
 }
-
-type Sums = { events: number; bytes: number }
 
 /**
  * A request passes if the quota is not reached yet, whatever its size. So a batch may exceed the quota by its own size,
@@ -39,13 +46,13 @@ type Sums = { events: number; bytes: number }
  */
 export function createQuota(defaults: DailyQuota, now: () => number): Quota {
   let day = dayOf(now())
-  /** By customer: what is stored today, and what is being appended. */
-  const stored = new Map<string, Usage>()
-  const held = new Map<string, Sums>()
+  const pages = createSums()
+  const servers = createSums()
+  const sumsOf = (isServer: boolean): Sums => (isServer ? servers : pages)
 
   function today(): number {
     const current = dayOf(now())
-    if (current !== day) stored.clear()
+    if (current !== day) for (const { stored } of [pages, servers]) stored.clear()
     day = current
     return day
   }
@@ -54,11 +61,21 @@ export function createQuota(defaults: DailyQuota, now: () => number): Quota {
     return { events: dailyEvents ?? defaults.events, bytes: dailyBytes ?? defaults.bytes }
   }
 
+  function useOf(customer: Customer, { stored }: Sums): Use {
+    const limits = limitsOf(customer)
+    const used = stored.get(customer.customerId)
+    return {
+      events: { used: used?.events ?? 0, limit: limits.events },
+      bytes: { used: used?.bytes ?? 0, limit: limits.bytes },
+    }
+  }
+
   return {
-    check(customer) {
+    check(customer, isServer) {
       today()
       const { customerId } = customer
       const limits = limitsOf(customer)
+      const { stored, held } = sumsOf(isServer)
       const used = stored.get(customerId)
       const coming = held.get(customerId)
       const isFull = (unit: 'events' | 'bytes') =>
@@ -66,7 +83,8 @@ export function createQuota(defaults: DailyQuota, now: () => number): Quota {
       const unit = isFull('events') ? 'events' : isFull('bytes') ? 'bytes' : undefined
       return unit && { unit, retryAfterSeconds: secondsLeftOfDay(now()) }
     },
-    hold({ customerId }, events) {
+    hold({ customerId }, isServer, events) {
+      const { held } = sumsOf(isServer)
       const sums = held.get(customerId) ?? { events: 0, bytes: 0 }
       // Characters, not bytes: exact enough until the log reports the bytes.
       const bytes = events.reduce((sum, { payload }) => sum + payload.length, 0)
@@ -81,17 +99,24 @@ export function createQuota(defaults: DailyQuota, now: () => number): Quota {
     },
     learn(usages) {
       const current = today()
-      for (const usage of usages) if (usage.day === current) stored.set(usage.customer, usage)
+      for (const usage of usages)
+        if (usage.day === current) sumsOf(usage.isServer).stored.set(usage.customer, usage)
     },
     read(customer) {
       today()
-      const limits = limitsOf(customer)
-      const used = stored.get(customer.customerId)
       return {
-        events: { used: used?.events ?? 0, limit: limits.events },
-        bytes: { used: used?.bytes ?? 0, limit: limits.bytes },
+        ...useOf(customer, pages),
+        servers: useOf(customer, servers),
         secondsLeft: secondsLeftOfDay(now()),
       }
     },
   }
 }
+
+/** By customer: what is stored today, and what is being appended. */
+const createSums = () => ({
+  stored: new Map<string, Usage>(),
+  held: new Map<string, { events: number; bytes: number }>(),
+})
+
+type Sums = ReturnType<typeof createSums>

@@ -68,7 +68,10 @@ function probeDatabase(): ProbedDatabase {
       days: has('usage')
         ? database
             .prepare<[], ProbedDatabase['days'][number]>(
-              'SELECT day, sum(events) AS events, sum(bytes) AS bytes FROM usage GROUP BY day ORDER BY day',
+              `SELECT day, sum(events) AS events, sum(bytes) AS bytes FROM (
+                 SELECT day, events, bytes FROM usage
+                 ${has('server_usage') ? 'UNION ALL SELECT day, events, bytes FROM server_usage' : ''}
+               ) GROUP BY day ORDER BY day`,
             )
             .all()
         : [],

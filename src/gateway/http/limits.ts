@@ -1,6 +1,6 @@
 import type { RateLimits } from './rateLimit.ts'
 
-/** How much a customer may store in a day (UTC). */
+/** How much the pages of a customer may store in a day (UTC), and its servers once more. */
 export type DailyQuota = {
   readonly events: number
   /** Of payloads as they are stored, UTF-8. */

@@ -9,7 +9,7 @@ import type { Limited } from './rateLimit.ts'
 import type { RefusedEvent } from './refusedEvent.ts'
 
 /** The limits that refuse requests with 429. */
-export type LimitName = 'address' | 'customer' | 'server' | 'script' | 'quota'
+export type LimitName = 'address' | 'customer' | 'server' | 'script' | 'quota' | 'server_quota'
 
 /** The counters of the gateway. (A line of the log for each event would cost more than the event.) */
 export type Metrics = {
@@ -124,7 +124,7 @@ export function createMetrics(
   })
   const limited = new Counter({
     name: 'requests_limited_total',
-    help: 'Requests answered 429 by a limit: of an address, a customer’s tracking key, its REST key (server), scripts of an address, a daily quota',
+    help: 'Requests answered 429 by a limit: of an address, a customer’s tracking key, its REST key (server), scripts of an address, a daily quota of pages, or of servers (server_quota)',
     labelNames: ['limit', 'unit'],
     registers,
   })

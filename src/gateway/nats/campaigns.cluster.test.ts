@@ -102,6 +102,7 @@ test('a copy has the campaigns of its partition in order, and continues after a 
   const usage = first.store.usage().find(({ customer }) => customer === 'again')
   const { content, ...summary } = campaign
   expect(usage).toMatchObject({
+    isServer: true,
     events: 0,
     bytes: JSON.stringify(content).length + JSON.stringify(summary).length,
   })

@@ -1,5 +1,6 @@
 import type { EventLog, LogEvent } from '../collect/eventLog.ts'
 import { DEFAULT_QUEUE, type Groups } from '../collect/groupCommit.ts'
+import { isOfServers } from '../customers/usage.ts'
 import type { ClusterFigures } from '../http/clusterMetrics.ts'
 import { Unavailable } from '../lib/unavailable.ts'
 import type { Ask } from './ask.ts'
@@ -127,11 +128,12 @@ export function createNatsLog({
     acknowledgements: readonly Acknowledgement[],
   ): void {
     const stored = new Map<number, StoredEvent[]>()
-    events.forEach(({ customer, receivedAt, payload }, i) => {
+    events.forEach(({ customer, operation, receivedAt, payload }, i) => {
       const { seq, isDuplicate } = acknowledgements[i] as Acknowledgement
       if (isDuplicate) return
       const { partition } = routeOf(customer)
-      const one = { customer, receivedAt, bytes: Buffer.byteLength(payload), seq }
+      const isServer = isOfServers(operation)
+      const one = { customer, receivedAt, isServer, bytes: Buffer.byteLength(payload), seq }
       const ofPartition = stored.get(partition)
       if (ofPartition) ofPartition.push(one)
       else stored.set(partition, [one])

@@ -19,11 +19,17 @@ export function decodeUsage(data: Uint8Array): UsageReport | undefined {
   try {
     const { position, usages }: Partial<UsageReport> = JSON.parse(Buffer.from(data).toString())
     if (!Number.isSafeInteger(position) || !Array.isArray(usages)) return undefined
-    return { position: position as number, usages: usages.slice(0, MAX_USAGES).filter(isUsage) }
+    return {
+      position: position as number,
+      usages: usages.slice(0, MAX_USAGES).filter(isUsage).map(complete),
+    }
   } catch {
     return undefined
   }
 }
+
+/** A follower of an earlier version counts everything for the pages, and does not write `isServer`. */
+export const complete = (usage: Usage): Usage => ({ ...usage, isServer: usage.isServer === true })
 
 function isUsage(value: unknown): value is Usage {
   if (typeof value !== 'object' || value === null) return false

@@ -6,10 +6,12 @@ import { createUsageSums } from './usageSums.ts'
 const NOON = Date.UTC(2026, 10, 29, 12)
 const DAY_MS = 86_400_000
 const day = dayOf(NOON)
-const stored = (seq: number, customer = 'a', receivedAt = NOON) => ({
-  ...{ customer, receivedAt, bytes: 10, seq },
+const stored = (seq: number, customer = 'a', receivedAt = NOON, isServer = false) => ({
+  ...{ customer, receivedAt, isServer, bytes: 10, seq },
 })
-const usage = (events: number, customer = 'a') => ({ customer, day, events, bytes: events * 10 })
+const usage = (events: number, customer = 'a', isServer = false) => ({
+  ...{ customer, day, isServer, events, bytes: events * 10 },
+})
 
 test.each([
   ['one by one', undefined],
@@ -38,6 +40,15 @@ test('an id that comes again after the duplicate window is counted until the fol
   expect(sums.learn(0, { position: 4, usages: [] })).toEqual([usage(3)])
 })
 
+test('what servers have sent is summed apart', () => {
+  const sums = createUsageSums()
+  const own = [stored(4), stored(5, 'a', NOON, true)]
+  expect(sums.count(0, own)).toEqual([usage(1), usage(1, 'a', true)])
+  const counted = { position: 4, usages: [usage(1), usage(3, 'a', true)] }
+  expect(sums.learn(0, counted)).toEqual([usage(1), usage(4, 'a', true)])
+  expect(sums.all()).toEqual([usage(1), usage(4, 'a', true)])
+})
+
 test('only today and yesterday are kept', () => {
   const sums = createUsageSums()
   for (const ago of [2, 1, 0]) sums.count(0, [stored(3 - ago, 'a', NOON - ago * DAY_MS)])
@@ -55,4 +66,8 @@ test('a report survives its message, and other messages are ignored', () => {
   expect(decode({ ...report, position: Number.NaN })).toBeUndefined()
   const usages = [usage(7), { ...usage(1), events: '1' as unknown as number }, null as never]
   expect(decode({ ...report, usages })?.usages).toEqual([usage(7)])
+  // Of a follower of an earlier version.
+  const { isServer, ...earlier } = usage(7)
+  const message = Buffer.from(JSON.stringify({ position: 7, usages: [earlier] }))
+  expect(decodeUsage(message)?.usages).toEqual([{ ...earlier, isServer }])
 })

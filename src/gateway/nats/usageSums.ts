@@ -6,6 +6,8 @@ export type StoredEvent = {
   readonly customer: string
   /** ms since 1970. */
   readonly receivedAt: number
+  /** See Usage. */
+  readonly isServer: boolean
   /** Of the payload, UTF-8. */
   readonly bytes: number
   /** Its position in its partition. */
@@ -26,6 +28,7 @@ export type UsageSums = {
 type Sum = {
   readonly customer: string
   readonly day: number
+  readonly isServer: boolean
   counted: { readonly events: number; readonly bytes: number }
   ownEvents: number
   ownBytes: number
@@ -51,34 +54,36 @@ const NOTHING = { events: 0, bytes: 0 }
  * only those after it are added.
  */
 export function createUsageSums(maxOwn = MAX_OWN): UsageSums {
-  /** By day, then by customer. */
-  const days = new Map<number, Map<string, Sum>>()
+  /** By day, then of pages and of servers by customer. */
+  const days = new Map<number, Record<'pages' | 'servers', Map<string, Sum>>>()
   let newest = 0
   /** By partition. */
   const owns: Own[][] = []
   /** Positions of the last reports, by partition. */
   const positions: number[] = []
 
-  function sumOf(customer: string, day: number): Sum {
-    let sums = days.get(day)
-    if (!sums) {
-      sums = new Map()
-      days.set(day, sums)
+  function sumOf(customer: string, day: number, isServer: boolean): Sum {
+    let ofDay = days.get(day)
+    if (!ofDay) {
+      ofDay = { pages: new Map(), servers: new Map() }
+      days.set(day, ofDay)
       newest = Math.max(newest, day)
       // Yesterday stays, in case the clock is set back over midnight.
       for (const old of days.keys()) if (old < newest - 1) days.delete(old)
     }
+    const sums = isServer ? ofDay.servers : ofDay.pages
     let sum = sums.get(customer)
     if (!sum) {
-      sum = { customer, day, counted: NOTHING, ownEvents: 0, ownBytes: 0 }
+      sum = { customer, day, isServer, counted: NOTHING, ownEvents: 0, ownBytes: 0 }
       sums.set(customer, sum)
     }
     return sum
   }
 
-  const toUsage = ({ customer, day, counted, ownEvents, ownBytes }: Sum): Usage => ({
+  const toUsage = ({ customer, day, isServer, counted, ownEvents, ownBytes }: Sum): Usage => ({
     customer,
     day,
+    isServer,
     events: counted.events + ownEvents,
     bytes: counted.bytes + ownBytes,
   })
@@ -101,8 +106,8 @@ export function createUsageSums(maxOwn = MAX_OWN): UsageSums {
     count(partition, events) {
       const changed = new Set<Sum>()
       let own = owns[partition] ?? []
-      for (const { customer, receivedAt, bytes, seq } of events) {
-        const sum = sumOf(customer, dayOf(receivedAt))
+      for (const { customer, receivedAt, isServer, bytes, seq } of events) {
+        const sum = sumOf(customer, dayOf(receivedAt), isServer)
         changed.add(sum)
         // The follower was faster than the acknowledgement.
         if (seq <= (positions[partition] ?? 0)) continue
@@ -116,8 +121,8 @@ export function createUsageSums(maxOwn = MAX_OWN): UsageSums {
     },
     learn(partition, { position, usages }) {
       const changed = new Set<Sum>()
-      for (const { customer, day, events, bytes } of usages) {
-        const sum = sumOf(customer, day)
+      for (const { customer, day, isServer, events, bytes } of usages) {
+        const sum = sumOf(customer, day, isServer)
         sum.counted = { events, bytes }
         changed.add(sum)
       }
@@ -135,6 +140,9 @@ export function createUsageSums(maxOwn = MAX_OWN): UsageSums {
       positions[partition] = position
       return [...changed].map(toUsage)
     },
-    all: () => [...days.values()].flatMap((sums) => [...sums.values()].map(toUsage)),
+    all: () =>
+      [...days.values()].flatMap(({ pages, servers }) =>
+        [...pages.values(), ...servers.values()].map(toUsage),
+      ),
   }
 }

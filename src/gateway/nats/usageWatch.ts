@@ -2,7 +2,7 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import type { Usage } from '../customers/usage.ts'
 import type { Ask } from './ask.ts'
 import { allPartitions, usageSubject } from './names.ts'
-import { decodeUsage } from './usageMessage.ts'
+import { complete, decodeUsage } from './usageMessage.ts'
 import { createUsageSums, type StoredEvent } from './usageSums.ts'
 
 export type NatsUsageWatch = {
@@ -41,7 +41,7 @@ export function createNatsUsageWatch(
     try {
       const report = await ask(partition, 'usage', [], ASK_MS)
       known.add(partition)
-      return sums.learn(partition, report)
+      return sums.learn(partition, { ...report, usages: report.usages.map(complete) })
     } catch {
       // No follower holds it. The first message of its next holder makes this gateway ask again.
       return []

@@ -113,6 +113,10 @@ test('on localhost the demo customer is visible without a sign-in', async () => 
       quota: {
         events: { used: 0, limit: 10_000_000 },
         bytes: { used: 0, limit: 20 * 2 ** 30 },
+        servers: {
+          events: { used: 0, limit: 10_000_000 },
+          bytes: { used: 0, limit: 20 * 2 ** 30 },
+        },
         secondsLeft: expect.any(Number),
       },
     },

@@ -1,5 +1,6 @@
 import { isRecordOperation } from '../../contract/recordOperations.ts'
 import type { Customer } from '../customers/customers.ts'
+import { isOfServers } from '../customers/usage.ts'
 import { allowsOrigin } from '../http/origins.ts'
 import { type Fault, OTHER } from './problems.ts'
 import { fieldsOf } from './recordFields.ts'
@@ -111,7 +112,7 @@ const isRest = (page: string): boolean => page.startsWith('/api/v1/')
 
 /** Whether only servers send it, so that no page shows it. */
 const isServers = ({ operation, page }: Fault): boolean =>
-  isRecordOperation(operation) || operation === 'sendCustomApi' || (!operation && isRest(page))
+  isOfServers(operation) || (!operation && isRest(page))
 
 function faultOf({ operation, path }: Fault): string {
   const field = fieldsOf(operation)[path]

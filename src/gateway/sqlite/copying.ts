@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import type { Usage } from '../customers/usage.ts'
+import { isOfServers, type Usage } from '../customers/usage.ts'
 import type { CountBatch } from '../problems/problems.ts'
 import { type Cells, COLUMNS, eachRow } from './cells.ts'
 import { type CopyComparison, createCopyComparison } from './copyComparison.ts'
@@ -126,7 +126,7 @@ export function createCopying(
         removals.noteRepeat(seq, String(row[0]), row[9])
         return
       }
-      usageRows.count(String(row[0]), row[7], row[10].length)
+      usageRows.count(String(row[0]), row[7], row[10].length, isOfServers(row[1]))
       if (hasState(row[1])) states.addState(String(row[0]), String(row[1]), row[7], row[10], seq)
     })
     // After the events: what is removed was stored before, and counts do not depend on events.

@@ -1,5 +1,5 @@
 import { type LogRecord, type Range, type Tail, weigh } from '../collect/eventLog.ts'
-import type { Usage } from '../customers/usage.ts'
+import { isOfServers, type Usage } from '../customers/usage.ts'
 import type { CountBatch } from '../problems/problems.ts'
 import {
   CAMPAIGN_TABLES,
@@ -19,7 +19,7 @@ import { createRemoval, REMOVED_TABLE, type Removal } from './removal.ts'
 import type { Schema } from './schema.ts'
 import { createStateRows, hasState, STATE_TABLES, type StateRows } from './stateRows.ts'
 import { createSweep, SWEEP_TABLES, type Sweep } from './sweep.ts'
-import { createUsageRows, USAGE_TABLE } from './usageRows.ts'
+import { createUsageRows, SERVER_USAGE_TABLE, USAGE_TABLE } from './usageRows.ts'
 import { bytesOf, uuidOf } from './uuid.ts'
 
 /** The result of an append. */
@@ -111,7 +111,10 @@ export const EVENTS_SCHEMA: Schema = {
     { table: 'events', column: 'cookieless', type: 'INTEGER' },
     { table: 'coverage', column: 'days', type: 'INTEGER NOT NULL DEFAULT 1' },
   ],
-  migrations: [{ sql: STATE_TABLES, adds: true }],
+  migrations: [
+    { sql: STATE_TABLES, adds: true },
+    { sql: SERVER_USAGE_TABLE, adds: true },
+  ],
   probe:
     'SELECT seq, customer, id, received_at, at, operation, event, did, bot, payload FROM events',
 }
@@ -175,7 +178,7 @@ export function openStore(file: string): Store {
       const seq = changes > 0 ? Number(lastInsertRowid) : 0
       positions.push(seq)
       if (seq === 0) return
-      usageRows.count(String(row[0]), row[7], row[10].length)
+      usageRows.count(String(row[0]), row[7], row[10].length, isOfServers(row[1]))
       if (hasState(row[1])) states.addState(String(row[0]), String(row[1]), row[7], row[10], seq)
     })
     return { positions, usage: usageRows.write() }
@@ -186,7 +189,7 @@ export function openStore(file: string): Store {
     usageRows.reset()
     if (insertCampaign(row)) {
       const bytes = Buffer.byteLength(row.summary) + row.content.length
-      usageRows.count(row.customer, row.createdAt, bytes, 0)
+      usageRows.count(row.customer, row.createdAt, bytes, true, 0)
     }
     return usageRows.write()
   })
@@ -195,7 +198,7 @@ export function openStore(file: string): Store {
     for (const { seq, contentBytes, ...row } of campaigns) {
       if (!copyCampaign({ ...row, content: NO_CONTENT }, seq)) continue
       const bytes = Buffer.byteLength(row.summary) + contentBytes
-      usageRows.count(row.customer, row.createdAt, bytes, 0)
+      usageRows.count(row.customer, row.createdAt, bytes, true, 0)
     }
     return usageRows.write()
   })

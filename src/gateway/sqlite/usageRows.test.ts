@@ -37,17 +37,39 @@ test('each customer’s day is summed, over commits and files that are opened ag
   const store = openStore(file)
   const append = (...events: LogEvent[]) => store.append(toCells(events)).usage
   expect(append(makeEvent(), makeEvent({ customer: 'b' }), makeEvent())).toEqual([
-    { customer: 'a', day: TODAY, events: 2, bytes: 16 },
-    { customer: 'b', day: TODAY, events: 1, bytes: 8 },
+    { customer: 'a', day: TODAY, isServer: false, events: 2, bytes: 16 },
+    { customer: 'b', day: TODAY, isServer: false, events: 1, bytes: 8 },
   ])
-  expect(append(makeEvent())).toEqual([{ customer: 'a', day: TODAY, events: 3, bytes: 24 }])
+  expect(append(makeEvent())).toEqual([
+    { customer: 'a', day: TODAY, isServer: false, events: 3, bytes: 24 },
+  ])
   store.close()
   const again = openStore(file)
   expect(again.usage()).toEqual([
-    { customer: 'a', day: TODAY, events: 3, bytes: 24 },
-    { customer: 'b', day: TODAY, events: 1, bytes: 8 },
+    { customer: 'a', day: TODAY, isServer: false, events: 3, bytes: 24 },
+    { customer: 'b', day: TODAY, isServer: false, events: 1, bytes: 8 },
   ])
   again.close()
+})
+
+test('what only servers can send is summed apart', () => {
+  const store = openStore(nextFile())
+  const order = makeEvent({ operation: 'saveOrder', payload: '{"number":"1"}', did: null })
+  const custom = makeEvent({ operation: 'sendCustomApi', did: null })
+  expect(store.append(toCells([makeEvent(), order, custom, makeEvent()])).usage).toEqual([
+    { customer: 'a', day: TODAY, isServer: false, events: 2, bytes: 16 },
+    { customer: 'a', day: TODAY, isServer: true, events: 2, bytes: 22 },
+  ])
+  const texts = { type: 'email', status: 'scheduled', sendAt: '', name: '', subjectLine: '' }
+  const campaign = { customer: 'a', id: '1', createdAt: NOON, ...texts }
+  const content = Buffer.from('{}')
+  expect(store.createCampaign({ ...campaign, summary: '{}', content })).toEqual([
+    { customer: 'a', day: TODAY, isServer: true, events: 2, bytes: 26 },
+  ])
+  expect(store.usage()).toHaveLength(2)
+  store.append(toCells([makeEvent({ receivedAt: NOON + 2 * DAY_MS })]))
+  expect(store.usage()).toMatchObject([{ day: TODAY + 2, events: 1 }])
+  store.close()
 })
 
 test('an id that is already stored does not count', () => {

@@ -14,7 +14,7 @@ const MAX_USAGES = 1_000
  */
 export const startEvents: StartTask = async ({ broker, copy, isHeld }) => {
   const { thread, partition } = copy
-  /** By customer and day, what has changed since the last message. */
+  /** By customer, day and sender, what has changed since the last message. */
   const changed = new Map<string, Usage>()
   /** Position of the last message. */
   let reported = 0
@@ -31,11 +31,13 @@ export const startEvents: StartTask = async ({ broker, copy, isHeld }) => {
     }
   }
 
-  const unwatch = copy.watchUsage((usages) => {
-    for (const usage of usages) changed.set(`${usage.day} ${usage.customer}`, usage)
-  })
-  for (const usage of await thread.call('usage'))
-    changed.set(`${usage.day} ${usage.customer}`, usage)
+  function change(usages: readonly Usage[]): void {
+    for (const usage of usages)
+      changed.set(`${usage.day} ${usage.isServer} ${usage.customer}`, usage)
+  }
+
+  const unwatch = copy.watchUsage(change)
+  change(await thread.call('usage'))
   publish()
   const timer = setInterval(publish, PUBLISH_MS)
 

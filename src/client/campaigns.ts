@@ -5,6 +5,7 @@ import type {
   CampaignRecord,
   CampaignSummary,
   EmailReport,
+  ReportQuery,
 } from '../contract/index.ts'
 import type { Operate } from './operate.ts'
 import type { CallOptions, Settings } from './options.ts'
@@ -44,11 +45,13 @@ export type Campaigns = {
    * The report of an e-mail campaign: what its visitors did in the shop. Retried if a request fails. An
    * unknown campaign, or one on another channel, is a CustomerNotFoundException.
    *
-   * @param id The campaign's id, from create or list.
+   * @param report The campaign's id, from create or list; or `{ id, bots }`. With `bots: 'include'` all figures include
+   * those of bots. Default: `exclude`.
    * @example
    * const { visitors, funnel } = await client.campaigns.getEmailReport(id)
+   * const { events } = await client.campaigns.getEmailReport({ id, bots: 'include' })
    */
-  getEmailReport(id: string, options?: CallOptions): Promise<EmailReport>
+  getEmailReport(report: string | ReportQuery, options?: CallOptions): Promise<EmailReport>
   /**
    * The newest campaigns. Retried if a request fails.
    *
@@ -80,10 +83,12 @@ export function createCampaigns(
       operate('create', campaign, options, (payload) =>
         post(`${apiUrl}/campaigns/create?${keys}`, payload),
       ),
-    getEmailReport: (id, options) =>
-      operate('getEmailReport', { id }, options, ({ id }) =>
-        get(`campaigns/${encodeURIComponent(id)}/email/get-report`),
-      ),
+    getEmailReport(report, options) {
+      const query = typeof report === 'object' ? report : { id: report }
+      return operate('getEmailReport', query, options, ({ id, bots }) =>
+        get(`campaigns/${encodeURIComponent(id)}/email/get-report`, bots ? `&bots=${bots}` : ''),
+      )
+    },
     getLatestCampaign: (limit, options) =>
       operate('getLatestCampaign', { limit }, options, ({ limit }) =>
         get('get-latest-campaign', limit ? `&limit=${limit}` : ''),

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Gateway } from '../gateway/index.ts'
+import { startApi } from '../test/api.ts'
 import { prepareGateway, recordsOf } from '../test/gateway.ts'
 import { completePayloads } from '../test/payloads.ts'
 import { type Client, createClient } from './index.ts'
@@ -106,6 +107,17 @@ test('a subscriber is stored, and its removal', async () => {
   expect(await client.subscribers.remove(removeSubscriber)).toMatchObject({ stored: true })
   expect(await storedOf('addSubscriber')).toEqual([addSubscriber])
   expect(await storedOf('removeSubscriber')).toEqual([removeSubscriber])
+})
+
+test('a list that breaks off is an error, and not a part of it', async () => {
+  const api = await startApi((response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.write('["ana@shop.example"', () => response.destroy())
+  })
+  const { subscribers } = connect({ baseUrl: api.url })
+  const listed = subscribers.unsubscribed()
+  await expect(listed).rejects.toMatchObject({ name: 'ApiException', status: 0 })
+  await api.close()
 })
 
 test('an order whose answer is lost is sent again and stored once', async () => {
@@ -237,6 +249,7 @@ test('a wrong key is a 401, an unknown customer a 404', async () => {
       () => failing.orders.updateStatus(completePayloads.updateOrderStatus),
       () => failing.subscribers.add(completePayloads.addSubscriber),
       () => failing.subscribers.remove(completePayloads.removeSubscriber),
+      () => failing.subscribers.unsubscribed(),
       () => failing.events.search(completePayloads.search),
     ]) {
       const error = await call().catch((error: unknown) => error)
@@ -290,4 +303,34 @@ test('the report of a campaign counts its visits', async () => {
       events: { view_product: 1, add_to_cart: 1 },
       funnel: { view_product: 1, add_to_cart: 1, initiate_checkout: 0 },
     })
+
+  // A scanner of mails.
+  const bot = { ...visitor, did: 'scanner-1', http_user_agent: 'Googlebot/2.1' }
+  await client.events.viewHomepage({ ...bot, event: null })
+  await expect
+    .poll(() => client.campaigns.getEmailReport({ id, bots: 'include' }))
+    .toMatchObject({ visitors: 2, bots: { visitors: 1, events: 1, included: true } })
+  expect(await client.campaigns.getEmailReport({ id, bots: 'exclude' })).toMatchObject({
+    visitors: 1,
+    bots: { visitors: 1, events: 1, included: false },
+  })
+})
+
+test('the addresses that were unsubscribed are listed, oldest first, without those that came back', async () => {
+  const { subscribers } = client
+  const emails = ['one@list.example', 'Two@list.example', 'three@list.example']
+  const before = Math.floor(Date.now() / 1_000)
+  for (const email of emails) await subscribers.remove({ email })
+  await subscribers.add({ email: 'one@list.example' })
+  const listed = async (period?: Parameters<typeof subscribers.unsubscribed>[0]) =>
+    (await subscribers.unsubscribed(period)).filter((email) => email.endsWith('@list.example'))
+  expect(await listed()).toEqual(emails.slice(1))
+  expect(await listed({ date_from: before })).toEqual(emails.slice(1))
+  expect(await listed({ date_from: '2020-01-01', date_to: '2020-01-31' })).toEqual([])
+  const reversed = subscribers.unsubscribed({ date_from: '2020-02-01', date_to: '2020-01-31' })
+  await expect(reversed).rejects.toMatchObject({
+    name: 'ApiException',
+    status: 422,
+    issues: [{ path: 'date_to' }],
+  })
 })

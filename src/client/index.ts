@@ -26,6 +26,7 @@ export {
   type ProblemList,
   type ProblemReason,
   type ReportDay,
+  type ReportQuery,
   type ServedScript,
   type SoldOrders,
   type StoredCall,
@@ -34,6 +35,7 @@ export {
   type TextList,
   type TrackingOperation,
   UnauthorizedException,
+  type UnsubscribedPeriod,
   type Unsubscriber,
   ValidationException,
 } from '../contract/index.ts'

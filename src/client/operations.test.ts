@@ -24,7 +24,7 @@ const callsOf = ({ campaigns, events, orders, subscribers }: Client) => ({
   updateOrderStatus: orders.updateStatus,
   addSubscriber: subscribers.add,
   removeSubscriber: subscribers.remove,
-  getEmailReport: ({ id }: { readonly id: string }) => campaigns.getEmailReport(id),
+  unsubscribedEmails: subscribers.unsubscribed,
   getLatestCampaign: ({ limit }: { readonly limit?: number }) => campaigns.getLatestCampaign(limit),
   serveJavascript: (payload: { readonly trackingKey?: string }) =>
     events.serveJavascript(payload.trackingKey),
@@ -47,7 +47,7 @@ async function withApi<T>(
 const requests: readonly [operation: string, method: string, path: string, query: string][] = [
   ['list', 'POST', '/api/v1/campaigns/list', REST],
   ['create', 'POST', '/api/v1/campaigns/create', REST],
-  ['getEmailReport', 'GET', '/api/v1/campaigns/c-1/email/get-report', REST],
+  ['getEmailReport', 'GET', '/api/v1/campaigns/c-1/email/get-report', `${REST}&bots=include`],
   ['getLatestCampaign', 'GET', '/api/v1/get-latest-campaign', `${REST}&limit=5`],
   ['sendCustomApi', 'POST', '/api/v1/custom_events', REST],
   ['serveJavascript', 'GET', '/t/j/ABC123', 'k=ABC123'],
@@ -60,6 +60,12 @@ const requests: readonly [operation: string, method: string, path: string, query
   ],
   ['addSubscriber', 'POST', '/api/v1/add_subscriber', REST],
   ['removeSubscriber', 'POST', '/api/v1/remove_subscriber', REST],
+  [
+    'unsubscribedEmails',
+    'GET',
+    '/api/v1/unsubscribed_emails',
+    `${REST}&date_from=2027-01-01&date_to=1801440000`,
+  ],
   ...operations
     .filter((operation) => 'did' in completePayloads[operation])
     .map((operation): [string, string, string, string] => [operation, 'POST', '/t/r', TRACKING]),
@@ -156,6 +162,7 @@ const VALID: Readonly<Record<string, readonly unknown[]>> = {
   list: [undefined, anEvent],
   getLatestCampaign: [undefined, null, 7],
   getEmailReport: ['x'],
+  unsubscribedEmails: [undefined, anEvent],
 }
 const nonsense = [undefined, null, 7, 'x', [], () => {}, throwing, new Map(), anEvent]
 
@@ -165,8 +172,8 @@ test.each(operations.filter((operation) => operation !== 'serveJavascript'))(
     for (const payload of nonsense) {
       if (VALID[operation]?.includes(payload)) continue
       const { error, received } = await withApi((client) => {
-        const { getEmailReport, getLatestCampaign } = client.campaigns
-        const call = { ...callsOf(client), getEmailReport, getLatestCampaign }[operation]
+        const { getLatestCampaign } = client.campaigns
+        const call = { ...callsOf(client), getLatestCampaign }[operation]
         return (call as (payload: unknown) => Promise<unknown>)(payload)
       })
       expect(error).toBeInstanceOf(ValidationException)
@@ -212,6 +219,27 @@ test.each(['ABC12', 'x'.repeat(21), '      ', 'ABC12\ud83d', 7, {}])(
   },
 )
 
+test.each([
+  ['c-1', ''],
+  [{ id: 'c-1' }, ''],
+  [{ id: 'c-1', bots: null }, ''],
+  [{ id: 'c-1', bots: 'exclude' as const }, '&bots=exclude'],
+])('getEmailReport of %j', async (report, query) => {
+  const { received } = await withApi(({ campaigns }) => campaigns.getEmailReport(report))
+  const target = `/api/v1/campaigns/c-1/email/get-report?${REST}${query}`
+  expect(received.map((one) => one.target)).toEqual([target])
+})
+
+test.each([
+  [undefined, ''],
+  [{}, ''],
+  [{ date_from: 0, date_to: null }, '&date_from=0'],
+  [{ date_to: ' 2027-01-31 ' }, '&date_to=2027-01-31'],
+])('unsubscribed of %j', async (period, query) => {
+  const { received } = await withApi(({ subscribers }) => subscribers.unsubscribed(period))
+  expect(received.map((one) => one.target)).toEqual([`/api/v1/unsubscribed_emails?${REST}${query}`])
+})
+
 test.each(['2026-02-30 10:00', '2026-04-31 10:00', '2026-02-29 10:00', '2026-02-28 25:61'])(
   'no campaign is scheduled at %s',
   async (send_at) => {
@@ -255,12 +283,19 @@ test('each operation has its types', () => {
   expectTypeOf<ReturnType<Client['campaigns']['getEmailReport']>>().toEqualTypeOf<
     Promise<EmailReport>
   >()
+  expectTypeOf<ReturnType<Client['subscribers']['unsubscribed']>>().toEqualTypeOf<
+    Promise<readonly string[]>
+  >()
   expectTypeOf<Named<'addToCart'>['product_id']>().toEqualTypeOf<number | `${number}`>()
   const compile = (client: Client) => [
     // @ts-expect-error a line has a quantity
     client.events.addToCart({ ...completePayloads.viewHomepage, product_id: 1, variation: {} }),
     // @ts-expect-error an id is text
     client.campaigns.getEmailReport(7),
+    // @ts-expect-error bots are included or not
+    client.campaigns.getEmailReport({ id: 'c-1', bots: true }),
+    // @ts-expect-error the field is date_from
+    client.subscribers.unsubscribed({ from: '2027-01-01' }),
     // @ts-expect-error no such channel
     client.campaigns.create({ ...completePayloads.create, type: 'fax' }),
     // @ts-expect-error no such filter

@@ -66,7 +66,7 @@ export const createSchema = object({
   tracking: object({ utm_campaign: text, utm_medium: text, utm_source: text }),
 })
 
-/** `id` is sent as one path segment, so it must be well-formed Unicode, and not `.` or `..`. */
+/** `id` is sent as one path segment, so it must be well-formed Unicode, and not `.` or `..`. `bots` may be absent. */
 export const getEmailReportSchema = object({
   id: custom<string>((value) => {
     if (!isBounded(value) || !value.trim() || /^\.\.?$/.test(value)) return false
@@ -76,6 +76,7 @@ export const getEmailReportSchema = object({
       return false
     }
   }, `a campaign id of 1 to ${MAX_TEXT_CHARACTERS} characters that can be a segment of a path`),
+  bots: nullish(oneOf(['include', 'exclude'])),
 })
 
 /** `limit` is a whole number from 1, or absent. */

@@ -102,12 +102,14 @@ const REQUIRED: { readonly [O in Operation]?: readonly string[] } = {
   saveOrder: ['number', 'total_value', 'products'],
   addSubscriber: ['email'],
   removeSubscriber: ['email'],
+  getEmailReport: ['id'],
 }
+
+const ALL_OPTIONAL: readonly Operation[] = ['list', 'getLatestCampaign', 'unsubscribedEmails']
 
 test.each(operations)('%s: an empty payload has an issue for each required field', (operation) => {
   const checked = validate(operation, {})
-  const allOptional = operation === 'list' || operation === 'getLatestCampaign'
-  expect(checked.ok).toBe(allOptional)
+  expect(checked.ok).toBe(ALL_OPTIONAL.includes(operation))
   if (checked.ok) return
   const required = Object.keys(completePayloads[operation]).filter(
     (key) => key !== 'source' && (REQUIRED[operation]?.includes(key) ?? true),

@@ -14,7 +14,11 @@ import { agent, text, url } from './fields.ts'
 import { unfoldIssue } from './lists.ts'
 import { saveOrderSchema, updateOrderStatusSchema } from './orders.ts'
 import type { Operation, Payload } from './payloads.ts'
-import { addSubscriberSchema, removeSubscriberSchema } from './subscribers.ts'
+import {
+  addSubscriberSchema,
+  removeSubscriberSchema,
+  unsubscribedEmailsSchema,
+} from './subscribers.ts'
 import { serveJavascriptSchema } from './trackingKey.ts'
 
 export type * from './answers.ts'
@@ -44,6 +48,7 @@ const schemas = {
   updateOrderStatus: updateOrderStatusSchema,
   addSubscriber: addSubscriberSchema,
   removeSubscriber: removeSubscriberSchema,
+  unsubscribedEmails: unsubscribedEmailsSchema,
 } satisfies { readonly [O in Operation]: GenericSchema<unknown, Payload<O>> }
 
 /**

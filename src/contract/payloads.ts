@@ -101,6 +101,14 @@ export type Campaign = {
   tracking: { utm_campaign: string; utm_medium: string; utm_source: string }
 }
 
+/** Which report getEmailReport reads. */
+export type ReportQuery = {
+  /** The campaign's id. */
+  id: string
+  /** Whether the figures include bots. Default: `exclude`. */
+  bots?: 'include' | 'exclude' | null | undefined
+}
+
 /** A custom event without a visitor. `event` is text of 1 to 128 characters. */
 export type CustomApiEvent = { email: string; event: string }
 
@@ -182,6 +190,14 @@ export type Unsubscriber = {
   channels?: Optional<TextList>
 }
 
+/** When addresses were unsubscribed. Both ends are part of it, and one that is missing is open. */
+export type UnsubscribedPeriod = {
+  /** Seconds since 1970, or a day as `YYYY-MM-DD` in the customer's time zone. */
+  date_from?: Optional<string | number>
+  /** The same. */
+  date_to?: Optional<string | number>
+}
+
 /** An order as it is stored: complete, with its amounts as text and as minor units of the currency. */
 export type OrderPayload = {
   number: string
@@ -251,6 +267,7 @@ type ServerPayloads = {
     attributes?: { [name: string]: string | number | boolean } | undefined
   }
   removeSubscriber: { email: string; channels?: string[] | undefined }
+  unsubscribedEmails: { date_from?: string | undefined; date_to?: string | undefined }
 }
 
 /** The clean payloads of all operations. */
@@ -258,7 +275,7 @@ type Payloads = EventPayloads &
   ServerPayloads & {
     list: { [F in keyof CampaignFilter]?: string | undefined }
     create: Campaign
-    getEmailReport: { id: string }
+    getEmailReport: ReportQuery
     /** A whole number from 1. */
     getLatestCampaign: { limit?: number | null | undefined }
     sendCustomApi: CustomApiEvent

@@ -62,12 +62,27 @@ export const quantity = rule<number | string, number>(
   Number,
 )
 
-/** A date of the calendar as `YYYY-MM-DD`. */
-const date = rule<string>((value) => {
+const isDate = (value: unknown): boolean => {
   if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\d$/.test(value)) return false
   const at = new Date(`${value}T00:00:00Z`)
   return !Number.isNaN(+at) && at.toISOString().startsWith(value)
-}, 'a date as YYYY-MM-DD')
+}
+
+/** A date of the calendar as `YYYY-MM-DD`. */
+const date = rule<string>(isDate, 'a date as YYYY-MM-DD')
+
+/** Eleven digits of seconds reach to the year 5138. Thirteen are milliseconds, sent by mistake. */
+const SECONDS = /^\d{1,11}$/
+
+/** Seconds since 1970, or a date of the calendar. It becomes text. */
+const time = rule<string | number, string>(
+  (value) => {
+    const text = asText(value)?.trim() ?? ''
+    return SECONDS.test(text) || isDate(text)
+  },
+  'seconds since 1970, or a date as YYYY-MM-DD',
+  (value) => `${value}`.trim(),
+)
 
 /** A field that may be missing, null or blank text: then the payload does not have it. */
 const optionalOf = <I, O>(schema: GenericSchema<I, O>) =>
@@ -83,6 +98,7 @@ export const optionalEmail = optionalOf(trimmedEmail)
 export const optionalText = optionalOf(anyText)
 export const optionalAmount = optionalOf(amount)
 export const optionalDate = optionalOf(date)
+export const optionalTime = optionalOf(time)
 
 /**
  * A list of short texts, or one text in which commas separate them. Blank and repeated ones are left out.

@@ -22,6 +22,31 @@ test('optional fields that are missing, null or blank are left out', () => {
   }
 })
 
+test.each<[given: unknown, read: string | undefined]>([
+  ['2027-02-28', '2027-02-28'],
+  [' 2027-02-28 ', '2027-02-28'],
+  [1_798_761_600, '1798761600'],
+  ['1798761600', '1798761600'],
+  [0, '0'],
+  [undefined, undefined],
+  [null, undefined],
+  [' ', undefined],
+])('unsubscribedEmails: %j', (given, read) => {
+  for (const field of ['date_from', 'date_to'])
+    expect(validate('unsubscribedEmails', { [field]: given })).toEqual({
+      ok: true,
+      payload: read === undefined ? {} : { [field]: read },
+    })
+})
+
+test.each([
+  ...['2027-02-30', '28.02.2027', '2027-02-28T00:00:00Z', 'yesterday', '1e9', '-1'],
+  ...['1798761600000', -1, 1.5, 1_798_761_600_000, Number.NaN, true, new Date(0), ['2027-01-01']],
+])('unsubscribedEmails refuses %j', (given) => {
+  for (const field of ['date_from', 'date_to'])
+    expect(pathsOf(validate('unsubscribedEmails', { [field]: given }))).toEqual([field])
+})
+
 test.each<[field: string, given: unknown, read: unknown]>([
   ['name', 'Ana Pop', 'Ana Pop'],
   ['phone', 720_000_000, '720000000'],

@@ -4,6 +4,7 @@ import {
   optionalDate,
   optionalText,
   optionalTexts,
+  optionalTime,
   trimmedEmail,
 } from './serverFields.ts'
 
@@ -31,3 +32,6 @@ export const addSubscriberSchema = object({
 
 /** Body of removeSubscriber. */
 export const removeSubscriberSchema = object({ email: trimmedEmail, channels })
+
+/** Query of unsubscribedEmails. */
+export const unsubscribedEmailsSchema = object({ date_from: optionalTime, date_to: optionalTime })

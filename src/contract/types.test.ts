@@ -20,13 +20,19 @@ import type {
   OrderPayload,
   OrderStatus,
   Payload,
+  ReportQuery,
   Subscriber,
   TrackingOperation,
+  UnsubscribedPeriod,
   Unsubscriber,
 } from './index.ts'
 import { toStoredOrder, validate } from './index.ts'
 import type { saveOrderSchema, updateOrderStatusSchema } from './orders.ts'
-import type { addSubscriberSchema, removeSubscriberSchema } from './subscribers.ts'
+import type {
+  addSubscriberSchema,
+  removeSubscriberSchema,
+  unsubscribedEmailsSchema,
+} from './subscribers.ts'
 import type { serveJavascriptSchema } from './trackingKey.ts'
 
 /*
@@ -84,6 +90,7 @@ test('the operations', () => {
     | 'updateOrderStatus'
     | 'addSubscriber'
     | 'removeSubscriber'
+    | 'unsubscribedEmails'
     | TrackingOperation
   >()
   expectTypeOf<TrackingOperation>().toEqualTypeOf<
@@ -120,6 +127,7 @@ test('the types that are written out are those of the schemas', () => {
   expectTypeOf<InferOutput<typeof getEmailReportSchema>>().toEqualTypeOf<
     Payload<'getEmailReport'>
   >()
+  expectTypeOf<Payload<'getEmailReport'>>().toEqualTypeOf<ReportQuery>()
   expectTypeOf<InferOutput<typeof getLatestCampaignSchema>>().toEqualTypeOf<
     Payload<'getLatestCampaign'>
   >()
@@ -141,6 +149,10 @@ test('the types of orders and subscribers are those of the schemas', () => {
   expectTypeOf<InferInput<typeof removeSubscriberSchema>>().toEqualTypeOf<Unsubscriber>()
   expectTypeOf<InferOutput<typeof removeSubscriberSchema>>().toEqualTypeOf<
     Payload<'removeSubscriber'>
+  >()
+  expectTypeOf<InferInput<typeof unsubscribedEmailsSchema>>().toEqualTypeOf<UnsubscribedPeriod>()
+  expectTypeOf<InferOutput<typeof unsubscribedEmailsSchema>>().toEqualTypeOf<
+    Payload<'unsubscribedEmails'>
   >()
   const stored = (order: Payload<'saveOrder'>) => toStoredOrder(order, 'EUR')
   expectTypeOf<
@@ -303,7 +315,10 @@ test('create', () => {
 })
 
 test('getEmailReport, getLatestCampaign, serveJavascript', () => {
-  expectTypeOf<Payload<'getEmailReport'>>().toEqualTypeOf<{ id: string }>()
+  expectTypeOf<Payload<'getEmailReport'>>().toEqualTypeOf<{
+    id: string
+    bots?: 'include' | 'exclude' | null | undefined
+  }>()
   expectTypeOf<Payload<'getLatestCampaign'>>().toEqualTypeOf<{
     limit?: number | null | undefined
   }>()

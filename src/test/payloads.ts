@@ -31,7 +31,7 @@ export const completePayloads = {
     scheduling: { send_at: '2027-03-01 09:30', use_optimal_time: 1, optimize_for: 'opening' },
     tracking: { utm_campaign: 'spring', utm_medium: 'email', utm_source: 'newsletter' },
   },
-  getEmailReport: { id: 'c-1' },
+  getEmailReport: { id: 'c-1', bots: 'include' },
   getLatestCampaign: { limit: 5 },
   sendCustomApi: { email: 'ana@shop.example', event: 'quiz_done' },
   viewHomepage: page,
@@ -85,6 +85,7 @@ export const completePayloads = {
     attributes: { club: true, points: 12, size: 'M' },
   },
   removeSubscriber: { email: 'ana@shop.example', channels: ['sms'] },
+  unsubscribedEmails: { date_from: '2027-01-01', date_to: '1801440000' },
 } as const satisfies { readonly [O in Operation]: object }
 
 /** The names of all operations. */

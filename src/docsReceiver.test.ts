@@ -30,7 +30,14 @@ test('the example receiver of the documentation keeps each signed event once', a
       webhook
         .open(
           { url: `http://127.0.0.1:${port}/`, secret },
-          { destinationId: 'd1', customer: 'acme', folder, fetch, now: () => now },
+          {
+            destinationId: 'd1',
+            customer: 'acme',
+            refundStatuses: () => [],
+            folder,
+            fetch,
+            now: () => now,
+          },
         )
         .send(
           seqs.map((seq) => makeForwardEvent(seq)),

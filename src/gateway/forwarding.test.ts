@@ -20,6 +20,9 @@ const ORIGIN = 'https://shop.example'
 const BROWSER =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36'
 
+/** The fields of an event for Google that the tests read. */
+type GoogleEvent = { readonly name: string; readonly params: { readonly transaction_id?: string } }
+
 let prepared: Awaited<ReturnType<typeof prepareGateway>>
 let source: Gateway
 let target: Gateway
@@ -236,6 +239,34 @@ describe('orders and subscribers', () => {
     const folder = join(prepared.folder, 'data/forward', ids[1] as string)
     const [file = ''] = readdirSync(folder).filter((name) => name.endsWith('.part'))
     expect(readDayFile(join(folder, file))).toEqual(expected)
+  })
+
+  test('are refunds for Google by the statuses of the customer, also after a change of them', async () => {
+    const google = { measurementId: 'G-ABC1234567', apiSecret: 'secret-1', endpoint: receiver.url }
+    const operations = ['updateOrderStatus'] as const
+    const all = await forward({ kind: 'ga4', operations, settings: google })
+    const own = { ...google, measurementId: 'G-OWN1234567', refundStatuses: ['lost'] }
+    const ids = [all, await forward({ kind: 'ga4', operations, settings: own })]
+    const numbers = (measurementId: string) =>
+      receiver.received
+        .filter(({ path }) => path.includes(measurementId))
+        .flatMap(({ body }) => (JSON.parse(body) as { events: GoogleEvent[] }).events)
+        .map(({ name, params }) => [name, params.transaction_id])
+    const setStatus = (order_number: string, order_status: string) =>
+      shop.orders.updateStatus({ order_number, order_status })
+    await setStatus('1', 'Refunded')
+    await setStatus('2', 'Retur')
+    await isSent(ids)
+    source.customers.change('shop2', { refundStatuses: ['retur'] })
+    await setStatus('3', 'Refunded')
+    await setStatus('4', 'Retur')
+    await setStatus('5', 'Lost')
+    await isSent(ids)
+    expect(numbers('G-ABC1234567')).toEqual([
+      ['refund', '1'],
+      ['refund', '4'],
+    ])
+    expect(numbers('G-OWN1234567')).toEqual([['refund', '5']])
   })
 
   test('of another currency are refused if they can not be exact in it', async () => {

@@ -43,6 +43,7 @@ function open(settings: { folder?: string; keepDays?: number } = {}, destination
   const sender = file.open(settings, {
     destinationId,
     customer: 'acme',
+    refundStatuses: () => [],
     folder,
     fetch,
     now: () => now,

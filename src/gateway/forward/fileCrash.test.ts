@@ -27,7 +27,14 @@ afterEach(() => rmSync(base, { recursive: true, force: true }))
 async function send(from: number, to: number): Promise<readonly Delivery[]> {
   const sender = file.open(
     {},
-    { destinationId: 'f1', customer: 'acme', folder, fetch, now: () => NOON },
+    {
+      destinationId: 'f1',
+      customer: 'acme',
+      refundStatuses: () => [],
+      folder,
+      fetch,
+      now: () => NOON,
+    },
   )
   const events = Array.from({ length: to - from + 1 }, (_, i) =>
     makeForwardEvent(from + i, { receivedAt: NOON }),
@@ -86,7 +93,7 @@ async function bundleSender(): Promise<void> {
 import { file } from './file.ts'
           import { makeForwardEvent } from '../../test/forwardEvents.ts'
           const [, , folder, from] = process.argv
-          const sender = file.open({}, { destinationId: 'f1', customer: 'acme', folder, now: () => ${NOON} })
+          const sender = file.open({}, { destinationId: 'f1', customer: 'acme', refundStatuses: () => [], folder, now: () => ${NOON} })
           const receivedAt = ${NOON}
           for (let cursor = Number(from); cursor < ${TOTAL}; ) {
             const count = Math.min(7, ${TOTAL} - cursor)

@@ -20,7 +20,14 @@ const send = (events: readonly ForwardEvent[], settings = {}, signal?: AbortSign
   ga4
     .open(
       { ...SECRETS, endpoint: receiver.url, ...settings },
-      { destinationId: 'g1', customer: 'acme', folder: '', fetch, now: () => NOW },
+      {
+        destinationId: 'g1',
+        customer: 'acme',
+        refundStatuses: () => [],
+        folder: '',
+        fetch,
+        now: () => NOW,
+      },
     )
     .send(events, signal ?? new AbortController().signal)
 

@@ -56,8 +56,9 @@ function createGa4Sender(settings: Ga4Destination, dependencies: SenderDependenc
   ): Promise<readonly Delivery[]> {
     const deliveries: Delivery[] = events.map(() => ({ status: 'delivered' }))
     const devices = new Map<string, Request[]>()
+    const refunds = dependencies.refundStatuses()
     for (const [place, event] of events.entries()) {
-      const mapped = toGa4(event, settings, dependencies.now())
+      const mapped = toGa4(event, settings, dependencies.now(), refunds)
       if (mapped.hit) add(devices, mapped.hit, place)
       else if (mapped.refused) deliveries[place] = { status: 'refused', reason: mapped.refused }
     }

@@ -1,15 +1,17 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { makeForwardEvent } from '../../test/forwardEvents.ts'
+import { DEFAULT_ORDER_SETTINGS } from '../customers/orderSettings.ts'
 import { clientIdOf, type Ga4Hit, toGa4 } from './ga4Event.ts'
 import type { Ga4Destination } from './ga4Settings.ts'
 import type { ForwardEvent } from './kind.ts'
 
 const SETTINGS: Ga4Destination = { measurementId: 'G-ABC1234567', apiSecret: 'secret-1' }
+const { refundStatuses } = DEFAULT_ORDER_SETTINGS
 const NOW = Date.UTC(2026, 10, 29, 13)
 
 const map = (fields: Partial<ForwardEvent>, settings: Partial<Ga4Destination> = {}) =>
-  toGa4(makeForwardEvent(1, fields), { ...SETTINGS, ...settings }, NOW)
+  toGa4(makeForwardEvent(1, fields), { ...SETTINGS, ...settings }, NOW, refundStatuses)
 
 const hitOf = (...given: Parameters<typeof map>): Ga4Hit => {
   const { hit } = map(...given)

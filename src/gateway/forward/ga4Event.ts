@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { DEFAULT_ORDER_SETTINGS, normalizeStatus } from '../customers/orderSettings.ts'
+import { normalizeStatus } from '../customers/orderSettings.ts'
 import { purchaseOf, refundOf, transactionOf } from './ga4Order.ts'
 import { cut, type Ga4Destination, type Ga4Operation, isEventName } from './ga4Settings.ts'
 import type { ForwardEvent } from './kind.ts'
@@ -38,12 +38,21 @@ const EVENTS: Readonly<Record<Ga4Operation, string | boolean>> = {
   updateOrderStatus: 'refund',
 }
 
-/** @param now ms since 1970. */
-export function toGa4(event: ForwardEvent, settings: Ga4Destination, now: number): Mapped {
+/**
+ * @param now ms since 1970.
+ * @param refunds Statuses that are refunds if the settings have none.
+ */
+export function toGa4(
+  event: ForwardEvent,
+  settings: Ga4Destination,
+  now: number,
+  refunds: readonly string[],
+): Mapped {
   const { operation, at } = event
   const name = nameOf(event, settings)
   const client = clientOf(event)
-  if (!name || client === undefined || !isMeant(event, settings)) return { refused: undefined }
+  if (!name || client === undefined || !isMeant(event, settings.refundStatuses ?? refunds))
+    return { refused: undefined }
   if (!isEventName(name)) return { refused: `Google takes no event with the name ${name}` }
   if (now - at > MAX_AGE_MS)
     return { refused: 'It is older than 72 hours, and Google takes no such events' }
@@ -83,10 +92,9 @@ function clientOf({ did, payload }: ForwardEvent): string | undefined {
 }
 
 /** Of the statuses of an order, Google knows only a refund. */
-function isMeant({ operation, payload }: ForwardEvent, settings: Ga4Destination): boolean {
+function isMeant({ operation, payload }: ForwardEvent, refunds: readonly string[]): boolean {
   if (operation !== ('updateOrderStatus' satisfies Ga4Operation)) return true
-  const { refundStatuses = DEFAULT_ORDER_SETTINGS.refundStatuses } = settings
-  return refundStatuses.map(normalizeStatus).includes(normalizeStatus(`${payload.order_status}`))
+  return refunds.map(normalizeStatus).includes(normalizeStatus(`${payload.order_status}`))
 }
 
 function paramsOf(event: ForwardEvent, settings: Ga4Destination) {

@@ -1,10 +1,12 @@
 import { safeParse } from 'valibot'
 import { expect, test } from 'vitest'
+import { DEFAULT_ORDER_SETTINGS } from '../customers/orderSettings.ts'
 import { clientIdOf, type Ga4Hit, toGa4 } from './ga4Event.ts'
 import { type Ga4Destination, ga4Settings } from './ga4Settings.ts'
 import type { ForwardEvent } from './kind.ts'
 
 const SETTINGS: Ga4Destination = { measurementId: 'G-ABC1234567', apiSecret: 'secret-1' }
+const { refundStatuses } = DEFAULT_ORDER_SETTINGS
 const NOW = Date.UTC(2026, 10, 29, 13)
 const AT = Date.UTC(2026, 10, 29, 12)
 
@@ -48,7 +50,7 @@ const recordOf = (
 })
 
 function hitOf(event: ForwardEvent, settings: Partial<Ga4Destination> = {}): Ga4Hit {
-  const { hit } = toGa4(event, { ...SETTINGS, ...settings }, NOW)
+  const { hit } = toGa4(event, { ...SETTINGS, ...settings }, NOW, refundStatuses)
   if (!hit) throw new Error('It is not sent')
   return hit
 }
@@ -119,6 +121,7 @@ test.each([
   ['refunded', {}],
   [' Cancelled ', {}],
   ['Rambursat', { refundStatuses: ['RAMBURSAT'] }],
+  ['Chargeback', { refundStatuses: undefined }],
 ])('the status %j becomes a refund of the same user', (text, settings) => {
   const { request, event } = hitOf(status(text), settings)
   expect(request.client_id).toBe(clientIdOf('order 1042'))
@@ -138,9 +141,11 @@ test.each([
   ['a subscriber', recordOf('addSubscriber', { email: 'ana@shop.example' }), {}],
   ['a removed subscriber', recordOf('removeSubscriber', { email: 'ana@shop.example' }), {}],
 ] as const)('%s is not sent', (_, event, settings) => {
-  expect(toGa4(event, { ...SETTINGS, ...settings } as Ga4Destination, NOW)).toEqual({
-    refused: undefined,
-  })
+  expect(toGa4(event, { ...SETTINGS, ...settings } as Ga4Destination, NOW, refundStatuses)).toEqual(
+    {
+      refused: undefined,
+    },
+  )
 })
 
 test('names can be others', () => {

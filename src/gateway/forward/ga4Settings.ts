@@ -137,7 +137,7 @@ export const ga4Settings = settingsObject({
       maxEntries(MAX_PARAMS, `Expected at most ${MAX_PARAMS} parameters`),
     ),
   ),
-  /** Statuses of an order that are refunds. Default: those that a customer has by default. */
+  /** Statuses of an order that are refunds. Default: those of the customer's settings. */
   refundStatuses: optional(
     pipe(
       array(

@@ -38,6 +38,8 @@ export type Sender = {
 export type SenderDependencies = {
   readonly destinationId: string
   readonly customer: string
+  /** Statuses of the customer's orders that are refunds by its settings, in lower case. Read again for each batch. */
+  readonly refundStatuses: () => readonly string[]
   /** Folder for the files of this destination. Already created, with the mode 0700, for the kind `file`. */
   readonly folder: string
   readonly fetch: typeof fetch

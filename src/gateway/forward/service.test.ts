@@ -32,6 +32,7 @@ const send = async (
   const sender = service.open(settings(given), {
     destinationId: 'd',
     customer: 'acme',
+    refundStatuses: () => [],
     folder: '',
     fetch,
     now: () => NOW,

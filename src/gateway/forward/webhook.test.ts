@@ -26,7 +26,10 @@ const open = (
 ) =>
   webhook.open(
     { url: `${receiver.url}/events`, secret: SECRET, ...settings },
-    { destinationId, customer: 'acme', folder: '', fetch: ownFetch, now: () => NOW },
+    {
+      ...{ destinationId, customer: 'acme', refundStatuses: () => [], folder: '' },
+      ...{ fetch: ownFetch, now: () => NOW },
+    },
   )
 
 const send = (

@@ -1,8 +1,11 @@
 import { connect } from './driver.ts'
+import { readStatuses } from './refundStatuses.ts'
 
-/** The ids in customers.db, read only. Synchronous. */
+/** What forwarding reads of customers.db, read only. Synchronous. */
 export type CustomerIds = {
   has(customer: string): boolean
+  /** Statuses of the customer's orders that are refunds, in lower case. */
+  refundStatuses(customer: string): readonly string[]
   close(): void
 }
 
@@ -12,8 +15,20 @@ export function openCustomerIds(file: string): CustomerIds {
   const find = database
     .prepare<[string], number>('SELECT 1 FROM customers WHERE customer_id = ?')
     .pluck()
+  const findStatuses = () =>
+    database
+      .prepare<[string], string | null>(
+        'SELECT refund_statuses FROM order_settings WHERE customer_id = ?',
+      )
+      .pluck()
+  let statuses: ReturnType<typeof findStatuses> | undefined
   return {
     has: (customer) => find.get(customer) !== undefined,
+    refundStatuses(customer) {
+      // Prepared late: the commands also open files of earlier versions, which do not have the table.
+      statuses ??= findStatuses()
+      return readStatuses(statuses.get(customer) ?? null).value
+    },
     close: () => void database.close(),
   }
 }

@@ -6,15 +6,10 @@ import { type Customer, type CustomerFault, NO_KEY_HASH } from '../customers/cus
 import { createIsIgnored, readIgnored } from '../customers/ignored.ts'
 import { type AddressForm, isAddressForm } from '../customers/keptAddresses.ts'
 import { checkStoredSettings } from '../customers/keySettings.ts'
-import {
-  DEFAULT_ORDER_SETTINGS,
-  MAX_REFUND_STATUSES,
-  readCurrency,
-  readRefundStatus,
-  readTimeZone,
-} from '../customers/orderSettings.ts'
+import { DEFAULT_ORDER_SETTINGS, readCurrency, readTimeZone } from '../customers/orderSettings.ts'
 import type { OldKey } from '../customers/overlap.ts'
 import { HASH_BYTES } from '../lib/secret.ts'
+import { readStatuses } from './refundStatuses.ts'
 
 /** A customer as its row in customers.db. */
 export type CustomerRow = {
@@ -168,17 +163,6 @@ function readStored(
   return read(text) === text
     ? { value: text }
     : { value: byDefault, reason: `Expected ${expected}, got ${JSON.stringify(text)}` }
-}
-
-function readStatuses(text: string | null): Read<readonly string[]> {
-  if (text === null) return { value: DEFAULT_ORDER_SETTINGS.refundStatuses }
-  const value = readJson(text)
-  if (value === undefined) return { value: [], reason: 'It is not JSON' }
-  const isGood = (status: unknown) =>
-    typeof status === 'string' && readRefundStatus(status) === status
-  return Array.isArray(value) && value.length <= MAX_REFUND_STATUSES && value.every(isGood)
-    ? { value }
-    : { value: [], reason: 'Expected a list of statuses in lower case' }
 }
 
 function readConfig(text: string): Read<KeySettings> {

@@ -72,6 +72,7 @@ function startGateway(owner: string): Gateway {
   }
   const runner = startRunner({
     ...shared,
+    refundStatuses: () => ['refunded'],
     folder: join(folder, 'forward'),
     owner,
     fetch,

@@ -36,6 +36,8 @@ export type RunnerDependencies = {
   readonly log: ForwardLog
   readonly kinds: ReadonlyMap<string, Kind>
   readonly isCustomer: (customer: string) => boolean
+  /** See SenderDependencies. */
+  readonly refundStatuses: (customer: string) => readonly string[]
   /** Folder for files that destinations write. Created when it is needed. */
   readonly folder: string
   /** A random text, another one for each runner. */
@@ -181,6 +183,7 @@ export function startRunner(dependencies: RunnerDependencies): Runner {
         destinationId: id,
         customer,
         folder,
+        refundStatuses: () => dependencies.refundStatuses(customer),
         fetch: dependencies.fetch,
         now,
       }),

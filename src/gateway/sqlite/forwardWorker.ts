@@ -53,6 +53,7 @@ const runner = startRunner({
   log,
   kinds: KINDS,
   isCustomer: customers.has,
+  refundStatuses: customers.refundStatuses,
   folder,
   owner,
   // Looked up at each request.

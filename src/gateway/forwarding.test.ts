@@ -241,6 +241,45 @@ describe('orders and subscribers', () => {
     expect(readDayFile(join(folder, file))).toEqual(expected)
   })
 
+  test('a dead letter does not overwrite what its order got later', async () => {
+    target.customers.change('ACME', { currency: 'JPY' })
+    const id = await toTarget({ operations: ['saveOrder', 'updateOrderStatus'] })
+    const lettersOf = async () => (await source.forwarding.letters('shop2', id))?.letters ?? []
+    const isSettled = (expected: object) =>
+      vi.waitFor(
+        async () => expect(await source.forwarding.list('shop2')).toMatchObject([expected]),
+        { timeout: 20_000 },
+      )
+    const yen = { ...ORDER, total_value: 1249, products: [] }
+    // Yen have no decimals.
+    await shop.orders.save({ ...yen, total_value: 1249.5 })
+    await shop.orders.save({ ...yen, number: 7, total_value: 1.5 })
+    await shop.orders.save(yen)
+    await isSettled({ lagEvents: 0, delivered: 1, letters: 2 })
+    target.customers.change('ACME', { currency: 'EUR' })
+    await source.forwarding.replay('shop2', id)
+    // That of the other order is delivered.
+    await isSettled({ delivered: 2, letters: 1 })
+    await vi.waitFor(
+      async () =>
+        expect(await lettersOf()).toMatchObject([
+          {
+            isReplayed: false,
+            reason: expect.stringContaining('newer content or status of the same order'),
+          },
+        ]),
+      { timeout: 20_000 },
+    )
+    const totals = (await recordsOf(target)).map(({ payload }) => {
+      const { number, total_value } = JSON.parse(payload)
+      return [number, total_value]
+    })
+    expect(totals).toEqual([
+      ['1042', '1249'],
+      ['7', '1.50'],
+    ])
+  })
+
   test('are refunds for Google by the statuses of the customer, also after a change of them', async () => {
     const google = { measurementId: 'G-ABC1234567', apiSecret: 'secret-1', endpoint: receiver.url }
     const operations = ['updateOrderStatus'] as const

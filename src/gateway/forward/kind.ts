@@ -56,6 +56,11 @@ export type Kind<Settings extends Record<string, unknown> = Record<string, unkno
   readonly secrets: readonly string[]
   /** Fields of the payload that it can not do without, so no destination of this kind leaves them out. Default none. */
   readonly required?: readonly string[]
+  /**
+   * Whether it keeps of an order what it gets last. Then a dead letter of an order that has a newer content, or a newer
+   * status, is not sent again. Default false.
+   */
+  readonly keepsLast?: boolean
   /** The most events of one call of `send`. With 1, the events of different devices are sent side by side. */
   readonly maxEvents: number
   /** What it receives, in a few words without secrets, such as its host. For lists and logs. */

@@ -82,6 +82,7 @@ export const service: Kind<ServiceSettings> = {
     ...['number', 'products', 'total_value', 'discount_value', 'shipping', 'tax'],
     ...['order_number', 'order_status'],
   ],
+  keepsLast: true,
   maxEvents: 1,
   describe: ({ baseUrl, customerId }) => `${new URL(baseUrl).host}, customer ${customerId}`,
   open: createServiceSender,

@@ -29,6 +29,8 @@ export type ForwardLog = {
   find(customer: string, seq: number, id: string): ForwardRecord | undefined
   /** The payload of an order as it was saved last, JSON. Undefined if it was not saved, or was removed. */
   order(customer: string, number: string): string | undefined
+  /** Whether the order of a save, or of a status, has a newer one. False for other records. */
+  isReplaced(record: ForwardRecord): boolean
   /** Whether the event was removed. */
   isRemoved(seq: number): boolean
   /** How many records a customer has after one position, up to another one. */
@@ -70,7 +72,7 @@ export function openForwardLog(file: string): ForwardLog {
   const one = database.prepare<[number, string, Buffer], Row>(
     `SELECT ${columns} FROM events WHERE seq = ? AND customer = ? AND id = ? AND operation <> ''`,
   )
-  const { findOrder } = createOrderRows(database)
+  const { findOrder, findNewest } = createOrderRows(database)
   const orderAt = database
     .prepare<[number], string>(
       "SELECT payload FROM events WHERE seq = ? AND operation = 'saveOrder'",
@@ -137,6 +139,11 @@ export function openForwardLog(file: string): ForwardLog {
       return row && toRecord(row)
     },
     order: (customer, number) => orderAt.get(findOrder(customer, number)?.seq ?? 0),
+    isReplaced({ customer, operation, payload, seq }) {
+      if (operation !== 'saveOrder' && operation !== 'updateOrderStatus') return false
+      const { number, order_number = number } = JSON.parse(payload) as Record<string, unknown>
+      return (findNewest(customer, `${order_number}`)?.[operation] ?? 0) > seq
+    },
     isRemoved: (seq) => isKept.get(seq) === undefined,
     count: (customer, after, upTo) => count.get(customer, after, upTo) as number,
     firstAfter: (customer, after) => first.get(customer, after)?.receivedAt,

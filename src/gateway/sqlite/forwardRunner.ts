@@ -170,7 +170,10 @@ export function startRunner(dependencies: RunnerDependencies): Runner {
     const { id, customer, revision } = destination
     const folder = join(dependencies.folder, id)
     if (kind.name === 'file') mkdirSync(folder, { recursive: true, mode: 0o700 })
-    const source = createForwardSource({ store, log, destination, owner })
+    const source = createForwardSource({
+      ...{ store, log, destination, owner },
+      keepsLast: kind.keepsLast ?? false,
+    })
     const forwarder = startForwarder({
       source: {
         ...source,

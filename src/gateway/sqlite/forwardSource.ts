@@ -21,6 +21,8 @@ export type SourceDependencies = {
   readonly store: ForwardStore
   readonly log: ForwardLog
   readonly destination: Destination
+  /** See Kind. */
+  readonly keepsLast: boolean
   /** The owner of its lease. */
   readonly owner: string
 }
@@ -39,6 +41,11 @@ type Row = {
   readonly item?: LogItem
 }
 
+const REPLACED: Prepared = {
+  ok: false,
+  reason: 'It would overwrite a newer content or status of the same order. Discard this letter',
+}
+
 const NONE_TRIED: Tried = { has: () => false, isWaiting: () => false }
 
 /**
@@ -46,7 +53,7 @@ const NONE_TRIED: Tried = { has: () => false, isWaiting: () => false }
  * time.
  */
 export function createForwardSource(dependencies: SourceDependencies): Source {
-  const { store, log, destination, owner } = dependencies
+  const { store, log, destination, keepsLast, owner } = dependencies
   const { id, customer } = destination
   let letterCount = store.letters.count(id)
   /** Positions after the one of the destination that are settled. */
@@ -128,6 +135,7 @@ export function createForwardSource(dependencies: SourceDependencies): Source {
 
   function prepare(record: ForwardRecord, letter?: Letter): Prepared {
     try {
+      if (letter && keepsLast && log.isReplaced(record)) return REPLACED
       return prepareEvent(record, destination, letter?.patch, (number) =>
         log.order(customer, number),
       )

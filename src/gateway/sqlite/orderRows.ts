@@ -23,7 +23,11 @@ export const ORDER_TABLE = `
 /** Synchronous, like the store. */
 export type OrderRows = States & {
   findOrder(customer: string, number: string): StoredOrder | undefined
+  /** Positions of the newest save and the newest status of an order, 0 if none has come. Undefined if it is not known. */
+  findNewest(customer: string, number: string): NewestOfOrder | undefined
 }
+
+export type NewestOfOrder = { readonly saveOrder: number; readonly updateOrderStatus: number }
 
 export function createOrderRows(database: Database): OrderRows {
   const hash = createKeyHash(database)
@@ -57,6 +61,9 @@ export function createOrderRows(database: Database): OrderRows {
      WHERE customer = ? AND number = ?
        AND (seq = 0 OR EXISTS (SELECT 1 FROM events WHERE events.seq = orders.seq AND operation <> ''))`,
   )
+  const newest = database.prepare<[string, Uint8Array], NewestOfOrder>(
+    'SELECT seq AS saveOrder, status_seq AS updateOrderStatus FROM orders WHERE customer = ? AND number = ?',
+  )
 
   return {
     add({ customer, operation, receivedAt, payload, fields }, seq) {
@@ -81,5 +88,6 @@ export function createOrderRows(database: Database): OrderRows {
       if (changes > 0) forgetEmpty.run(customer, key)
     },
     findOrder: (customer, number) => find.get(customer, hash(number)),
+    findNewest: (customer, number) => newest.get(customer, hash(number)),
   }
 }

@@ -240,7 +240,8 @@ test('no order makes the contract throw, and a stored order is stored again as t
       const json = JSON.stringify(stored.payload)
       expect(JSON.stringify(store(JSON.parse(json), currency))).toBe(json)
     }),
-    { numRuns: 2_000 },
+    // Random orders are rarely valid.
+    { numRuns: 2_000, examples: [[order, 'EUR']] },
   )
   expect(seen.size).toBe(2)
 })

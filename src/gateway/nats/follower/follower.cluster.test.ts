@@ -151,7 +151,7 @@ test('every follower copies every partition, each partition has one holder, and 
   expect([...one.errors, ...other.errors]).toEqual([])
 })
 
-test('a copy continues after a restart, and is made again when it is lost', async () => {
+test('a copy continues after a restart, is compared with its stream, and is made again when it is lost', async () => {
   const first = await start()
   const { broker, folder } = first
   const partition = broker.partitionOf('shop')
@@ -168,17 +168,28 @@ test('a copy continues after a restart, and is made again when it is lost', asyn
   )
   await first.follower.close()
 
+  const database = openDatabase(join(folder, `partition-${partition}`, 'events.db'))
+  const seq = database.prepare('DELETE FROM events WHERE seq = 50 RETURNING seq').pluck().get()
+  database.close()
   await Promise.all(events.slice(650).map((event) => publish(broker, event)))
-  const second = await start({ folder, broker })
+  const second = await start({ folder, broker, compareMs: 100 })
   await expect.poll(() => positionOf(second), SOON).toBe(await end())
   expect(readCopy(folder, partition, 'shop').counted).toBe(700)
   // The messages that can not be read are not read again.
   expect(second.errors).toEqual([])
 
   await expect.poll(second.held, SOON).toBe(2)
+  const differs = () => second.follower.status()[partition]?.differs
+  await expect.poll(differs, SOON).toBe(true)
+  expect(second.news).toContainEqual({ what: 'differs', partition, seq, fault: 'lacks' })
+  const ask = createAsk(broker.nc)
+  const find = () => ask(partition, 'findDifference', []).catch(() => undefined)
+  await expect.poll(find, SOON).toEqual({ seq, fault: 'lacks' })
+
   rmSync(join(folder, `partition-${partition}`), { recursive: true })
   const removed = expect.stringMatching(/was removed or replaced/)
   await expect.poll(() => second.errors, SOON).toContainEqual(removed)
+  await expect.poll(differs, SOON).toBe(false)
   await expect.poll(() => positionOf(second), SOON).toBe(await end())
   await expect.poll(second.held, SOON).toBe(2)
   await second.follower.close()
@@ -224,27 +235,4 @@ test('a copy that can not be written is reported once, and another follower hold
   const counted = () => readCopy(holder.folder, partition, 'full').counted
   await expect.poll(counted, SOON).toBe(1)
   await Promise.all([one.follower.close(), other.follower.close()])
-})
-
-test('a copy that differs from its stream is reported until it is made again', async () => {
-  const { broker, folder, follower, news } = await start({ compareMs: 100 })
-  const partition = broker.partitionOf('torn')
-  const { seq } = await publish(broker, makeEvent('torn'))
-  const status = () => follower.status()[partition]
-  await expect.poll(() => status()?.position, SOON).toBeGreaterThanOrEqual(seq)
-  const database = openDatabase(join(folder, `partition-${partition}`, 'events.db'))
-  database.prepare('DELETE FROM events WHERE seq = ?').run(seq)
-  database.close()
-  await expect.poll(() => status()?.differs, SOON).toBe(true)
-  expect(news).toContainEqual({ what: 'differs', partition, seq, fault: 'lacks' })
-  const ask = createAsk(broker.nc)
-  await expect.poll(() => status()?.isHeld, SOON).toBe(true)
-  const found = () => ask(partition, 'findDifference', []).catch(() => undefined)
-  await expect.poll(found, SOON).toEqual({ seq, fault: 'lacks' })
-
-  rmSync(join(folder, `partition-${partition}`), { recursive: true })
-  await expect.poll(() => status()?.differs, SOON).toBe(false)
-  await expect.poll(() => status()?.position, SOON).toBeGreaterThanOrEqual(seq)
-  expect(readCopy(folder, partition, 'torn').counted).toBe(1)
-  await follower.close()
 })

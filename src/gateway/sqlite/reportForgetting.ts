@@ -3,6 +3,7 @@ import type { ReportClosing, Touched } from './reportClosing.ts'
 import type { ReportLog } from './reportLog.ts'
 import type { Customer, Device, Numbers } from './reportNumbers.ts'
 import type { ReportOrders } from './reportOrders.ts'
+import type { OrdersPlace } from './reportOrdersForgetting.ts'
 import type { Seen } from './reportSeen.ts'
 import { createMarkPart } from './reportTables.ts'
 
@@ -52,8 +53,10 @@ export function createReportForgetting<Position extends { readonly seq: number }
     | {
         readonly id: string
         readonly since: number
-        readonly of: 'devices' | 'orders'
-        readonly after: number | undefined
+        /** The block of devices that the last step was about. */
+        readonly block?: number
+        /** Undefined until all blocks are done. */
+        readonly orders?: OrdersPlace
       }
     | undefined
   const markPart = createMarkPart(database)
@@ -66,18 +69,16 @@ export function createReportForgetting<Position extends { readonly seq: number }
     const begun = begin()
     const customer = numbers.customers().get(id)
     if (!customer) return
-    const { of, after } =
-      place?.id === id && place.since === since
-        ? place
-        : ({ of: 'devices', after: undefined } as const)
-    const part = of === 'devices' ? closing : orders
-    const next = part.forgetBefore(customer.customer, since, after)
-    if (next !== undefined) place = { id, since, of, after: next }
-    // After the devices: links of those that are left stay.
-    else if (of === 'devices') place = { id, since, of: 'orders', after: undefined }
+    const from = place?.id === id && place.since === since ? place : undefined
+    // The blocks first: links of devices that are left stay.
+    const block = from?.orders
+      ? undefined
+      : closing.forgetBefore(customer.customer, since, from?.block)
+    if (block !== undefined) place = { id, since, block }
     else {
-      place = undefined
-      setForgotten.run(since, customer.customer)
+      const next = orders.forgetBefore(customer.customer, since, from?.orders)
+      place = next && { id, since, orders: next }
+      if (!next) setForgotten.run(since, customer.customer)
     }
     tellOthers(begun)
   })

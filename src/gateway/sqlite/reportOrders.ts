@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3'
 import { addressOf } from '../people/addressOf.ts'
 import type { Detail } from './reportLog.ts'
 import type { Customer, Device, Numbers } from './reportNumbers.ts'
-import { createOrdersForgetting } from './reportOrdersForgetting.ts'
+import { createOrdersForgetting, type OrdersPlace } from './reportOrdersForgetting.ts'
 import { readEmail, readOrder, readStatus } from './reportRecords.ts'
 import { LASTS_MS } from './reportSums.ts'
 import type { MarkPart } from './reportTables.ts'
@@ -62,10 +62,10 @@ export type ReportOrders = {
    * Removes what is not needed any more when the figures are closed: of closed orders everything but their number, and
    * links of devices that have no visits.
    *
-   * @param after Result of the last step. Default: the beginning.
+   * @param from Result of the last step. Default: the beginning.
    * @returns Where the next step continues. Undefined at the end.
    */
-  forgetBefore(customer: number, since: number, after?: number): number | undefined
+  forgetBefore(customer: number, since: number, from?: OrdersPlace): OrdersPlace | undefined
 }
 
 type Order = {

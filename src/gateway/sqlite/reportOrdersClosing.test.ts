@@ -1,4 +1,5 @@
 import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
@@ -20,7 +21,9 @@ import {
   visit,
 } from '../../test/reportShop.ts'
 import { DEFAULT_VIEW } from '../campaigns/reportView.ts'
-import { CLOSED_ORDERS_MS } from './reportOrdersForgetting.ts'
+import type { LogEvent } from '../collect/eventLog.ts'
+import { CLOSED_ORDERS_MS, createOrdersForgetting } from './reportOrdersForgetting.ts'
+import { openReports } from './reportTables.ts'
 
 /** Orders when events are removed, by age and by erasure. */
 const folder = makeFolder()
@@ -68,6 +71,45 @@ test('a closed order keeps its status and amount, and is not counted again when 
   shop.sweep(MONDAY + 3 * DAY + CLOSED_ORDERS_MS)
   expect(count()).toBe(0)
   shop.end()
+})
+
+test('a step that forgets looks at the links and orders of its customer only', () => {
+  const database = openReports(join(folder, 'steps.db'))
+  database.exec(`
+    WITH RECURSIVE i (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM i WHERE n < 5000)
+    INSERT INTO orders (customer, number, at, arrived, seq)
+      SELECT iif(n <= 3, 2, 1), randomblob(16), n, n, n FROM i;
+    INSERT INTO links (customer, address, device, bot, first, last)
+      SELECT customer, number, number, 0, n, n FROM orders;
+  `)
+  const forget = createOrdersForgetting(database)
+  const stepsOf = (customer: number, since: number): number => {
+    let steps = 1
+    for (let from = forget(customer, since); from; from = forget(customer, since, from)) steps++
+    return steps
+  }
+  const left = () =>
+    database
+      .prepare('SELECT customer, count(*), count(seq) FROM orders GROUP BY customer')
+      .raw()
+      .all()
+  const links = () =>
+    database.prepare('SELECT customer, count(*) FROM links GROUP BY customer').raw().all()
+  expect(stepsOf(2, 3)).toBe(2)
+  expect(left()).toEqual([
+    [1, 4_997, 4_997],
+    [2, 3, 1],
+  ])
+  expect(links()).toEqual([
+    [1, 4_997],
+    [2, 1],
+  ])
+  expect(stepsOf(1, 5_001)).toBe(6)
+  expect(left()[0]).toEqual([1, 4_997, 0])
+  expect(stepsOf(1, 5_001 + CLOSED_ORDERS_MS)).toBe(4)
+  expect(left()).toEqual([[2, 3, 1]])
+  expect(links()).toEqual([[2, 1]])
+  database.close()
 })
 
 test('a removed visit of an unknown campaign still takes an order', () => {
@@ -263,5 +305,68 @@ test('an order that comes after a removal is credited as without it', () => {
       },
     ),
     { numRuns: 20 },
+  )
+}, 120_000)
+
+test('what is erased while the log is followed is not counted, and everything else is', () => {
+  fc.assert(
+    fc.property(
+      fc.array(anyRecord, { maxLength: 40, size: 'max' }),
+      fc.integer({ min: 1, max: 8 }),
+      // Slices of the log that are followed before and after each step.
+      fc.array(fc.integer({ min: 0, max: 2 }), { minLength: 1, maxLength: 9 }),
+      fc.integer({ min: 1, max: 9 }),
+      (given, batch, slices, slice) => {
+        // An order is of one person.
+        const events = given.map((event) => {
+          const payload = JSON.parse(event.payload)
+          if (event.operation !== 'saveOrder') return event
+          const email_address = Number(payload.number) % 3 === 0 ? ANA : 'eva@shop.test'
+          return { ...event, payload: JSON.stringify({ ...payload, email_address }) }
+        })
+        const dids = new Set(
+          events.flatMap(({ did, payload }) =>
+            JSON.parse(payload).email_address === ANA ? (did ?? []) : [],
+          ),
+        )
+        const isErased = ({ did, payload }: LogEvent): boolean => {
+          const { number, order_number } = JSON.parse(payload)
+          return did === null ? Number(number ?? order_number) % 3 === 0 : dids.has(did)
+        }
+        const shop = openReportShop(folder)
+        shop.append(events)
+        const erasedIds = new Set(events.filter(isErased).map(({ id }) => id))
+        const erased = shop.store
+          .read({ max: 99 })
+          .filter(({ id }) => erasedIds.has(id))
+          .map(({ seq, at, did, id }) => ({ seq, at, did, id: bytes(id) }))
+          .sort((a, b) => a.seq - b.seq)
+        let steps = 0
+        const followSome = () => {
+          for (let i = slices[steps++ % slices.length] ?? 0; i > 0; i--)
+            shop.reports().follow(slice)
+        }
+        for (let i = 0; i < erased.length; i += batch) {
+          const some = erased.slice(i, i + batch)
+          followSome()
+          shop.reports().forgetEvents('demo', some)
+          followSome()
+          shop.store.removeEvents(some.map(({ seq }) => seq))
+          followSome()
+          shop.reports().forgetEvents('demo', some)
+        }
+        const naive = createNaiveReports(
+          events.filter((event) => !isErased(event)),
+          'demo',
+        )
+        for (const utm of [SPRING, AUTUMN])
+          for (const bots of [false, true]) {
+            const view = { ...DEFAULT_VIEW, bots }
+            expect(shop.read(utm, view)).toEqual(naive.read(utm, view))
+          }
+        shop.end()
+      },
+    ),
+    { numRuns: 40 },
   )
 }, 120_000)

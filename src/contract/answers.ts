@@ -79,7 +79,10 @@ export type EmailReport = SoldOrders & {
   }
   /** Every day from the first to the last event or order, days without any included. */
   readonly days: readonly ReportDay[]
-  /** `revenue` by `orders`, decimal text, rounded to the digits of the currency. `"0.00"` without orders. */
+  /**
+   * `revenue` by `orders`, decimal text, rounded to the digits of the currency, halves away from zero. `"0.00"` without
+   * orders.
+   */
   readonly average_order: string
   /** `revenue` by `visitors`, like `average_order`. */
   readonly revenue_per_visitor: string

@@ -93,6 +93,12 @@ test.each<[string, LogEvent[], spring: number, autumn: number]>([
     0,
   ],
   ['of another customer', [gives(0), visit(0), order(1, { customer: 'another' })], 0, 0],
+  [
+    'of a number that another customer has too',
+    [gives(0), visit(0), order(1), order(2, { customer: 'another', total: 1 })],
+    1,
+    0,
+  ],
   ['a bot gets none', [gives(0, ANA, BOT), visit(0, SPRING, BOT), order(1)], 0, 0],
   [
     'a later visit of a bot takes none away',
@@ -167,6 +173,22 @@ test('a status that arrives before its order applies to it, and the last status 
   expect(figuresOf(events).statuses).toEqual({ new: { orders: 1, revenue: '10.00' } })
   const later = [...events, status(2, 'Complete'), status(1, 'cancelled')]
   expect(figuresOf(later).refunds).toMatchObject({ orders: 1, revenue: '10.00' })
+  const back = figuresOf([...later, status(3, 'complete')])
+  expect(back).toMatchObject({ refunds: { orders: 0, revenue: '0.00', statuses: {} } })
+  expect(back.statuses).toEqual({ complete: { orders: 1, revenue: '10.00' } })
+})
+
+test('an order that is saved again after the setting has changed is in the new currency', () => {
+  const shop = openReportShop(folder)
+  shop.append([gives(0), visit(0), order(1, { number: 'A' }), order(1, { number: 'B' })])
+  expect(shop.read()).toMatchObject({ orders: 2, revenue: '20.00', other_currencies: {} })
+  shop.append([order(2, { number: 'A', total: 5_500, currency: 'RON' })])
+  const view = { ...DEFAULT_VIEW, currency: 'RON' }
+  expect(shop.read(SPRING, view)).toMatchObject({
+    ...{ orders: 1, revenue: '55.00', funnel: { order: 1 } },
+    other_currencies: { EUR: { orders: 1, revenue: '10.00' } },
+  })
+  shop.end()
 })
 
 test('amounts above 2^53 are added up exactly', () => {

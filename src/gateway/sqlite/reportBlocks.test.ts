@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { makeFolder } from '../../test/gateway.ts'
-import { createBlocks, type Touch } from './reportBlocks.ts'
+import { createBlocks, JOINED_ROWS, type Touch } from './reportBlocks.ts'
 import { BLOCK_DEVICES, openReports } from './reportTables.ts'
 
 const folder = makeFolder()
@@ -25,6 +25,10 @@ function open(maxTouches?: number) {
   const blocks = createBlocks(database, maxTouches)
   return {
     ...blocks,
+    add(touches: readonly Touch[]) {
+      blocks.add(touches)
+      blocks.write()
+    },
     rows: () => database.prepare('SELECT count(*) FROM touches').pluck().get(),
     read() {
       const { length, devices, at, names } = blocks.read(3)
@@ -48,14 +52,34 @@ test('touches are read by device, time and id, each once', () => {
   close()
 })
 
-test('many rows of a block become one when it is read', () => {
-  const { add, read, rows, close } = open()
-  for (let i = 0; i < 100; i++) add([touch(1, 100 - i)])
-  expect(rows()).toBe(100)
+test('many rows of a block are joined, a bounded number at once', () => {
+  const { add, join: joinRows, read, rows, close } = open()
+  const count = 2 * JOINED_ROWS + 40
+  for (let i = 0; i < count; i++) add([touch(1, count - i, 1, i + 1), touch(BLOCK_DEVICES, 1)])
+  // Of two equal ones the first stays.
+  add([touch(1, count, 1, 9_999)])
   const before = read()
-  expect(before.map(([, at]) => at)).toEqual(Array.from({ length: 100 }, (_, i) => i + 1))
-  expect(rows()).toBe(1)
+  expect(before.map(([, at]) => at)).toEqual(Array.from({ length: count }, (_, i) => i + 1))
+  expect(before.at(-1)?.[2]).toBe(1)
+  const left: unknown[] = []
+  while (joinRows(3)) left.push(rows())
+  const all = 2 * count + 1
+  const joined = JOINED_ROWS - 1
+  // Those that are joined already count as one row.
+  expect(left).toEqual([all - joined, all - 2 * joined, all - count])
   expect(read()).toEqual(before)
+  close()
+})
+
+test('large rows are not joined, and neither are a few small ones', () => {
+  const { add, join: joinRows, rows, close } = open()
+  // 108 kB each, so two of them are joined at most.
+  const large = Array.from({ length: 3_000 }, (_, i) => touch(i % BLOCK_DEVICES, i))
+  for (let i = 0; i < 40; i++) add(large)
+  for (let i = 0; i < 25; i++) add([touch(1, 5_000 + i)])
+  expect([joinRows(3), rows()]).toEqual([false, 65])
+  for (let i = 0; i < 10; i++) add([touch(1, 6_000 + i)])
+  expect([joinRows(3), rows(), joinRows(3)]).toEqual([true, 39, false])
   close()
 })
 

@@ -28,9 +28,24 @@ export type Block = {
 
 /** The touches in the file. Call the functions that write in a transaction that writes. */
 export type Blocks = {
-  /** @param touches In the order in which they are written. Of equal ones the first counts. */
+  /**
+   * Notes touches that `write` writes.
+   *
+   * @param touches In the order in which they are written. Of equal ones the first counts.
+   */
   add(touches: readonly Touch[]): void
+  /** Writes what was added, as one row for each block. Call it at the end of the transaction. */
+  write(): void
+  /** Forgets what was added. Call it if the transaction fails. */
+  forget(): void
   read(block: number): Block
+  /**
+   * Writes some rows of a block as one row: JOINED_ROWS rows and JOINED_BYTES at most. Rows at many places of the file
+   * are slow to read.
+   *
+   * @returns False if the block has no rows to join.
+   */
+  join(block: number): boolean
   /** Deletes touches of a block. */
   rewrite(block: number, isKept: (touch: Pick<Touch, 'device' | 'at' | 'id'>) => boolean): void
 }
@@ -40,8 +55,12 @@ export type Blocks = {
  * dropped, so that nobody can make a report read without end. A touch takes about 60 bytes of memory.
  */
 export const MAX_BLOCK_TOUCHES = 400_000
-/** A block with more rows is written as one row again when it is read. */
-const MAX_ROWS = 32
+/** Rows that are joined at once. Each is at another place of the file, so this many take some milliseconds. */
+export const JOINED_ROWS = 256
+/** The most bytes that joined rows have together. */
+const JOINED_BYTES = 262_144
+/** Fewer rows are not joined, or each new one would be written together with all before it. */
+const MIN_JOINED_ROWS = 32
 
 /** Layout of a touch: at (double), id, name, utm, device within the block, step; little-endian. */
 const ID = 8
@@ -65,10 +84,23 @@ export function createBlocks(database: Database, maxTouches = MAX_BLOCK_TOUCHES)
   const rows = database
     .prepare<[number], Buffer>('SELECT events FROM touches WHERE block = ? ORDER BY n')
     .pluck()
-  const size = database.prepare<[number], { bytes: number; count: number }>(
-    'SELECT coalesce(sum(length(events)), 0) AS bytes, count(*) AS count FROM touches WHERE block = ?',
-  )
+  const size = database
+    .prepare<[number], number>(
+      'SELECT coalesce(sum(length(events)), 0) FROM touches WHERE block = ?',
+    )
+    .pluck()
   const remove = database.prepare<[number]>('DELETE FROM touches WHERE block = ?')
+  const sizes = database.prepare<[number], { n: number; bytes: number }>(
+    'SELECT n, length(events) AS bytes FROM touches WHERE block = ? ORDER BY n',
+  )
+  const row = database.prepare<[number], Buffer>('SELECT events FROM touches WHERE n = ?').pluck()
+  const removeRow = database.prepare<[number]>('DELETE FROM touches WHERE n = ?')
+  const insertAt = database.prepare<[number, number, Buffer]>(
+    'INSERT INTO touches (n, block, events) VALUES (?, ?, ?)',
+  )
+
+  /** By block. Encoded, since events that stay in memory make the collections of garbage longer. */
+  const added = new Map<number, Buffer[]>()
 
   function encode(touches: readonly Touch[]): Buffer {
     // Alloc, not allocUnsafe: no byte of something else gets into the file.
@@ -89,6 +121,23 @@ export function createBlocks(database: Database, maxTouches = MAX_BLOCK_TOUCHES)
   function replace(block: number, bytes: Buffer): void {
     remove.run(block)
     if (bytes.length > 0) insert.run(block, bytes)
+  }
+
+  /** The first rows of a block that can be joined. Empty if there are none. */
+  function joinable(block: number): readonly number[] {
+    let run: number[] = []
+    let total = 0
+    for (const { n, bytes } of sizes.iterate(block)) {
+      if (total + bytes > JOINED_BYTES) {
+        if (run.length >= MIN_JOINED_ROWS) break
+        run = []
+        total = 0
+      }
+      run.push(n)
+      total += bytes
+      if (run.length === JOINED_ROWS) break
+    }
+    return run.length >= MIN_JOINED_ROWS ? run : []
   }
 
   /** The bytes of a block, without the later touches of its busiest devices. */
@@ -116,14 +165,29 @@ export function createBlocks(database: Database, maxTouches = MAX_BLOCK_TOUCHES)
     add(touches) {
       const byBlock = new Map<number, Touch[]>()
       for (const touch of touches) pushTo(byBlock, blockOf(touch.device), touch)
-      for (const [block, some] of byBlock) insert.run(block, encode(some))
+      for (const [block, some] of byBlock) pushTo(added, block, encode(some))
     },
+    write() {
+      for (const [block, some] of added) insert.run(block, Buffer.concat(some))
+      added.clear()
+    },
+    forget: () => added.clear(),
     read(block) {
-      const { bytes, count } = size.get(block) as { bytes: number; count: number }
-      const isTooLarge = bytes > maxTouches * TOUCH_BYTES
-      const left = isTooLarge ? limited(block) : Buffer.concat(rows.all(block))
-      if (isTooLarge || count > MAX_ROWS) replace(block, left)
+      if ((size.get(block) as number) <= maxTouches * TOUCH_BYTES)
+        return sorted(block, Buffer.concat(rows.all(block)))
+      const left = limited(block)
+      replace(block, left)
       return sorted(block, left)
+    },
+    join(block) {
+      const run = joinable(block)
+      const first = run[0]
+      if (first === undefined) return false
+      const events = Buffer.concat(run.map((n) => row.get(n) as Buffer))
+      for (const n of run) removeRow.run(n)
+      // At the place of the first one, since of equal touches the one that was written first counts.
+      insertAt.run(first, block, events)
+      return true
     },
     rewrite(block, isKept) {
       const bytes = limited(block)

@@ -30,9 +30,12 @@ export type PartRange = { readonly since: number; readonly timeZone: string }
 /** The figures of campaigns. */
 export type Parts = {
   /**
-   * Brings parts up to date, and stops at the time `end` of the monotonic clock. Call it in a transaction that writes.
+   * Brings parts up to date, step by step: a step joins rows of a block (see Blocks), or adds up a block whose rows are
+   * joined. Call it in a transaction that writes.
+   *
+   * @param isOver Called before each step. True: no further step.
    */
-  refresh(utm: number, range: PartRange, end: number): void
+  refresh(utm: number, range: PartRange, isOver: () => boolean): void
   /**
    * The figures of the touches since a time, and the closed ones. Undefined if a part is not up to date. Call it in a
    * transaction.
@@ -77,6 +80,11 @@ export function createParts(
       'SELECT block FROM parts WHERE utm = ? AND (figures IS NULL OR since <> ? OR zone <> ?)',
     )
     .pluck()
+  const isStale = database
+    .prepare<[number, number, string], number>(
+      'SELECT 1 FROM parts WHERE utm = ? AND (figures IS NULL OR since <> ? OR zone <> ?) LIMIT 1',
+    )
+    .pluck()
   const blocksOf = database
     .prepare<[number], number>('SELECT block FROM parts WHERE utm = ?')
     .pluck()
@@ -85,9 +93,7 @@ export function createParts(
   )
   const drop = database.prepare<[number, number]>('DELETE FROM parts WHERE utm = ? AND block = ?')
   const figures = database
-    .prepare<[number, string, number], string | null>(
-      'SELECT iif(since = ? AND zone = ?, figures, NULL) FROM parts WHERE utm = ?',
-    )
+    .prepare<[number], string>('SELECT figures FROM parts WHERE utm = ?')
     .pluck()
   const textOf = database.prepare<[number], string>('SELECT text FROM names WHERE name = ?').pluck()
 
@@ -159,21 +165,22 @@ export function createParts(
   }
 
   return {
-    refresh(utm, range, end) {
+    refresh(utm, range, isOver) {
       const { since, timeZone } = range
       for (const block of stale.all(utm, since, timeZone)) {
-        if (performance.now() >= end) return
+        do {
+          if (isOver()) return
+        } while (blocks.join(block))
         const { part } = makePart(utm, block, range, Number.MAX_SAFE_INTEGER)
         if (!isEmpty(part)) save.run(JSON.stringify(part), since, timeZone, utm, block)
         else drop.run(utm, block)
       }
     },
     read(utm, { since, timeZone }, closed) {
+      // First, so that the figures of a long report are not parsed with each step towards it.
+      if (isStale.get(utm, since, timeZone) !== undefined) return undefined
       const sum = createSum<number>()
-      for (const text of figures.iterate(since, timeZone, utm)) {
-        if (text === null) return undefined
-        sum.add(JSON.parse(text))
-      }
+      for (const text of figures.iterate(utm)) sum.add(JSON.parse(text))
       const all = createSum<string>()
       // The closed ones first, since their names were seen first.
       if (closed) all.add(closed)

@@ -107,6 +107,7 @@ export function openReportStore(
       mending((connection) => connection.read(customer, utm, upTo, view)),
     planClosing: (customer, timeZone) =>
       mending((connection) => connection.planClosing(customer, timeZone)),
+    joinBlock: (block) => mending((connection) => connection.joinBlock(block)),
     closeBlock: (plan, block, until) =>
       mending((connection) => connection.closeBlock(plan, block, until)),
     hasCampaign: (customer) => log.campaigns(customer).length > 0,

@@ -125,6 +125,14 @@ async function readOrWait(customer: string, end: number, until: number): Promise
   }
 }
 
+/** Runs a step, then pauses. */
+async function paced<Result>(step: () => Result): Promise<Result> {
+  const begun = performance.now()
+  const result = step()
+  await sleep(PAUSE_FACTOR * (performance.now() - begun))
+  return result
+}
+
 async function sum(
   customer: string,
   until: number,
@@ -137,8 +145,8 @@ async function sum(
   const sums = new Map<number, ReturnType<typeof createSum<string>>>()
   const figures: { utm: Uint8Array; sum: ReturnType<typeof createSum<string>> }[] = []
   for (const block of plan.blocks) {
-    const begun = performance.now()
-    const part = opened().closeBlock(plan, block, until)
+    while (await paced(() => opened().joinBlock(block)));
+    const part = await paced(() => opened().closeBlock(plan, block, until))
     const known = sums.get(block.number)
     const added = known ?? createSum<string>()
     added.add(part)
@@ -146,7 +154,6 @@ async function sum(
       sums.set(block.number, added)
       figures.push({ utm: hashOfUtm(customer, block.utm, block.isBot), sum: added })
     }
-    await sleep(PAUSE_FACTOR * (performance.now() - begun))
   }
   return {
     customer,

@@ -20,7 +20,7 @@ const EXPECTED = 'Expected seconds since 1970, or a date as YYYY-MM-DD'
 
 /**
  * Reads a range. Both ends are part of it: a date is the whole day in the customer's time zone, and seconds are one
- * second.
+ * second. Without an end it may begin in the future, since the shop's clock may be ahead; then nothing is in it.
  *
  * @param timeZone A name that Intl knows.
  * @param now Ms since 1970. A range without an end ends after it, and one without a beginning has all that is kept.
@@ -42,7 +42,8 @@ export function readTimeRange(
     return found ?? unset
   }
   const { from } = read('date_from', { from: 0, to: 0 })
-  const { to } = read('date_to', { from: now, to: now + 1 })
+  const end = Math.max(now, from)
+  const { to } = read('date_to', { from: end, to: end + 1 })
   if (issues.length === 0 && from >= to)
     issues.push({ path: 'date_to', message: 'Expected a time that is not before date_from' })
   return issues.length > 0 ? { ok: false, issues } : { ok: true, range: { from, to } }

@@ -85,8 +85,9 @@ const IS_FORM = /^\s*application\/x-www-form-urlencoded\s*(;|$)/i
 const NO_JSON = 'Expected a body of type application/json or text/plain'
 const NO_FORM = 'Expected a body of type application/json or application/x-www-form-urlencoded'
 
-/** No field has a name that begins like this. */
-const beginsLikeJson = (bytes: Buffer): boolean => /^\s*[[{]/.test(bytes.toString('latin1', 0, 64))
+/** No field has a name that begins like this, with or without a byte order mark. */
+const beginsLikeJson = (bytes: Buffer): boolean =>
+  /^(?:\xef\xbb\xbf)?\s*[[{]/.test(bytes.toString('latin1', 0, 64))
 
 const refusal = (status: number, message: string): Refusal => ({ ok: false, status, message })
 

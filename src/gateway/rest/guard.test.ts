@@ -64,6 +64,12 @@ test.each([
   ],
   ['in JSON', CUSTOM, { ...IN_JSON, ...EVENT }, {}],
   ['in JSON of the type of a form', CUSTOM, ` ${JSON.stringify({ ...IN_JSON, ...EVENT })}`, {}],
+  [
+    'in JSON of the type of a form, after a byte order mark',
+    CUSTOM,
+    `\ufeff${JSON.stringify({ ...IN_JSON, ...EVENT })}`,
+    {},
+  ],
   ['in JSON without a type', CUSTOM, { ...IN_JSON, ...EVENT }, { headers: {} }],
   [
     'in the query, of a form',
@@ -96,7 +102,9 @@ test.each([
     401,
     'The REST key (k) and the customer id (u) are missing',
   ],
-  ['no text', { k: 7, u: null }, 401, 'The REST key (k) and the customer id (u) are missing'],
+  ['no text', { k: true, u: null }, 401, 'The REST key (k) and the customer id (u) are missing'],
+  ['numbers', { k: 7, u: 12_345 }, 404, 'There is no customer with this id (u)'],
+  ['a fraction', { k: 7.5, u: 12_345 }, 401, 'The REST key (k) is missing'],
   ['a list', [KEY, 'CUST-1'], 401, 'The REST key (k) and the customer id (u) are missing'],
   [
     'keys of a prototype',
@@ -115,10 +123,31 @@ test.each([
     expect(await post(path, body)).toMatchObject({ status, json: { message } })
 })
 
+test('an id of digits may be a number in JSON', async () => {
+  gateway.customers.add({ customerId: '12345', restKey: 'REST-KEY-00000005' })
+  const body = { k: 'REST-KEY-00000005', u: 12_345, ...EVENT }
+  expect(await post(CUSTOM, body)).toMatchObject({ status: 200 })
+  expect((await recordsOf(gateway)).at(-1)).toMatchObject({ customer: '12345' })
+})
+
 test('a body of another type has no keys, one that can not be read says why', async () => {
   const text = `${IN_FORM}&email=a@b.example&event=x`
   for (const type of ['multipart/form-data; boundary=x', 'text/html'])
-    expect(await post(CUSTOM, text, { type })).toMatchObject({ status: 401 })
+    expect(await post(CUSTOM, text, { type })).toMatchObject({
+      status: 401,
+      json: {
+        message:
+          'The REST key (k) and the customer id (u) are missing in the query, and the body was not searched. Expected a body of type application/json or application/x-www-form-urlencoded',
+      },
+    })
+  const zipped = { headers: { 'content-encoding': 'gzip', 'content-type': FORM } }
+  expect(await post(`${CUSTOM}?k=${KEY}`, text, zipped)).toMatchObject({
+    status: 401,
+    json: {
+      message:
+        'The customer id (u) is missing in the query, and the body was not searched. Expected a body without Content-Encoding',
+    },
+  })
   expect(await post(CUSTOM, text, { type: 'application/json' })).toMatchObject({
     status: 400,
     json: { message: 'The body is not JSON' },

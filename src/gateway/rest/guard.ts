@@ -77,12 +77,7 @@ export function createGuard(dependencies: GuardDependencies): Guard {
     address: string,
     page: string,
   ): { readonly ok: true; readonly customer: Customer } | Refusal {
-    if (!k || !u) {
-      const both = 'The REST key (k) and the customer id (u) are missing'
-      return unauthorized(
-        k || u ? `The ${k ? 'customer id (u)' : 'REST key (k)'} is missing` : both,
-      )
-    }
+    if (!k || !u) return unauthorized(missingOf({ k, u }))
     const customer = customers.find(u)
     if (!customer)
       return { ok: false, status: 404, message: 'There is no customer with this id (u)' }
@@ -98,7 +93,7 @@ export function createGuard(dependencies: GuardDependencies): Guard {
     return keyThrottle.refuseWrong(address, u, 'The REST key (k) is wrong')
   }
 
-  /** Reads the body of a sender that is not known yet. Undefined if it can not have keys. */
+  /** Reads the body of a sender that is not known yet. Undefined if there is none. */
   async function readUnknown(
     request: Request,
     peer: string,
@@ -113,9 +108,7 @@ export function createGuard(dependencies: GuardDependencies): Guard {
     const source = { customer: undefined, isServer: false, address, request, peer }
     const limited = admission.arrive(source, expectedBytes(request, maxBytes))
     if (limited) return limited
-    const body = await readJson(request, readBody, maxBytes, { ...rules, form: true })
-    // A body of another type has no keys.
-    return !body.ok && body.status === 415 ? undefined : body
+    return readJson(request, readBody, maxBytes, { ...rules, form: true })
   }
 
   return (page, rules, call) => {
@@ -132,7 +125,8 @@ export function createGuard(dependencies: GuardDependencies): Guard {
       let given: Body | undefined
       if (hasKeys && !(keys.k && keys.u)) {
         given = await readUnknown(request, peer, address, rules, env)
-        if (given?.ok === false) return given
+        if (given?.ok === false)
+          return given.status === 415 ? notSearched(missingOf(keys), given.message) : given
         keys = { k: keys.k || textOf(given, 'k'), u: keys.u || textOf(given, 'u') }
       }
       const identified = identify(keys, address, page)
@@ -173,6 +167,16 @@ type Keys = { readonly k: string | null; readonly u: string | null }
 
 const unauthorized = (message: string): Refusal => ({ ok: false, status: 401, message })
 
+/** Which of the two is missing, for people. */
+const missingOf = ({ k, u }: Keys): string =>
+  k || u
+    ? `The ${k ? 'customer id (u)' : 'REST key (k)'} is missing`
+    : 'The REST key (k) and the customer id (u) are missing'
+
+/** A body of another type, or a compressed one, has no keys. */
+const notSearched = (missing: string, why: string): Refusal =>
+  unauthorized(`${missing} in the query, and the body was not searched. ${why}`)
+
 const tooLarge = (maxBytes: number): Refusal => ({
   ok: false,
   status: 413,
@@ -183,11 +187,14 @@ const TOO_LARGE_FOR_KEYS = unauthorized(
   `The REST key (k) or the customer id (u) is missing in the query. A body of more than ${MAX_KEYED_BYTES} bytes is not searched for them`,
 )
 
-/** A text in a body. Null if the body is no object, or has no such text. */
+/**
+ * A text in a body, or a whole number, which PHP's JSON_NUMERIC_CHECK makes of an id of digits. Null if the body is no
+ * object, or has no such field.
+ */
 function textOf(body: Body | undefined, name: string): string | null {
   const fields = body?.ok ? asObject(body.json) : undefined
   const value = fields && Object.hasOwn(fields, name) ? fields[name] : null
-  return typeof value === 'string' ? value : null
+  return typeof value === 'string' || Number.isSafeInteger(value) ? `${value}` : null
 }
 
 /** A body without its keys, so that they are in no record, no fault and no answer. */

@@ -15,8 +15,7 @@ export const MAX_REPORTED = 20
 const SEPARATOR = '\n'
 
 /**
- * The schema of a list. An object whose keys are all decimal numbers is a list too, since PHP encodes a list with a gap
- * as one.
+ * The schema of a list, see `elementsOf`. The path of an issue has the name that the element has where it was sent.
  *
  * @param item The schema of an element.
  * @param max The most elements.
@@ -33,13 +32,13 @@ export const listOf = <I, O>(
     const issues: Issue[] = []
     const elements: O[] = []
     let faulty = 0
-    for (const [index, element] of given.entries()) {
+    for (const [name, element] of given) {
       const checked = check(item, element)
       if (checked.ok) elements.push(checked.payload)
       else {
         for (const { path, message } of checked.error.issues)
           issues.push({
-            path: path ? `${index}.${path}` : `${index}`,
+            path: path ? `${name}.${path}` : name,
             message: message.replace(/^Expected /, ''),
           })
         faulty++
@@ -75,18 +74,27 @@ export function unfoldIssue({ path, message }: Issue): Issue {
   return { path: `${path}.${below}`, message: `Expected ${message.slice(at + 1)}` }
 }
 
-/** The own elements of a list, each read once. Undefined if the value is no list, or has more than `max`. */
-export function elementsOf(value: unknown, max: number): readonly unknown[] | undefined {
+/**
+ * The own elements of a list with their names, each read once. An object whose keys are all decimal numbers is a list
+ * too, since PHP encodes a list with a gap as one, and so is an empty object.
+ *
+ * @returns Undefined if the value is no list, or has more than `max`.
+ */
+export function elementsOf(
+  value: unknown,
+  max: number,
+): readonly (readonly [name: string, element: unknown])[] | undefined {
   if (Array.isArray(value)) {
     const { length } = value
     if (length > max) return undefined
-    return Array.from({ length }, (_, index) =>
+    return Array.from({ length }, (_, index) => [
+      `${index}`,
       Object.hasOwn(value, index) ? value[index] : undefined,
-    )
+    ])
   }
   if (tagOf(value) !== 'Object') return undefined
   const names = Object.keys(value as object)
-  return names.length > 0 && names.length <= max && names.every((name) => /^\d+$/.test(name))
-    ? names.map((name) => (value as { readonly [name: string]: unknown })[name])
+  return names.length <= max && names.every((name) => /^\d+$/.test(name))
+    ? names.map((name) => [name, (value as { readonly [name: string]: unknown })[name]])
     : undefined
 }

@@ -114,8 +114,9 @@ test('a number is read as the decimal that JSON writes for it, or not at all', (
   expect(read).toBeGreaterThan(500)
 })
 
-/** By hand, sign after sign: an optional minus, digits in groups, a point and digits. */
-function isWritten(text: string): boolean {
+/** By hand, sign after sign: an optional minus, digits in groups, a point and digits; spaces at the ends. */
+function isWritten(spaced: string): boolean {
+  const text = spaced.replace(/^ +| +$/g, '')
   const unsigned = text.startsWith('-') ? text.slice(1) : text
   const [whole = '', fraction, ...more] = unsigned.split('.')
   const isDigits = (part: string) =>

@@ -42,12 +42,12 @@ const FORM = /^(-?)(\d+|[1-9]\d{0,2}(?:,\d{3})+)(?:\.(\d+))?$/
 
 /**
  * Reads an amount exactly, or not at all. Accepted are a number, and text with an optional minus, thousands commas in
- * the right places, and a point before the fraction. Refused are:
+ * the right places, and a point before the fraction, with or without white space at its ends. Refused are:
  *
  * - a decimal comma (`12,50`), and `1,234` in a currency of three digits, where the comma may be either;
  * - more fraction digits than the currency has, unless they are zeros;
  * - more than 2^53-1 minor units, or 10^15-1 if it is a number, whose digits behind these may be lost;
- * - NaN and infinity; spaces, signs of currencies, exponents.
+ * - NaN and infinity; spaces inside, signs of currencies, exponents.
  *
  * @param digits Fraction digits of the currency, 0 to 4.
  */
@@ -69,7 +69,9 @@ export const isMoney = (value: unknown): value is number | string => !!match(val
 
 function match(value: unknown): RegExpExecArray | null {
   const text = typeof value === 'number' ? `${value}` : value
-  return typeof text === 'string' && text.length <= MAX_MONEY_CHARACTERS ? FORM.exec(text) : null
+  return typeof text === 'string' && text.length <= MAX_MONEY_CHARACTERS
+    ? FORM.exec(text.trim())
+    : null
 }
 
 /**

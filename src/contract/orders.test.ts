@@ -63,18 +63,20 @@ test('what is missing is stored as empty text and as zero', () => {
     Object.keys(order).map((field) => [field, null] as [string, unknown]),
   )
   const blank = Object.fromEntries(Object.keys(order).map((field) => [field, ' ']))
-  for (const others of [{}, absent, blank])
+  // Many functions of PHP return false for what there is not.
+  const none = Object.fromEntries(Object.keys(order).map((field) => [field, false]))
+  for (const others of [{}, absent, blank, none])
     expect(store({ ...others, ...minimal })).toEqual(expected)
 })
 
 test('equal orders are equal as JSON, in the shapes of forms and of JSON', () => {
   const asText = {
     products: {
-      0: { variation_sku: 'TEE-S', quantity: '2.0000', price: '617.2500', product_id: ' 42 ' },
+      0: { variation_sku: 'TEE-S', quantity: ' 2.0000', price: '617.2500', product_id: ' 42 ' },
       2: { product_id: 43, price: '0', quantity: '1.5', variation_sku: 'MUG' },
     },
-    total_value: '1234.5',
-    tax: '19.99',
+    total_value: ' 1234.5 ',
+    tax: '19.99\n',
     shipping: '15.0000',
     discount_value: -5,
     discount_code: order.discount_code,
@@ -106,18 +108,30 @@ test.each<[field: keyof Order, valid: readonly unknown[], invalid: readonly unkn
     ['', ' ', null, undefined, 'ana@shop.example', ' ana@shop.example '],
     ['ana', 'ana@shop', 7, [], 'a b@shop.example', `${'x'.repeat(3_000)}@shop.example`],
   ],
-  ['phone', ['', null, '0720', 720_000_000, 'x'.repeat(2_048)], [true, [], {}, 'x'.repeat(2_049)]],
-  ['firstname', ['Ana', '', null], [[], {}, false]],
-  ['address', ['Lalelelor 7', 7, ''], [[], 'x'.repeat(2_049), 1.5]],
-  ['discount_code', ['', 'SPRING', 2026], [{}, 0.5]],
-  ['discount_value', ['', null, 0, '-5.00', -5, '1,000.00'], ['5%', true, [], '1,00']],
+  [
+    'phone',
+    ['', null, '0720', 'call the office', '+40 (720) 0-0', 720_000_000, 'x'.repeat(2_048)],
+    [true, [], {}, 'x'.repeat(2_049), 1e21, Number.NaN],
+  ],
+  ['firstname', ['Ana', '', null, false, '<b>Ana</b>'], [[], {}, true]],
+  ['address', ['Lalelelor 7', 7, '', 1.5], [[], 'x'.repeat(2_049), Number.POSITIVE_INFINITY]],
+  ['discount_code', ['', 'SPRING', 2026, 0.5], [{}]],
+  [
+    'discount_value',
+    ['', null, false, 0, '-5.00', -5, '1,000.00', ' 5 '],
+    ['5%', true, [], '1,00'],
+  ],
   ['shipping', ['', 0, 15, '15'], ['free', {}, Number.POSITIVE_INFINITY]],
   ['tax', [undefined, '19.99'], ['19,99']],
-  ['total_value', [0, '0', '10.00', -10, '1,234.50'], ['', null, undefined, 'x', [], Number.NaN]],
+  [
+    'total_value',
+    [0, '0', '10.00', -10, '1,234.50', ' 10.00 '],
+    ['', null, undefined, false, 'x', [], Number.NaN, '1 000'],
+  ],
   [
     'products',
-    [[], [aProduct], { 0: aProduct }, { 3: aProduct, 9: aProduct }, Array(500).fill(aProduct)],
-    [null, undefined, '', 'MUG', 7, {}, { a: aProduct }, { 0: aProduct, a: aProduct }],
+    [[], {}, [aProduct], { 0: aProduct }, { 3: aProduct, 9: aProduct }, Array(500).fill(aProduct)],
+    [null, undefined, '', 'MUG', 7, { a: aProduct }, { 0: aProduct, a: aProduct }],
   ],
   ['products', [], [Array(MAX_PRODUCTS + 1).fill(aProduct)]],
 ])('saveOrder: %s', (field, valid, invalid) => {
@@ -134,10 +148,28 @@ test.each<[field: string, valid: readonly unknown[], invalid: readonly unknown[]
   ['price', [0, '0', '5.00', '-5', 5.5], ['', null, undefined, '5,00', {}]],
   [
     'quantity',
-    [0, 1, 1.5, '1', '1.5', '2.0000', '007', 999_999_999, '999999999.999999'],
-    ['', null, undefined, -1, '-1', '1e3', ' 1', '1,000', 1e9, Number.NaN, '1.1234567', '1.', true],
+    [0, 1, 1.5, '1', '1.5', '2.0000', '007', 999_999_999, '999999999.999999', ' 1 ', '2.50000000'],
+    [
+      '',
+      null,
+      undefined,
+      -1,
+      '-1',
+      '1e3',
+      '1 0',
+      '1,000',
+      1e9,
+      Number.NaN,
+      '1.1234567',
+      '1.',
+      true,
+    ],
   ],
-  ['variation_sku', ['', null, undefined, 'MUG', 7], [[], {}, 'x'.repeat(2_049)]],
+  [
+    'variation_sku',
+    ['', null, undefined, false, 'MUG', 7, 12.5],
+    [[], {}, 'x'.repeat(2_049), true],
+  ],
 ])('saveOrder: %s of a product', (field, valid, invalid) => {
   const withProduct = (value: unknown) => ({
     ...minimal,
@@ -155,6 +187,21 @@ test('a product that is not an object is one issue', () => {
     expect(pathsOf(validate('saveOrder', { ...minimal, products: [aProduct, product] }))).toEqual([
       'products.1',
     ])
+})
+
+test('an issue of a list that is an object has the name and the value that were sent', () => {
+  const products = { 7: aProduct, 12: { ...aProduct, price: '1,2345' }, 40: 'MUG' }
+  const checked = validate('saveOrder', { ...minimal, products })
+  expect(checked.ok || checked.error.issues).toEqual([
+    {
+      path: 'products.12.price',
+      message: 'Expected an amount such as 1234.5 or 1,234.50, received "1,2345"',
+    },
+    { path: 'products.40', message: 'Expected an object, received text of 3 characters' },
+  ])
+  const order = read({ ...minimal, products: [aProduct, { ...aProduct, price: '0.001' }] })
+  const stored = toStoredOrder(order, 'EUR', ['7', '12'])
+  expect(!stored.ok && stored.error.message).toMatch(/^products\.12\.price: .* received "0\.001"$/)
 })
 
 test('a long list is refused before it is read', () => {

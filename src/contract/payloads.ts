@@ -132,7 +132,7 @@ export type OrderProduct = {
 
 /**
  * An order as a shop's server sends it. Optional fields may be missing, null or blank; an optional amount then is 0.
- * Whole numbers in place of text become text. Texts are at most 2,048 characters.
+ * Numbers in place of text become text. Texts are at most 2,048 characters.
  */
 export type Order = {
   /** Identifies the order in this shop. Text of 1 to 128 characters, not blank, or a whole number. */
@@ -175,7 +175,7 @@ export type Subscriber = {
   add_tags?: Optional<TextList>
   city?: Optional<string | number>
   country?: Optional<string | number>
-  /** `YYYY-MM-DD`. */
+  /** `YYYY-MM-DD`, also with ` 00:00:00`. `0000-00-00` is none. */
   birthday?: Optional<string>
   /** At most 20. */
   channels?: Optional<TextList>

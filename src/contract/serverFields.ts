@@ -16,8 +16,11 @@ import { isMoney } from './money.ts'
  * give a number where others give text, so these rules convert (docs/decisions.md, "Orders and subscribers").
  */
 
-/** A quantity as text. A JavaScript number keeps 15 digits, so nine before the point and six after it stay exact. */
-const QUANTITY = /^\d{1,9}(?:\.\d{1,6})?$/
+/**
+ * A quantity as text. A JavaScript number keeps 15 digits, so nine before the point and six after it stay exact. Zeros
+ * may follow them.
+ */
+const QUANTITY = /^\s*\d{1,9}(?:\.\d{1,6}0*)?\s*$/
 const MAX_QUANTITY = 999_999_999
 
 /** Text as it is, and a whole number as its digits. Undefined for every other value. */
@@ -42,9 +45,12 @@ const isEmail = (value: unknown): boolean =>
 /** An e-mail address. White space at its ends is removed. */
 export const trimmedEmail = rule<string>(isEmail, 'email', (value) => value.trim())
 
-/** Text of at most 2048 characters, or a whole number, which becomes text. */
+/**
+ * Text of at most 2048 characters, or a number, which becomes text: PHP's JSON_NUMERIC_CHECK makes numbers of texts such
+ * as the SKU `12.5`. A whole number above 2^53-1 has lost digits.
+ */
 const anyText = rule<string | number, string>(
-  (value) => isBounded(asText(value)),
+  (value) => isBounded(asText(value)) || (Number.isFinite(value) && !Number.isInteger(value)),
   `text of at most ${MAX_TEXT_CHARACTERS} characters`,
   String,
 )
@@ -56,7 +62,7 @@ export const amount = rule<number | string>(isMoney, 'an amount such as 1234.5 o
 export const quantity = rule<number | string, number>(
   (value) =>
     typeof value === 'string'
-      ? QUANTITY.test(value)
+      ? isBounded(value) && QUANTITY.test(value)
       : typeof value === 'number' && value >= 0 && value <= MAX_QUANTITY,
   `a number from 0 to ${MAX_QUANTITY}, with at most 6 decimals if it is text`,
   Number,
@@ -68,8 +74,19 @@ const isDate = (value: unknown): boolean => {
   return !Number.isNaN(+at) && at.toISOString().startsWith(value)
 }
 
-/** A date of the calendar as `YYYY-MM-DD`. */
-const date = rule<string>(isDate, 'a date as YYYY-MM-DD')
+/** The day of a date, also of one that a database gives with its midnight. */
+const dayOf = (value: unknown): unknown =>
+  isBounded(value) ? value.trim().replace(/ 00:00:00$/, '') : value
+
+/** What MySQL gives for a date that was never set. */
+const NO_DAY = '0000-00-00'
+
+/** A date of the calendar, which becomes `YYYY-MM-DD`. The date of zeros is none. */
+const date = rule<string, string | undefined>(
+  (value) => dayOf(value) === NO_DAY || isDate(dayOf(value)),
+  'a date as YYYY-MM-DD',
+  (value) => (dayOf(value) === NO_DAY ? undefined : (dayOf(value) as string)),
+)
 
 /** Eleven digits of seconds reach to the year 5138. Thirteen are milliseconds, sent by mistake. */
 const SECONDS = /^\d{1,11}$/
@@ -84,13 +101,19 @@ const time = rule<string | number, string>(
   (value) => `${value}`.trim(),
 )
 
-/** A field that may be missing, null or blank text: then the payload does not have it. */
+/**
+ * A field that may be missing, null, blank text, or false, which many functions of PHP return for what there is not:
+ * then the payload does not have it.
+ */
 const optionalOf = <I, O>(schema: GenericSchema<I, O>) =>
   optional({
     '~run': (...[dataset, config]: Parameters<(typeof schema)['~run']>) =>
-      isAbsent(dataset.value) ? { typed: true, value: undefined } : schema['~run'](dataset, config),
+      isAbsent(dataset.value) || dataset.value === false
+        ? { typed: true, value: undefined }
+        : schema['~run'](dataset, config),
   } as unknown as GenericSchema<I | null | undefined, O | undefined>)
 
+/** Without false, which an attribute may be. */
 const isAbsent = (value: unknown): boolean =>
   (value ?? undefined) === undefined || (typeof value === 'string' && !value.trim())
 
@@ -101,7 +124,8 @@ export const optionalDate = optionalOf(date)
 export const optionalTime = optionalOf(time)
 
 /**
- * A list of short texts, or one text in which commas separate them. Blank and repeated ones are left out.
+ * A list of short texts, or one text in which commas separate them, or one whole number. Blank and repeated ones are
+ * left out.
  *
  * @param max The most in a list.
  */
@@ -109,12 +133,15 @@ export const optionalTexts = (max: number) =>
   optionalOf(
     schemaOf<string | readonly (string | number)[], string[] | undefined>((value) => {
       const what = `a list of at most ${max} texts, or one text of at most ${MAX_TEXT_CHARACTERS} characters with commas`
-      const given = isBounded(value) ? value.split(',') : elementsOf(value, max)
+      const text = asText(value)
+      const given = isBounded(text)
+        ? text.split(',').map((one) => ['', one] as const)
+        : elementsOf(value, max)
       if (!given || given.length > max) return { issues: [{ path: '', message: what }] }
-      const wrong = given.findIndex((one) => !isAbsent(one) && !isId(one))
-      if (wrong >= 0) return { issues: [{ path: isBounded(value) ? '' : `${wrong}`, message: ID }] }
-      const kept = given.filter((one) => !isAbsent(one))
-      const texts = new Set(kept.map((one) => `${one}`.trim()))
+      const kept = given.filter(([, one]) => !isAbsent(one))
+      const wrong = kept.find(([, one]) => !isId(one))
+      if (wrong) return { issues: [{ path: wrong[0], message: ID }] }
+      const texts = new Set(kept.map(([, one]) => `${one}`.trim()))
       return { value: texts.size ? [...texts] : undefined }
     }),
   )
@@ -138,7 +165,7 @@ export const optionalAttributes = optionalOf(
     { readonly [name: string]: Attribute | null | undefined },
     { [name: string]: Attribute } | undefined
   >((value) => {
-    if (Array.isArray(value) && value.length === 0) return { value: undefined }
+    if (elementsOf(value, 0)) return { value: undefined }
     const names = tagOf(value) === 'Object' ? Object.keys(value as object) : undefined
     const isNamed = (name: string) =>
       isBounded(name, MAX_SHORT_CHARACTERS) && !!name.trim() && name !== '__proto__'

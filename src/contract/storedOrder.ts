@@ -10,11 +10,13 @@ import type { OrderPayload, Payload } from './payloads.ts'
  *
  * @param order A payload that `validate` has returned.
  * @param currency The customer's currency, ISO 4217: `EUR`.
+ * @param names Of the products, for the paths of issues, as they were sent. Default: `0`, `1` and so on.
  * @returns The order, or every amount that can not be read exactly in this currency.
  */
 export function toStoredOrder(
   order: Payload<'saveOrder'>,
   currency: string,
+  names: readonly string[] = Object.keys(order.products),
 ): Checked<OrderPayload> {
   const digits = fractionDigitsOf(currency)
   const issues: Issue[] = []
@@ -31,7 +33,7 @@ export function toStoredOrder(
   const tax = read('tax', order.tax ?? 0)
   const total = read('total_value', order.total_value)
   const products = order.products.map(({ product_id, price, quantity, variation_sku = '' }, at) => {
-    const { text, minor } = read(`products.${at}.price`, price)
+    const { text, minor } = read(`products.${names[at]}.price`, price)
     return { product_id, price: text, quantity, variation_sku, price_minor: minor }
   })
   if (issues.length)

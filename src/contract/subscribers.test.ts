@@ -12,7 +12,7 @@ const pathsOf = (checked: ReturnType<typeof validate>) =>
 
 test('optional fields that are missing, null or blank are left out', () => {
   const names = Object.keys(completePayloads.addSubscriber)
-  for (const none of [undefined, null, '', ' ']) {
+  for (const none of [undefined, null, '', ' ', false]) {
     const blank = Object.fromEntries(names.map((name) => [name, none]))
     for (const operation of ['addSubscriber', 'removeSubscriber'] as const)
       expect(validate(operation, { ...blank, email: ` ${email} ` })).toEqual({
@@ -50,18 +50,29 @@ test.each([
 test.each<[field: string, given: unknown, read: unknown]>([
   ['name', 'Ana Pop', 'Ana Pop'],
   ['phone', 720_000_000, '720000000'],
+  ['name', '<b>Ana</b>', '<b>Ana</b>'],
+  ['phone', 'call the office', 'call the office'],
   ['birthday', '2000-02-29', '2000-02-29'],
+  ['birthday', ' 2000-02-29 ', '2000-02-29'],
+  // As databases of shops give dates, with the date that was never set.
+  ['birthday', '2000-02-29 00:00:00', '2000-02-29'],
+  ['birthday', '0000-00-00', undefined],
+  ['birthday', '0000-00-00 00:00:00', undefined],
   ['add_tags', ['a', 'b'], ['a', 'b']],
   ['add_tags', [' a ', '', 'b', null, 'a', 7], ['a', 'b', '7']],
   ['add_tags', 'a, b,,a , c', ['a', 'b', 'c']],
   ['add_tags', { 0: 'a', 4: 'b' }, ['a', 'b']],
   ['add_tags', [], undefined],
+  ['add_tags', {}, undefined],
   ['add_tags', ' , ', undefined],
+  ['add_tags', 2027, ['2027']],
   ['channels', 'email', ['email']],
   ['channels', 'email,sms', ['email', 'sms']],
   ['channels', ['email', 'sms'], ['email', 'sms']],
   ['channels', Array(MAX_CHANNELS).fill('sms'), ['sms']],
+  ['channels', {}, undefined],
   ['attributes', { b: '1', a: 2, c: true, d: null, e: ' ' }, { a: 2, b: '1', c: true }],
+  ['attributes', { a: false }, { a: false }],
   ['attributes', [], undefined],
   ['attributes', {}, undefined],
   ['attributes', { constructor: 'x', 'a.b': 'y' }, { 'a.b': 'y', constructor: 'x' }],
@@ -82,8 +93,11 @@ test.each<[field: string, invalid: unknown, path?: string]>([
   ['name', {}],
   ['country', 'x'.repeat(2_049)],
   ['birthday', '1990-02-30'],
-  ['birthday', '0000-00-00'],
+  ['birthday', '0000-02-30'],
+  ['birthday', '1990-00-00'],
   ['birthday', '28.02.1990'],
+  ['birthday', '1990-02-28 12:00:00'],
+  ['birthday', `1990-02-28${' '.repeat(3_000)}`],
   ['birthday', '1990-02-28T00:00:00Z'],
   ['birthday', 19_900_228],
   ['add_tags', Array(MAX_TAGS + 1).fill('a')],
@@ -93,8 +107,10 @@ test.each<[field: string, invalid: unknown, path?: string]>([
   ['add_tags', ['a', 'x'.repeat(129)], 'add_tags.1'],
   ['add_tags', ['a', ['b']], 'add_tags.1'],
   ['add_tags', [1.5], 'add_tags.0'],
+  ['add_tags', { 3: 'a', 9: [] }, 'add_tags.9'],
   ['add_tags', { a: 'b' }],
-  ['add_tags', 7],
+  ['add_tags', 7.5],
+  ['add_tags', true],
   ['channels', Array(MAX_CHANNELS + 1).fill('sms')],
   ['channels', [{}], 'channels.0'],
   ['attributes', 'size'],

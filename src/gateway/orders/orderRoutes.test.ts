@@ -100,6 +100,13 @@ test.each<[string, unknown, string]>([
   [ORDER, order(1, { email_address: 'ana' }), 'email_address'],
   [ORDER, order(1, { products: [{ product_id: 1, price: 'x', quantity: 1 }] }), 'products.0.price'],
   [ORDER, order(1, { products: 7 }), 'products'],
+  [ORDER, order(1, { products: 0 }), 'products'],
+  [ORDER, order(1, { products: { 12: { product_id: 1, quantity: 1 } } }), 'products.12.price'],
+  [
+    ORDER,
+    order(1, { products: { 12: { product_id: 1, price: '0.001', quantity: 1 } } }),
+    'products.12.price',
+  ],
   [STATUS, {}, 'order_number'],
   [STATUS, { order_number: 1 }, 'order_status'],
   [ADD, {}, 'email'],
@@ -122,6 +129,25 @@ test('the first fault of a form is in the message, with its path in the payload'
   const { status, json } = await call(ORDER, body, { headers: FORM })
   expect(status).toBe(422)
   expect(json.message).toMatch(/^The order is invalid: products\.0\.price: Expected an amount/)
+})
+
+test('an order without products is stored, in each way that PHP may send none', async () => {
+  const { products: _, ...total } = order('NONE')
+  const sent = [
+    total,
+    ...[null, '', ' ', false, [], {}].map((products) => ({ ...total, products })),
+  ]
+  const stored: unknown[] = []
+  for (const body of sent) stored.push((await call(ORDER, body)).json.stored)
+  for (const products of ['', '&products=', '&products=+']) {
+    const body = `number=NONE-2&total_value=10.00${products}`
+    stored.push((await call(ORDER, body, { headers: FORM })).json.stored)
+  }
+  expect(stored).toEqual([true, ...Array(6).fill(false), true, false, false])
+  expect(JSON.parse((await recordsOf(gateway)).at(-1)?.payload ?? '')).toMatchObject({
+    number: 'NONE-2',
+    products: [],
+  })
 })
 
 test('money is read in the currency of the customer', async () => {

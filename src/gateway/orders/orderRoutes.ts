@@ -92,10 +92,10 @@ export function createOrderRoutes(dependencies: OrderRouteDependencies) {
     const body = await call.read()
     if (!body.ok) return body
     const { customer } = call
-    // PHP writes nothing for an empty list.
-    const given = body.isForm ? { products: [], ...asObject(body.json) } : body.json
+    const given = withProducts(body.json)
     const checked = validate('saveOrder', given)
-    const order = checked.ok ? toStoredOrder(checked.payload, customer.currency) : checked
+    const names = Object.keys(Object(asObject(given)?.products))
+    const order = checked.ok ? toStoredOrder(checked.payload, customer.currency, names) : checked
     if (!order.ok) return refuse('saveOrder', given, order.error.issues)
     const payload = JSON.stringify(order.payload)
     return store(customer, 'saveOrder', order.payload.number, payload, async () => {
@@ -229,6 +229,19 @@ export function createOrderRoutes(dependencies: OrderRouteDependencies) {
     /** The calls without the check of keys, for the server of the demo shop. */
     calls: { saveOrder, updateOrderStatus, addSubscriber, removeSubscriber },
   }
+}
+
+/**
+ * An order without products has an empty list of them: PHP writes nothing for an empty list in a form, and null, false
+ * or an empty text for a variable that is not set. Its total still counts.
+ */
+function withProducts(sent: unknown): unknown {
+  const order = asObject(sent)
+  if (!order) return sent
+  const products = Object.hasOwn(order, 'products') ? order.products : undefined
+  const text = products ?? ''
+  const isMissing = text === false || (typeof text === 'string' && !text.trim())
+  return isMissing ? { ...order, products: [] } : order
 }
 
 const refuse = (operation: RecordOperation, sent: unknown, issues: readonly Issue[]): Refusal => ({

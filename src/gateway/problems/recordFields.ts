@@ -39,7 +39,7 @@ export const RECORD_FIELDS: Readonly<Record<string, FieldRule>> = {
   shipping: optional(AMOUNT),
   tax: optional(AMOUNT),
   total_value: required(AMOUNT),
-  products: required('a list of at most 500 products'),
+  products: optional('a list of at most 500 products'),
   'products.*': required('a product with product_id, price and quantity'),
   'products.*.product_id': required(ID),
   'products.*.price': required(AMOUNT),

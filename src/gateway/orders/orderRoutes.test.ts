@@ -206,6 +206,8 @@ test('a status may be in the query or in the body', async () => {
   expect(
     (await call(STATUS, undefined, { method: 'POST', query: `${fields}&${KEYS}` })).json.stored,
   ).toBe(false)
+  const inGet = { method: 'GET', query: '', headers: FORM }
+  expect((await call(STATUS, `${fields}&${KEYS}`, inGet)).json.stored).toBe(false)
   expect(JSON.parse((await recordsOf(gateway)).at(-1)?.payload ?? '')).toEqual({
     order_number: 'B-1',
     order_status: 'On hold+',

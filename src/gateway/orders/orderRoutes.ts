@@ -109,12 +109,13 @@ export function createOrderRoutes(dependencies: OrderRouteDependencies) {
     call: StoredCall & Pick<RestCall, 'query' | 'request'>,
   ): Promise<Response | Refusal> {
     const { customer, query, request } = call
-    const body = request.method === 'POST' ? await call.read() : undefined
-    if (body?.ok === false) return body
+    // A GET may have a body too: PHP's cURL sends one if its method is set and its fields are given.
+    const body = await call.read()
+    if (!body.ok) return body
     const fields = {
       order_number: query('order_number'),
       order_status: query('order_status'),
-      ...asObject(body?.json),
+      ...asObject(body.json),
     }
     const checked = validate('updateOrderStatus', fields)
     if (!checked.ok) return refuse('updateOrderStatus', fields, checked.error.issues)

@@ -138,6 +138,50 @@ test('a subscription of the demo shop and its end appear in the live view', asyn
   await shop.context().close()
 })
 
+test('a long number of an order leaves room for its status, and a long amount moves nothing below it', async ({
+  page,
+  demo,
+}) => {
+  const shop = await addShop(demo, 'Long', ['Ours'])
+  const number = 'AN-2026-11-29-000153-INVOICE'
+  const email_address = 'ann@shop.example'
+  const link = 'https://shop.example/?utm_campaign=mugs&utm_medium=email&utm_source=letter'
+  const total = { total_value: '1261346.74', currency: 'EUR', minor: { total_value: 126134674 } }
+  const records = [
+    ['viewHomepage', 'device', { url: link }],
+    ['setEmail', 'device', { url: link, email_address }],
+    ['saveOrder', null, { number, email_address, ...total, products: [] }],
+    ['updateOrderStatus', null, { order_number: number, order_status: 'delivered in part' }],
+  ] as const
+  const at = Date.now()
+  await demo.log.append(
+    records.map(([operation, did, payload], index) => ({
+      customer: shop.customerId,
+      id: `01900000-0000-7000-8001-${String(index).padStart(12, '0')}`,
+      at: at + index,
+      receivedAt: at + index,
+      did,
+      bot: false,
+      version: null,
+      operation,
+      event: operation,
+      payload: JSON.stringify(payload),
+    })),
+  )
+  await signIn(page, demo, shop)
+  await page.getByTestId('open-campaign').click()
+  await expect(page.getByTestId('revenue')).toHaveText('€1,261,346.74')
+  const [short, long] = await Promise.all(
+    ['orders-under', 'revenue-under'].map((one) => page.getByTestId(one).boundingBox()),
+  )
+  expect(long?.y).toBe(short?.y)
+
+  await page.goto(`${demo.url}/live/?customer=${shop.customerId}`)
+  const status = page.locator('[data-operation=updateOrderStatus] .what span')
+  await expect(status).toHaveText('delivered in part')
+  expect((await status.boundingBox())?.width).toBeGreaterThan(90)
+})
+
 test('bots are left out of a report, and counted if the operator asks; the address keeps it', async ({
   page,
   demo,

@@ -122,7 +122,7 @@ function Funnel({ model }: { readonly model: Model }) {
           </div>
           <b>{share === null ? '–' : `${Math.round(share * 100)} %`}</b>
           <small>
-            {`${number(devices)}${isMore ? '+' : ''} ${nameOf(devices, 'device')} · ${number(events)} ${nameOf(events, one)}`}
+            {`${number(devices)}${isMore ? '+' : ''} ${nameOf(devices, 'device')}\u00a0· ${number(events)} ${nameOf(events, one)}`}
           </small>
         </li>
       ))}

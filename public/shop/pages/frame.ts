@@ -64,8 +64,8 @@ export const scriptedPage = ({
           <small>
             Every page here loads one script tag and calls its helpers.
             The same shop with no script of its own: <a href="plain/index.html" data-test="plain-link">attributes only</a>.
-            <a href="privacy.html" data-test="privacy-link">What this shop records</a>
-            <a href="unsubscribe.html" data-test="unsubscribe-link">No more letters</a>
+            <a href="privacy.html" data-test="privacy-link">What this shop records</a>.
+            <a href="unsubscribe.html" data-test="unsubscribe-link">No more letters</a>.
             <button type="button" class="link" id="consent-again" hidden data-test="consent-again">Change your answer</button>
           </small>
         </div>

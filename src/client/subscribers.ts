@@ -58,7 +58,7 @@ export const removeSubscriberRequest = (
   payload: Payload<'removeSubscriber'>,
 ): ApiRequest => post(restUrlOf(settings, 'remove_subscriber'), payload)
 
-export const unsubscribedEmailsRequest = (
+const unsubscribedEmailsRequest = (
   settings: RestAddress,
   { date_from, date_to }: Payload<'unsubscribedEmails'>,
 ): ApiRequest => {

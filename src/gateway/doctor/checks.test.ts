@@ -12,7 +12,7 @@ import { pathToFileURL } from 'node:url'
 import { afterAll, beforeEach, expect, inject, test } from 'vitest'
 import { makeFolder } from '../../test/gateway.ts'
 import { openDatabase } from '../sqlite/database.ts'
-import { makePair } from '../sqlite/databasePair.ts'
+import { openPair } from '../sqlite/databasePair.ts'
 import { EVENTS_SCHEMA } from '../sqlite/store.ts'
 import { checkDatabases } from './checkDatabases.ts'
 import { checkDisk, measureSync } from './checkDisk.ts'
@@ -123,7 +123,7 @@ test('the free space is compared with what a day stores', () => {
 })
 
 test('a pair of databases that can be read is fine, and a missing or damaged one an error', async () => {
-  makePair(folder)
+  openPair(folder)()
   expect(texts((await checkDatabases(folder, probeFile)).found)).toEqual([
     'ok customers.db, events.db: can be read, no damage found',
   ])
@@ -144,7 +144,7 @@ test('a pair of databases that can be read is fine, and a missing or damaged one
 })
 
 test('what SQLite says about a damaged page is one line', async () => {
-  makePair(folder)
+  openPair(folder)()
   const events = join(folder, 'events.db')
   const bytes = readFileSync(events)
   writeFileSync(events, bytes.fill(0xff, 3 * 4_096, 4 * 4_096))
@@ -154,7 +154,7 @@ test('what SQLite says about a damaged page is one line', async () => {
 })
 
 test('a database of a newer version is an error, and one of an earlier version a note', async () => {
-  makePair(folder)
+  openPair(folder)()
   const setVersion = (version: number) => {
     const database = openDatabase(join(folder, 'events.db'))
     database.exec('DROP TABLE IF EXISTS schema_versions')
@@ -189,7 +189,7 @@ test('the newest event and the last days are read', async () => {
 })
 
 test('a database that is too large for the time is a note, and the probe is ended', async () => {
-  makePair(folder)
+  openPair(folder)()
   const { found } = await checkDatabases(folder, probeFile, 1)
   for (const text of texts(found)) expect(text).toMatch(/^note .* is too large to be checked/)
   expect(found).toHaveLength(2)

@@ -114,9 +114,6 @@ export function openPair(dataDir: string): () => void {
   }
 }
 
-/** Like openPair, and closes them. */
-export const makePair = (dataDir: string): void => openPair(dataDir)()
-
 /**
  * Accepts the databases that are in the folder, whatever they were used with before. Creates a missing customers.db;
  * a missing events.db is created at the next start.

@@ -111,8 +111,8 @@ const MESSAGES = {
  * Token buckets for everything that strangers can call: a customer's tracking key and its allowed Origins are public.
  *
  * A customer has one pair of buckets for its pages and one for its servers, so that a flood with its public key does
- * not block its servers, and its daily quota twice for the same reason. Scripts have buckets of their own, so that an address that sends too many events still loads
- * the script.
+ * not block its servers, and its daily quota twice for the same reason. Scripts have buckets of their own, so that an
+ * address that sends too many events still loads the script.
  */
 export function createAdmission(dependencies: AdmissionDependencies): Admission {
   const { limits, quota, log, metrics, monotonicNow: now } = dependencies

@@ -105,8 +105,8 @@ test.each<[field: keyof Order, valid: readonly unknown[], invalid: readonly unkn
   ],
   [
     'email_address',
-    ['', ' ', null, undefined, 'ana@shop.example', ' ana@shop.example '],
-    ['ana', 'ana@shop', 7, [], 'a b@shop.example', `${'x'.repeat(3_000)}@shop.example`],
+    ['', ' ', null, undefined, false, '0', 'ana@shop.example', ' ana@shop.example '],
+    ['ana', 'ana@shop', '1', '00', 7, [], 'a b@shop.example', `${'x'.repeat(3_000)}@shop.example`],
   ],
   [
     'phone',

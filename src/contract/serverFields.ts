@@ -103,14 +103,17 @@ const time = rule<string | number, string>(
 
 /**
  * A field that may be missing, null, blank text, or false, which many functions of PHP return for what there is not:
- * then the payload does not have it.
+ * then the payload does not have it. A form has `0` for false, so a `0` that the schema refuses is the same.
  */
 const optionalOf = <I, O>(schema: GenericSchema<I, O>) =>
   optional({
-    '~run': (...[dataset, config]: Parameters<(typeof schema)['~run']>) =>
-      isAbsent(dataset.value) || dataset.value === false
-        ? { typed: true, value: undefined }
-        : schema['~run'](dataset, config),
+    '~run': (...[dataset, config]: Parameters<(typeof schema)['~run']>) => {
+      const { value } = dataset
+      const none = { typed: true, value: undefined }
+      if (isAbsent(value) || value === false) return none
+      const checked = schema['~run'](dataset, config)
+      return checked.issues && value === '0' ? none : checked
+    },
   } as unknown as GenericSchema<I | null | undefined, O | undefined>)
 
 /** Without false, which an attribute may be. */

@@ -57,6 +57,11 @@ test.each<[field: string, given: unknown, read: unknown]>([
   // As databases of shops give dates, with the date that was never set.
   ['birthday', '2000-02-29 00:00:00', '2000-02-29'],
   ['birthday', '0000-00-00', undefined],
+  // As forms have false. Where it may be a value, it is one.
+  ['birthday', '0', undefined],
+  ['attributes', '0', undefined],
+  ['name', '0', '0'],
+  ['channels', '0', ['0']],
   ['birthday', '0000-00-00 00:00:00', undefined],
   ['add_tags', ['a', 'b'], ['a', 'b']],
   ['add_tags', [' a ', '', 'b', null, 'a', 7], ['a', 'b', '7']],

@@ -139,11 +139,11 @@ test('an order without products is stored, in each way that PHP may send none', 
   ]
   const stored: unknown[] = []
   for (const body of sent) stored.push((await call(ORDER, body)).json.stored)
-  for (const products of ['', '&products=', '&products=+']) {
+  for (const products of ['', '&products=', '&products=+', '&products=0']) {
     const body = `number=NONE-2&total_value=10.00${products}`
     stored.push((await call(ORDER, body, { headers: FORM })).json.stored)
   }
-  expect(stored).toEqual([true, ...Array(6).fill(false), true, false, false])
+  expect(stored).toEqual([true, ...Array(6).fill(false), true, false, false, false])
   expect(JSON.parse((await recordsOf(gateway)).at(-1)?.payload ?? '')).toMatchObject({
     number: 'NONE-2',
     products: [],

@@ -234,14 +234,14 @@ export function createOrderRoutes(dependencies: OrderRouteDependencies) {
 
 /**
  * An order without products has an empty list of them: PHP writes nothing for an empty list in a form, and null, false
- * or an empty text for a variable that is not set. Its total still counts.
+ * (`0` in a form) or an empty text for a variable that is not set. Its total still counts.
  */
 function withProducts(sent: unknown): unknown {
   const order = asObject(sent)
   if (!order) return sent
   const products = Object.hasOwn(order, 'products') ? order.products : undefined
   const text = products ?? ''
-  const isMissing = text === false || (typeof text === 'string' && !text.trim())
+  const isMissing = text === false || (typeof text === 'string' && /^0?$/.test(text.trim()))
   return isMissing ? { ...order, products: [] } : order
 }
 

@@ -2,9 +2,9 @@ import { readRetryAfter } from '../contract/retryAfter.ts'
 import type { Outcome } from './request.ts'
 
 /** The first wait is random, from 0 to this, ms. The upper limit doubles with each retry. */
-export const BACKOFF_BASE_MS = 500
+const BACKOFF_BASE_MS = 500
 /** The longest backoff, ms. */
-export const BACKOFF_CAP_MS = 10_000
+const BACKOFF_CAP_MS = 10_000
 /** The most that a `Retry-After` adds to the backoff, ms. */
 export const MAX_RETRY_AFTER_MS = 60_000
 

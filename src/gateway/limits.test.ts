@@ -87,6 +87,7 @@ import { MAX_PINNED } from './script/pinnedScripts.ts'
 import { BEST_COMPRESSIONS, MAX_LIST_LENGTH } from './script/serveScript.ts'
 import { MAX_BYTES as MAX_SETTINGS_FILE_BYTES } from './settings/settingsFile.ts'
 import { SETTINGS } from './settings.ts'
+import { MAX_FURTHER_CALLS } from './sqlite/forwardRunner.ts'
 import { MAX_BLOCK_TOUCHES } from './sqlite/reportBlocks.ts'
 import { DAILY_NAMES } from './sqlite/reportNumbers.ts'
 import {
@@ -244,6 +245,7 @@ const EXPECTED: readonly (readonly [limit: string, value: string])[] = [
   ],
   ['the same of all customers', number(SEARCHES.permits)],
   ["time of a download of a person's data", `${MAX_EXPORT_MS / 60_000} minutes`],
+  ['calls at once of all destinations', `one of each, and ${MAX_FURTHER_CALLS} more`],
   ['lists of unsubscribed addresses that are being sent', permits(ADDRESS_LISTS)],
   ['time of such a list', `${MAX_LIST_MS / 60_000} minutes`],
   ['devices of an e-mail address', `${number(MAX_ADDRESS_DEVICES)} each`],

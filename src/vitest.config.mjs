@@ -55,11 +55,12 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          // Tests against a real cluster of nats-server, which all files share.
+          // Tests against a real cluster of nats-server, which all files share. Files share processes too, as above.
           name: 'cluster',
           include: [CLUSTER],
           globalSetup: ['src/test/startCluster.ts'],
           pool: 'forks',
+          isolate: false,
         },
       },
       {

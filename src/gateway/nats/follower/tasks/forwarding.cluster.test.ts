@@ -8,6 +8,7 @@ import {
 import { startReceiver, status } from '../../../../test/receiver.ts'
 import { takeAccount } from '../../../../test/sharedCluster.ts'
 import type { Changed } from '../../../forward/forwarding.ts'
+import { createAsk } from '../../ask.ts'
 import { createNatsForwarding } from '../../forwarding.ts'
 import { createForwardingTask } from './forwarding.ts'
 
@@ -161,7 +162,7 @@ test('a refund is sent with the value of its order, from the copy of a follower'
 test('a list of all destinations says which partitions no follower answers for', async () => {
   const follower = await start()
   const forwarding = createNatsForwarding({
-    ask: follower.ask,
+    ask: createAsk(follower.broker.nc),
     partitions: 3,
     partitionOf: () => 0,
     held: () => [],

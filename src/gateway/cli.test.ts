@@ -600,13 +600,13 @@ test('a start over a folder that was moved to a cluster has a warning in the log
   const state = openMoveState(join(dataDir, STATE))
   state.begin('a cluster')
   const begun = await startProcess(folder, { DATA_DIR: dataDir })
-  expect(begun.output()).not.toContain('was moved to a cluster')
   await begun.end('SIGTERM')
+  expect(begun.output()).not.toContain('was moved to a cluster')
   state.note(EVERYTHING)
   state.close()
   const moved = await startProcess(folder, { DATA_DIR: dataDir })
-  expect(moved.output()).toContain('was moved to a cluster')
   await moved.end('SIGTERM')
+  expect(moved.output()).toContain('was moved to a cluster')
 })
 
 test('the welcome names the address of the metrics only if there is one', async () => {

@@ -107,8 +107,8 @@ test('a stream that is deleted is named, events are refused, and a restart makes
     })
   }, SOON)
   await vi.waitFor(async () => expect((await send(gateway.url, '/readyz')).status).toBe(503), SOON)
-  expect(gateway.output()).toContain('Its stream may have no quorum, or was deleted')
   expect(await gateway.end('SIGTERM')).toBe(0)
+  expect(gateway.output()).toContain('Its stream may have no quorum, or was deleted')
 
   const again = await startProcess(folder, env('deleted'))
   await vi.waitFor(async () => expect((await post(again.url)).status).toBe(200), SOON)

@@ -86,7 +86,7 @@ export type GatewayProcess = {
   readonly url: string
   /** What it has printed so far. */
   readonly output: () => string
-  /** Sends a signal. Resolves with the exit code when the process has ended. */
+  /** Sends a signal. Resolves with the exit code when the process has ended, and all that it has printed is read. */
   end(signal: NodeJS.Signals): Promise<number | null>
 }
 
@@ -125,7 +125,7 @@ export async function startProcess(
     output: () => output,
     end: (signal) =>
       new Promise((resolve) => {
-        child.once('exit', resolve)
+        child.once('close', resolve)
         child.kill(signal)
       }),
   }

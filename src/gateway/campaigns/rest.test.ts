@@ -88,7 +88,7 @@ test.each([
 ])('keys ?%s: %i', async (query, status, message) => {
   for (const path of POSTS) {
     const answer = await call(path, 'not looked at', { query, headers: { 'content-type': 'x/y' } })
-    expect(answer).toMatchObject({ status, json: { message } })
+    expect(answer).toMatchObject({ status, json: { message: expect.stringContaining(message) } })
   }
   for (const path of GETS) expect(await call(path, undefined, { query })).toMatchObject({ status })
 })

@@ -79,7 +79,9 @@ test('of copied campaigns with one id the last one is kept, and it counts once w
   const now = Date.UTC(2026, 0, 1)
   const day = now / 86_400_000
   const both = [row(7, 'a', now), row(12, 'b', now)]
-  expect(store.copyCampaigns(both)).toEqual([{ customer: 'demo', day, events: 0, bytes: 220 }])
+  expect(store.copyCampaigns(both)).toEqual([
+    { customer: 'demo', day, isServer: true, events: 0, bytes: 220 },
+  ])
   expect(store.copyCampaigns(both)).toEqual([])
   const later = { ...row(13, 'a', now), summary: '{"id":"a","later":1}' }
   expect(store.copyCampaigns([later, row(11, 'b', now)])).toEqual([])

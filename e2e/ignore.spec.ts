@@ -5,8 +5,8 @@ test.use({ config: { pageViews: 'all' } })
 
 /** Longer than the script waits for a redirect of a router, ms. */
 const SETTLE_MS = 300
-/** Longer than a page waits before it sends the events of an earlier page, ms. */
-const HAND_OFF_MS = 5000
+/** Longer than a page waits before it sends the events of an earlier page, also without the tab lock at first, ms. */
+const HAND_OFF_MS = 9000
 
 test('an ignored browser sends nothing, until track_ignore=0', async ({
   page,

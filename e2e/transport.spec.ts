@@ -22,8 +22,11 @@ const SENT_AGAIN = ['sent', 'asked', 'sent']
 
 /** Longer than the first wait of a backoff, ms. */
 const BACKOFF_MS = 3000
-/** Longer than the first wait of a backoff and the wait for the events of an earlier page, ms. */
-const HAND_OFF_MS = 7000
+/**
+ * Longer than the first wait of a backoff and the longest wait for the events of an earlier page, ms: a page that does
+ * not get the tab lock, since that page has not given it back yet, waits up to 8 seconds.
+ */
+const HAND_OFF_MS = 12_000
 
 const PASSING: Record<string, Fault> = {
   500: { status: 500, body: { message: 'Something went wrong here' } },

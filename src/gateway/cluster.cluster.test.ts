@@ -77,7 +77,7 @@ function startFollow(name: string) {
   child.stdout.on('data', (chunk: Buffer) => {
     output += chunk
   })
-  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
   return {
     pid: child.pid as number,
     output: () => output,

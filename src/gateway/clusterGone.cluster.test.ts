@@ -86,7 +86,7 @@ test('a follower that is stopped while its cluster is away ends', async () => {
   await expect.poll(() => output, SOON).toContain('A partition is held')
   await killNode()
   await expect.poll(() => output, SOON).toContain('Not ready')
-  const ended = new Promise((resolve) => child.once('exit', resolve))
+  const ended = new Promise((resolve) => child.once('close', resolve))
   child.kill('SIGTERM')
   expect(await ended, output).toBe(0)
   expect(output).not.toContain('The stop took too long')

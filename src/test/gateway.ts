@@ -86,7 +86,9 @@ export type GatewayProcess = {
   readonly url: string
   /** What it has printed so far. */
   readonly output: () => string
-  /** Sends a signal. Resolves with the exit code when the process has ended, and all that it has printed is read. */
+  /** Resolves with the exit code when the process has ended, and all that it has printed is read. */
+  readonly ended: Promise<number | null>
+  /** Sends a signal. Resolves like `ended`. */
   end(signal: NodeJS.Signals): Promise<number | null>
 }
 
@@ -109,6 +111,7 @@ export async function startProcess(
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
   const url = await new Promise<string>((resolve, reject) => {
     const listen = (chunk: Buffer) => {
       output += chunk
@@ -123,11 +126,11 @@ export async function startProcess(
     process: child,
     url,
     output: () => output,
-    end: (signal) =>
-      new Promise((resolve) => {
-        child.once('close', resolve)
-        child.kill(signal)
-      }),
+    ended,
+    end(signal) {
+      child.kill(signal)
+      return ended
+    },
   }
 }
 

@@ -181,12 +181,6 @@ test('damage of events.db in a read or a commit is reported, and no more events 
   expect(fatal).toEqual([])
 })
 
-/** Resolves with the exit code of a process that ends by itself. */
-const ended = ({ process: child }: GatewayProcess): Promise<number | null> =>
-  new Promise((resolve) => {
-    if (child.exitCode !== null) resolve(child.exitCode)
-    child.once('exit', resolve)
-  })
 const lastLine = ({ output }: GatewayProcess): { level: number; msg: string } =>
   JSON.parse(output().trim().split('\n').at(-1) ?? '')
 
@@ -203,7 +197,7 @@ test.each<[string, (file: string) => void]>([
   const DATA_DIR = join(folder, `data-${++folders}`)
   const own = await startProcess(folder, { DATA_DIR })
   change(join(DATA_DIR, 'events.db'))
-  expect(await ended(own)).toBe(1)
+  expect(await own.ended).toBe(1)
   expect(lastLine(own)).toMatchObject({
     level: 60,
     msg: expect.stringContaining('events.db was removed or replaced'),
@@ -217,7 +211,7 @@ test('a process whose thread can not be restarted ends with 1 and the reason', a
   writeFileSync(join(DATA_DIR, `events.db${BROKEN.start}`), '')
   expect((await post(own.url, 'DEMOSHOP', FAULT.exits, own.url)).status).toBe(503)
   expect((await send(own.url, '/readyz')).status).toBe(503)
-  expect(await ended(own)).toBe(1)
+  expect(await own.ended).toBe(1)
   expect(lastLine(own)).toMatchObject({
     level: 60,
     msg: expect.stringContaining('events.db can not be restarted: It does not start'),

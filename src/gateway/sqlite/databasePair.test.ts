@@ -291,7 +291,7 @@ test('a waiting process logs the reason, continues after the remedy, and ends cl
       })
     const end = () =>
       new Promise((resolve) => {
-        child.once('exit', resolve)
+        child.once('close', resolve)
         child.kill('SIGTERM')
       })
     return { output: () => output, end }

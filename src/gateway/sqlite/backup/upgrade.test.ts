@@ -263,7 +263,7 @@ async function killAt(dataDir: string, step: string): Promise<void> {
     }
     child.stdout.on('data', listen)
     child.stderr.on('data', listen)
-    child.once('exit', () => (output.includes(step) ? resolve() : reject(new Error(output))))
+    child.once('close', () => (output.includes(step) ? resolve() : reject(new Error(output))))
   })
 }
 

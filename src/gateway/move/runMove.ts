@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { errors } from '@nats-io/transport-node'
 import type { Broker } from '../nats/broker.ts'
 import { makePrivateFolder } from '../sqlite/backup/durable.ts'
 import { compare } from './compare.ts'
@@ -84,6 +85,12 @@ export async function runMove(
             'The counts differ. If a gateway has already stored events in the cluster, or has removed some here since, that is why.',
           ],
     }
+  } catch (error) {
+    if (error instanceof errors.TimeoutError)
+      throw new Error('The cluster did not answer in time. Repeat the command to continue', {
+        cause: error,
+      })
+    throw error
   } finally {
     rmSync(work, { recursive: true, force: true })
     await target?.close()

@@ -1,4 +1,5 @@
-import { millis } from '@nats-io/transport-node'
+import type { StreamInfo } from '@nats-io/jetstream'
+import { delay, millis } from '@nats-io/transport-node'
 import type { Broker } from '../nats/broker.ts'
 import {
   allPartitions,
@@ -44,8 +45,9 @@ export type MoveTarget = {
   close(): Promise<void>
 }
 
-/** How long messages are tried, ms. A cluster that elects a leader answers after some seconds. */
+/** How long the cluster is asked, and messages are tried, ms. One that elects a leader answers after some seconds. */
 const PATIENCE_MS = 60_000
+const RETRY_MS = 500
 /** The longest time for an acknowledgement, ms. */
 const MAX_DEADLINE_MS = 10_000
 const MESSAGE_ID = 'Nats-Msg-Id'
@@ -54,15 +56,31 @@ export async function createMoveTarget(broker: Broker): Promise<MoveTarget> {
   const { jsm, partitions, partitionOf } = broker
   const all = allPartitions(partitions)
   const windows = await Promise.all(
-    all.map(
-      async (partition) => (await jsm.streams.info(streamOf(partition))).config.duplicate_window,
-    ),
+    all.map(async (partition) => (await infoOf(streamOf(partition))).config.duplicate_window),
   )
   const publisher = createPublisher(broker.nc, {
     // The publisher sends a message again until then, so that has to be in the duplicate window.
     deadlineMs: Math.min(MAX_DEADLINE_MS, millis(Math.min(...windows)) / 2),
     onTimeout() {},
   })
+
+  /** @param subjects Those whose messages are counted. Default: none. */
+  async function infoOf(stream: string, subjects?: string): Promise<StreamInfo> {
+    const until = performance.now() + PATIENCE_MS
+    for (;;)
+      try {
+        return await jsm.streams.info(
+          stream,
+          subjects === undefined ? {} : { subjects_filter: subjects },
+        )
+      } catch (error) {
+        if (performance.now() > until)
+          throw new Error('The cluster does not answer. Repeat the command to continue', {
+            cause: error,
+          })
+        await delay(RETRY_MS)
+      }
+  }
 
   /** Sequences of those of the messages that are in the streams after some sequences, by message id. */
   async function findStored(messages: readonly Message[], after: readonly number[]) {
@@ -83,12 +101,10 @@ export async function createMoveTarget(broker: Broker): Promise<MoveTarget> {
   }
 
   const ends = (): Promise<number[]> =>
-    Promise.all(
-      all.map(async (partition) => (await jsm.streams.info(streamOf(partition))).state.last_seq),
-    )
+    Promise.all(all.map(async (partition) => (await infoOf(streamOf(partition))).state.last_seq))
 
   async function subjectCounts(stream: string, filter: string) {
-    const { state } = await jsm.streams.info(stream, { subjects_filter: filter })
+    const { state } = await infoOf(stream, filter)
     return Object.entries(state.subjects ?? {})
   }
 

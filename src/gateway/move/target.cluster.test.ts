@@ -1,0 +1,20 @@
+import { errors } from '@nats-io/transport-node'
+import { expect, test, vi } from 'vitest'
+import { takeAccount } from '../../test/sharedCluster.ts'
+import { connectBroker } from '../nats/broker.ts'
+import { createMoveTarget } from './target.ts'
+
+test('a move asks again while the cluster elects a leader', async () => {
+  const broker = await connectBroker({ ...takeAccount(), partitions: 1 })
+  const info = vi.spyOn(broker.jsm.streams, 'info')
+  const lose = () => info.mockRejectedValueOnce(new errors.TimeoutError())
+  lose()
+  const target = await createMoveTarget(broker)
+  for (const count of [target.ends, target.eventCounts, target.customerCount]) {
+    lose()
+    await count()
+  }
+  expect(info.mock.settledResults.filter(({ type }) => type === 'rejected')).toHaveLength(4)
+  await target.close()
+  await broker.close()
+})

@@ -101,6 +101,8 @@ test('a lock manager that never answers: flush settles, and the event arrives', 
   wire.next('lose')
   await search(page, 'one')
   await expect.poll(() => wire.events.map(({ outcome }) => outcome)).toEqual(['lost'])
+  // Until the page knows that its request has failed.
+  await clock.pass(1)
   const settled = page.evaluate(() => track.flush())
   // Time for the wait for the lock.
   await clock.pass(16_000)

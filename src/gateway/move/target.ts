@@ -1,5 +1,6 @@
-import type { StreamInfo } from '@nats-io/jetstream'
+import { JetStreamApiError, type StreamInfo } from '@nats-io/jetstream'
 import { delay, millis } from '@nats-io/transport-node'
+import { NO_LEADER } from '../nats/apiErrors.ts'
 import type { Broker } from '../nats/broker.ts'
 import {
   allPartitions,
@@ -74,6 +75,8 @@ export async function createMoveTarget(broker: Broker): Promise<MoveTarget> {
           subjects === undefined ? {} : { subjects_filter: subjects },
         )
       } catch (error) {
+        // An answer that another question does not change.
+        if (error instanceof JetStreamApiError && error.code !== NO_LEADER) throw error
         if (performance.now() > until)
           throw new Error('The cluster does not answer. Repeat the command to continue', {
             cause: error,

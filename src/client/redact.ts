@@ -24,8 +24,9 @@ function spellingsOf(key: string): readonly string[] {
   const encoded = encodeURIComponent(key)
   const form = new URLSearchParams({ '': key }).toString().slice(1)
   // The parser of addresses encodes the apostrophe as well (https://url.spec.whatwg.org/#query-state).
+  const inAddress = encoded.replaceAll("'", '%27')
   const escaped = JSON.stringify(key).slice(1, -1)
-  return [key, encoded, encoded.replaceAll("'", '%27'), form, escaped, readUnescaped(key)]
+  return [key, encoded, inAddress, form, escaped, readUnescaped(key)]
 }
 
 /** What JSON means by the key, if somebody has written it there as it is. Empty if that is not JSON. */

@@ -1,9 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { makeCampaign, testCampaigns } from '../../test/campaignContract.ts'
 import { takeAccount } from '../../test/sharedCluster.ts'
+import { silenceFirstConsumer } from '../../test/silentConsumer.ts'
 import { openStore, type Store } from '../sqlite/store.ts'
 import type { SqliteThread } from '../sqlite/thread.ts'
 import type { Answers } from './answers.ts'
@@ -32,12 +34,12 @@ const errors: unknown[] = []
 const onError = (error: unknown) => void errors.push(error)
 
 /** The copy of a partition. Its store is in this thread. */
-function openCopy(partition: number, name = 'copy') {
+function openCopy(partition: number, name = 'copy', broker = brokers[0]) {
   const store = openStore(join(folder, `${name}-${partition}.db`))
   const call = async (name: keyof Store, ...args: unknown[]) =>
     (store[name] as (...args: unknown[]) => never)(...args)
   const thread = { call } as unknown as SqliteThread
-  const campaigns = followCampaigns(brokers[0], { partition, thread }, () => {}, onError)
+  const campaigns = followCampaigns(broker, { partition, thread }, () => {}, onError)
   return {
     ...{ store, campaigns, thread },
     async close() {
@@ -115,6 +117,46 @@ test('a copy has the campaigns of its partition in order, and continues after a 
   await second.close()
   await expect(second.campaigns.catchUp()).rejects.toThrow('not copied yet')
   expect(errors).toEqual([])
+})
+
+test('a copy has the campaigns that changed in the bucket while it began to read', async () => {
+  const [one, other] = brokers
+  const partition = one.partitionOf('busy')
+  await gateway(one, one).create('busy', makeCampaign('1'))
+  const entry = await one.campaigns.get(`${partition}.busy.1`)
+  let isOver = false
+  async function write({ campaigns }: Broker): Promise<void> {
+    while (!isOver) await campaigns.put(`${partition}.busy.1`, entry?.value ?? '')
+  }
+  const writers = [write(one), write(other)]
+  // With each of them the count of pending messages may stay too high, or not.
+  const copies: ReturnType<typeof openCopy>[] = []
+  while (copies.length < 10) {
+    copies.push(openCopy(partition, `busy-${copies.length}`))
+    await delay(20)
+  }
+  isOver = true
+  await Promise.all(writers)
+  await gateway(one, one).create('busy', makeCampaign('2'))
+  for (const copy of copies) {
+    await copy.campaigns.catchUp()
+    expect(copy.store.listCampaigns('busy', { page: 1, limit: 9 }).total).toBe(2)
+    await copy.close()
+  }
+  expect(errors).toEqual([])
+})
+
+test('a copy whose consumer brings no campaigns reads them by another one', async () => {
+  const [one] = brokers
+  const partition = one.partitionOf('silent')
+  await gateway(one, one).create('silent', makeCampaign('1'))
+  const { broker, held } = silenceFirstConsumer(one)
+  const copy = openCopy(partition, 'silent', broker)
+  await expect(copy.campaigns.catchUp()).rejects.toThrow('not copied yet')
+  expect(held()).toBeGreaterThan(0)
+  await copy.campaigns.catchUp()
+  expect(copy.store.listCampaigns('silent', { page: 1, limit: 9 }).total).toBe(1)
+  await copy.close()
 })
 
 test('what an operator has written or deleted in the bucket does not stop a copy', async () => {

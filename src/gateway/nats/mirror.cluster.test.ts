@@ -1,12 +1,15 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { afterAll, expect, test, vi } from 'vitest'
 import { makeFolder } from '../../test/gateway.ts'
 import { takeAccount } from '../../test/sharedCluster.ts'
+import { silenceFirstConsumer } from '../../test/silentConsumer.ts'
 import { createMirrorRows } from '../sqlite/mirrorRows.ts'
 import { type Broker, connectBroker } from './broker.ts'
 import { type Mirror, openMirror } from './mirror.ts'
+import { toEntryKey } from './mirrorEntries.ts'
 import { MAX_ROW_BYTES } from './mirrorWriter.ts'
 import { CUSTOMERS_BUCKET, DERIVED_BUCKET } from './names.ts'
 import { purgeTombstones } from './tombstones.ts'
@@ -91,6 +94,47 @@ test('changes of each side come to the other one, also those of another connecti
   await third.mirror.ready
   expect(third.shops()).toEqual(two.shops())
   expect([one, two, third].flatMap(({ errors }) => errors)).toEqual([])
+})
+
+test('a mirror that is opened while rows change has all of them', async () => {
+  const prefix = `${++prefixes}.`
+  let isOver = false
+  /** Replaces the rows again and again. */
+  async function write({ js }: Broker, n: number): Promise<void> {
+    for (; !isOver; n += 2) {
+      const key = toEntryKey('shops', [`${n % 3}`])
+      const row = JSON.stringify({ id: `${n % 3}`, name: `${n % 3}`, n })
+      await js.publish(`$KV.${DERIVED_BUCKET}.${prefix}${key}`, row)
+    }
+  }
+  const writers = [write(first, 0), write(second, 1)]
+  // With each of them the count of pending messages may stay too high, or not.
+  const opened: ReturnType<typeof open>[] = []
+  while (opened.length < 10) {
+    opened.push(open(second, prefix))
+    await delay(20)
+  }
+  isOver = true
+  await Promise.all(writers)
+  const numbers = ({ database }: (typeof opened)[number]) =>
+    database.prepare('SELECT n FROM shops ORDER BY id').pluck().all()
+  const one = open(first, prefix)
+  await Promise.all([one, ...opened].map(({ mirror }) => mirror.ready))
+  await Promise.all(opened.map(({ mirror }) => mirror.catchUp()))
+  expect(numbers(one)).toHaveLength(3)
+  for (const other of opened) expect(numbers(other)).toEqual(numbers(one))
+})
+
+test('a mirror whose consumer brings nothing reads by another one', async () => {
+  const { one, prefix } = await openTwo()
+  one.put('here', 'here')
+  await one.mirror.flush()
+  const { broker, held } = silenceFirstConsumer(second)
+  const other = open(broker, prefix)
+  await other.mirror.ready
+  expect(held()).toBeGreaterThan(0)
+  expect(other.shops()).toEqual(['here=here'])
+  expect(other.errors).toEqual([])
 })
 
 test('an own change that comes back before it is settled is not one of others', async () => {
@@ -242,6 +286,25 @@ test('what the bucket remembers of deleted rows goes after a day, and the rows c
     () => expect(two.shops()).toEqual(['again=once more', 'gone=back', 'kept=kept', 'last=last']),
     20_000,
   )
+})
+
+test('the marks of deleted rows are looked for to the end while rows change', async () => {
+  const { one, prefix } = await openTwo()
+  one.put('kept', 'kept')
+  await one.mirror.flush()
+  const subjects = `$KV.${DERIVED_BUCKET}.${prefix}`
+  let isOver = false
+  async function write({ js }: Broker): Promise<void> {
+    while (!isOver) await js.publish(`${subjects}barrier`)
+  }
+  const writers = [write(first), write(second)]
+  const purged: Promise<void>[] = []
+  while (purged.length < 10) {
+    purged.push(purgeTombstones(first, `KV_${DERIVED_BUCKET}`, subjects, Date.now()))
+    await delay(20)
+  }
+  isOver = true
+  await Promise.all([...writers, ...purged])
 })
 
 test('a row that is too large is undone, with the reason', async () => {

@@ -1,13 +1,11 @@
-import { DeliverPolicy, type JsMsg, jetstream, jetstreamManager } from '@nats-io/jetstream'
-import { delay } from '@nats-io/transport-node'
+import { setTimeout as delay } from 'node:timers/promises'
+import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { Unavailable } from '../lib/unavailable.ts'
 import type { Applied } from '../sqlite/mirrorRows.ts'
 import type { Broker } from './broker.ts'
-import { onDisconnect } from './followStream.ts'
-import { stopWithoutHeartbeats } from './heartbeats.ts'
-import { BARRIER, toRow } from './mirrorEntries.ts'
+import { BARRIER } from './mirrorEntries.ts'
+import { createMirrorReader } from './mirrorReader.ts'
 import {
-  BATCH,
   type Cluster,
   createMirrorWriter,
   type MirroredRows,
@@ -16,7 +14,7 @@ import {
   unavailable,
 } from './mirrorWriter.ts'
 import { entrySubject, streamOfBucket } from './names.ts'
-import { purgeTombstones, TOMBSTONE_MS } from './tombstones.ts'
+import { purgeTombstones } from './tombstones.ts'
 
 export type MirrorOptions = {
   readonly rows: MirroredRows
@@ -64,12 +62,8 @@ export type Mirror = {
 const POLL_MS = 250
 /** Before the watch is started again, ms. */
 const RETRY_MS = 250
-/** Times of the watch's requests, ms. Two heartbeats that do not come show that its server is gone. */
-const WATCH = { max_messages: BATCH, expires: 5_000, idle_heartbeat: 1_000 }
 /** Time between two looks for rows that were deleted long ago, ms. */
 const PURGE_EVERY_MS = 6 * 3_600_000
-/** Tables that were away for longer read the whole bucket: they may have missed a deletion, ms. */
-const MAX_AWAY_MS = TOMBSTONE_MS / 2
 /** Time between two notes in the tables that they are not away, ms. */
 const NOTE_MS = 60_000
 /** The message of an Unavailable: another process has changed the same row. */
@@ -81,14 +75,14 @@ export function openMirror(options: MirrorOptions): Mirror {
   const subjects = entrySubject(bucket, prefix)
   /** Every message up to this sequence was applied, or is our own. */
   let head = 0
-  let isCaughtUp = false
+  /** Whether the tables have had everything that the bucket had. */
+  let isReady = false
   /** How often unsettled changes were undone. */
   let undone = 0
   let isClosed = false
   let connected: Cluster | undefined
   let reported: string | undefined
   const waiting = new Set<() => void>()
-  const closers = new Set<() => void>()
   let setReady = () => {}
   const ready = new Promise<void>((resolve) => {
     setReady = resolve
@@ -140,7 +134,7 @@ export function openMirror(options: MirrorOptions): Mirror {
     connected = cluster
     while (!isClosed) {
       try {
-        await watch(cluster)
+        await reader.watch(cluster)
       } catch (error) {
         report(error)
       }
@@ -148,66 +142,15 @@ export function openMirror(options: MirrorOptions): Mirror {
     }
   }
 
-  /** Reads the bucket until the connection was made again, or the consumer ends. */
-  async function watch({ id, nc, js, jsm }: Cluster): Promise<void> {
-    const { state: stored } = await jsm.streams.info(stream)
-    const { layout, position, reachedAt } = await rows.state()
-    // The bucket was restored from an older backup. Its content counts, and not that of the tables.
-    if (layout === id && position > stored.last_seq) await rows.begin('', true)
-    const isAway = Math.abs(now() - reachedAt) > MAX_AWAY_MS
-    const isFull = layout !== id || position === 0 || position > stored.last_seq || isAway
-    await rows.begin(id, isFull)
-    const consumer = await js.consumers.get(stream, {
-      filter_subjects: `${subjects}>`,
-      ...(isFull
-        ? { deliver_policy: DeliverPolicy.LastPerSubject }
-        : { opt_start_seq: position + 1 }),
-    })
-    if (!isFull) head = Math.max(head, position)
-
-    async function catchUp(sequence: number): Promise<void> {
-      note(await rows.apply([], sequence))
-      note(await rows.finish(isFull, now()))
-      isCaughtUp = true
+  const reader = createMirrorReader({
+    ...{ rows, stream, subjects, advance, note, report, now },
+    inFlight: (subject) => writer.inFlight(subject),
+    onCaughtUp() {
+      isReady = true
       reported = undefined
-      advance(sequence)
       setReady()
-    }
-
-    const { num_pending: pending } = await consumer.info(true)
-    // Messages of other prefixes may be in between, so the end of the stream is not known to be reached.
-    if (pending === 0) await catchUp(isFull ? 0 : position)
-    const messages = await consumer.consume(WATCH)
-    const stop = () => messages.stop()
-    closers.add(stop)
-    // The consumer may be gone by the time when the connection is there again.
-    const unlisten = onDisconnect(nc, stop)
-    stopWithoutHeartbeats(messages)
-    try {
-      if (isClosed) return
-      let batch: JsMsg[] = []
-      for await (const message of messages) {
-        batch.push(message)
-        const isLast = message.info.pending === 0
-        if (!isLast && batch.length < BATCH) continue
-        const read = batch.flatMap((one) => toRow(one, subjects))
-        // Otherwise an own change would be taken for one of others, which undoes a later change of the row.
-        await Promise.allSettled(batch.map((one) => writer.inFlight(one.subject)))
-        batch = []
-        // While everything is read, the position stays at 0: otherwise rows that did not come would stay for ever.
-        note(await rows.apply(read, isCaughtUp || !isFull ? message.seq : 0))
-        if (isLast && !isCaughtUp) await catchUp(message.seq)
-        else advance(message.seq)
-      }
-    } finally {
-      isCaughtUp = false
-      unlisten()
-      closers.delete(stop)
-      messages.stop()
-      // Not awaited: its node may be down.
-      consumer.delete().catch(() => {})
-    }
-  }
+    },
+  })
 
   // Writing
 
@@ -215,7 +158,7 @@ export function openMirror(options: MirrorOptions): Mirror {
     ...{ rows, stream, subjects, isExclusive, reach, advance, note },
     head: () => head,
     undone: () => undone,
-    isCaughtUp: () => isCaughtUp,
+    isCaughtUp: reader.isCaughtUp,
     isClosed: () => isClosed,
     connected: () => connected,
   })
@@ -240,16 +183,17 @@ export function openMirror(options: MirrorOptions): Mirror {
   }
 
   const poll = setInterval(() => {
-    if (!isRunning && connected && isCaughtUp) cycle().catch(report)
+    if (!isRunning && connected && reader.isCaughtUp()) cycle().catch(report)
   }, POLL_MS)
   poll.unref()
   const keepNoting = setInterval(() => {
-    if (isCaughtUp && connected && !connected.nc.isClosed())
+    if (reader.isCaughtUp() && connected && !connected.nc.isClosed())
       Promise.resolve(rows.finish(false, now())).then(note, report)
   }, NOTE_MS)
   keepNoting.unref()
   const purge = setInterval(() => {
-    if (connected && isCaughtUp) purgeTombstones(connected, stream, subjects, now()).catch(report)
+    if (connected && reader.isCaughtUp())
+      purgeTombstones(connected, stream, subjects, now()).catch(report)
   }, PURGE_EVERY_MS)
   purge.unref()
 
@@ -269,9 +213,9 @@ export function openMirror(options: MirrorOptions): Mirror {
       if (undone !== before) throw new Unavailable(CONFLICT, RETRY_SECONDS)
     },
     async catchUp() {
-      await ready
-      if (!connected) throw unavailable()
       try {
+        await reach(() => isReady)
+        if (!connected) throw unavailable()
         const sent = await connected.js.publish(`${subjects}${BARRIER}`, undefined, {
           timeout: PATIENCE_MS,
         })
@@ -286,7 +230,7 @@ export function openMirror(options: MirrorOptions): Mirror {
       clearInterval(poll)
       clearInterval(keepNoting)
       clearInterval(purge)
-      for (const close of closers) close()
+      reader.stop()
       for (const wake of waiting) wake()
       await Promise.allSettled([current, queued, ...(connected ? [following] : [])])
     },

@@ -5,12 +5,14 @@ import type { Broker } from './broker.ts'
 /** Which messages of a stream to read. */
 export type MessageRange = {
   readonly stream: string
-  /** Only messages of this subject. Default: all. */
+  /** Only messages of this subject, which may have wildcards. Default: all. */
   readonly subject?: string
   /** Only messages after this sequence. */
   readonly after: number
   /** Only messages up to this sequence. */
   readonly upTo: number
+  /** Whether the messages come without their data. Default: with it. */
+  readonly headersOnly?: boolean
 }
 
 /** Messages of one request. Events of 64 KiB are then 8 MiB. */
@@ -31,7 +33,7 @@ const RETRY_MS = 500
  */
 export async function* readMessages(
   { js, jsm }: Pick<Broker, 'js' | 'jsm'>,
-  { stream, subject, after, upTo }: MessageRange,
+  { stream, subject, after, upTo, headersOnly = false }: MessageRange,
 ): AsyncGenerator<JsMsg> {
   /** Whether the stream has a message after a sequence, by its leader. */
   async function hasMore(seq: number): Promise<boolean> {
@@ -51,6 +53,7 @@ export async function* readMessages(
         deliver_policy: DeliverPolicy.StartSequence,
         opt_start_seq: last + 1,
         ack_policy: AckPolicy.None,
+        headers_only: headersOnly,
         inactive_threshold: nanos(INACTIVE_MS),
         num_replicas: 1,
         mem_storage: true,
@@ -70,14 +73,15 @@ export async function* readMessages(
             if (message.seq > upTo) return
             yield message
             last = message.seq
+            if (last >= upTo) return
             left = message.info.pending
             since = performance.now()
           }
-          // The announced messages were deleted, or the server is gone.
+          // The announced messages do not exist any more, or the server is gone.
           if (last === before) break
         }
-        // All announced messages have come. A replica that lags, as after a restart, does not announce the last ones.
-        if (left === 0 && !(await hasMore(last))) return
+        // The announced messages may be too few, if a replica lags, or too many, if some were replaced or deleted.
+        if (!(await hasMore(last))) return
       } finally {
         jsm.consumers.delete(stream, info.name).catch(() => {})
       }

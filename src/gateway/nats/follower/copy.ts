@@ -58,6 +58,8 @@ const MAX_RETRY_MS = 5_000
 /** Time between two looks at the end of the stream, ms: without and with somebody who waits. */
 const LOOK_MS = 5_000
 const WAITED_LOOK_MS = 250
+/** Time without a message, while the stream has a next one, after which a consumer is given up, ms. */
+const STALL_MS = 5_000
 /** Looks in a row after which a stream that ends before the position of the copy is another one, at the opening. */
 const MAX_SHORT_LOOKS = 3
 /** The same later, ms: a new leader may not know all messages yet, however often it is asked. */
@@ -303,6 +305,8 @@ export async function openCopy(options: CopyOptions): Promise<FollowingCopy> {
   async function look(): Promise<void> {
     let shortSince: number | undefined
     let last = position
+    /** Since when nothing has come, although the stream has a next message. */
+    let stalledSince: number | undefined
     while (!isClosed && !isLost) {
       try {
         const { state } = await broker.jsm.streams.info(stream)
@@ -312,11 +316,18 @@ export async function openCopy(options: CopyOptions): Promise<FollowingCopy> {
           lose(
             new Error(`The stream ${stream} ends before the copy, which was made of another one`),
           )
-        const isStill = position === last
+        const isStill = position === last && end > position
         last = position
-        if (end > position && isStill && !(await hasNext()) && position === last) {
+        const isStalled = isStill && (await hasNext()) && position === last
+        if (isStill && !isStalled && position === last) {
           const nothing = { ...collectMessages().batch(position), last: end }
           move((await thread.call('apply', nothing)).last)
+        }
+        stalledSince = isStalled ? (stalledSince ?? performance.now()) : undefined
+        // Its replica may lag. The next consumer can be on another node.
+        if (stalledSince !== undefined && performance.now() - stalledSince >= STALL_MS) {
+          stalledSince = undefined
+          following?.stop()
         }
       } catch {
         // The broker is away, or elects a leader.

@@ -3,6 +3,7 @@ import { delay } from '@nats-io/transport-node'
 import type { Usage } from '../../customers/usage.ts'
 import { Unavailable } from '../../lib/unavailable.ts'
 import { type CopiedCampaign, summaryRow } from '../../sqlite/campaignRows.ts'
+import { inBatches } from '../batches.ts'
 import type { Broker } from '../broker.ts'
 import { decodeCampaign } from '../campaignEntry.ts'
 import { type Following, followStream } from '../followStream.ts'
@@ -94,21 +95,16 @@ export function followCampaigns(
   }
 
   async function copyAll({ messages }: Following): Promise<void> {
-    let batch: CopiedCampaign[] = []
-    for await (const message of messages) {
-      const campaign = read(message)
-      if (campaign) batch.push(campaign)
-      if (message.info.pending > 0 && batch.length < BATCH) continue
-      await write(batch)
-      advance(message.seq)
-      batch = []
+    for await (const batch of inBatches(messages, BATCH)) {
+      await write(batch.flatMap(read))
+      advance(batch.at(-1)?.seq ?? 0)
       isFailing = false
     }
   }
 
-  /** Undefined for what is no campaign: a key that an operator has deleted or written. */
-  function read({ seq, data }: JsMsg): CopiedCampaign | undefined {
-    if (data.length === 0) return undefined
+  /** None for what is no campaign: a key that an operator has deleted or written. */
+  function read({ seq, data }: JsMsg): CopiedCampaign[] {
+    if (data.length === 0) return []
     try {
       const { customer, summary, contentBytes } = decodeCampaign(data)
       const row = summaryRow(customer, summary)
@@ -116,10 +112,10 @@ export function followCampaigns(
       const texts = [id, type, status, sendAt, name, subjectLine]
       if (!texts.every((text) => typeof text === 'string') || Number.isNaN(createdAt))
         throw new SyntaxError('The summary is not that of a campaign')
-      return { ...row, seq, contentBytes }
+      return [{ ...row, seq, contentBytes }]
     } catch (error) {
       onError(error, what)
-      return undefined
+      return []
     }
   }
 
@@ -169,6 +165,8 @@ export function followCampaigns(
         setTimeout(() => {
           waiting = waiting.filter((other) => other !== one)
           refuse()
+          // Its replica may lag. A new consumer can be on another node.
+          if (revision > copied) following?.stop()
         }, CATCH_UP_MS).unref()
       })
     },

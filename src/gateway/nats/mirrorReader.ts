@@ -1,0 +1,152 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { DeliverPolicy } from '@nats-io/jetstream'
+import type { Applied } from '../sqlite/mirrorRows.ts'
+import { inBatches } from './batches.ts'
+import { onDisconnect } from './followStream.ts'
+import { stopWithoutHeartbeats } from './heartbeats.ts'
+import { toRow } from './mirrorEntries.ts'
+import { BATCH, type Cluster, type MirroredRows } from './mirrorWriter.ts'
+import { findPassing } from './passing.ts'
+import { TOMBSTONE_MS } from './tombstones.ts'
+
+/** The part of a mirror that reads the bucket into the local tables. */
+export type MirrorReader = {
+  /** Whether the tables have everything that the bucket had when it was last asked. False while nothing is read. */
+  isCaughtUp(): boolean
+  /** Reads the bucket until the connection is lost, the consumer ends, or `stop`. Rejects with errors of the cluster. */
+  watch(cluster: Cluster): Promise<void>
+  stop(): void
+}
+
+export type MirrorReaderOptions = {
+  readonly rows: MirroredRows
+  readonly stream: string
+  /** The prefix of the subjects of the entries. */
+  readonly subjects: string
+  /** See MirrorWriter. */
+  readonly inFlight: (subject: string) => Promise<unknown> | undefined
+  /** Called when every message up to this sequence was applied. */
+  readonly advance: (sequence: number) => void
+  readonly onCaughtUp: () => void
+  readonly note: (applied: Applied) => void
+  /** Called with errors after which it continues. */
+  readonly report: (error: unknown) => void
+  /** The clock, ms since 1970. */
+  readonly now: () => number
+}
+
+/** Times of the consumer's requests, ms. Two heartbeats that do not come show that its server is gone. */
+const WATCH = { max_messages: BATCH, expires: 5_000, idle_heartbeat: 1_000 }
+/** Tables that were away for longer read the whole bucket: they may have missed a deletion, ms. */
+const MAX_AWAY_MS = TOMBSTONE_MS / 2
+/** Time between two questions for the newest message of the bucket, ms, and before everything was read. */
+const COMPARE_MS = 10_000
+const EARLY_COMPARE_MS = 100
+/** Time without a message, while the bucket has a newer one, after which a consumer is given up, ms. */
+const STALL_MS = 3_000
+
+export function createMirrorReader(options: MirrorReaderOptions): MirrorReader {
+  const { rows, stream, subjects, inFlight, advance, onCaughtUp, note, report, now } = options
+  let isCaughtUp = false
+  let isStopped = false
+  /** Ends the consumer. */
+  let end = () => {}
+
+  async function watch({ id, nc, js, jsm }: Cluster): Promise<void> {
+    const { state: stored } = await jsm.streams.info(stream)
+    const { layout, position, reachedAt } = await rows.state()
+    // The bucket was restored from an older backup. Its content counts, and not that of the tables.
+    if (layout === id && position > stored.last_seq) await rows.begin('', true)
+    const isAway = Math.abs(now() - reachedAt) > MAX_AWAY_MS
+    const isFull = layout !== id || position === 0 || position > stored.last_seq || isAway
+    await rows.begin(id, isFull)
+    const consumer = await js.consumers.get(stream, {
+      filter_subjects: `${subjects}>`,
+      ...(isFull
+        ? { deliver_policy: DeliverPolicy.LastPerSubject }
+        : { opt_start_seq: position + 1 }),
+    })
+    if (!isFull) advance(position)
+    /** Every message of this watch up to this sequence was applied. */
+    let read = isFull ? 0 : position
+    let isApplying = false
+    let catchingUp = Promise.resolve()
+    /** Set while the bucket has a message after `read`: since when. */
+    let behind: { readonly read: number; readonly since: number } | undefined
+
+    /** Learns from the leader of the bucket whether there is more to read. */
+    async function compare(): Promise<void> {
+      const before = read
+      const newest = await jsm.streams.getMessage(stream, { last_by_subj: `${subjects}>` })
+      if (over.signal.aborted) return
+      if (newest === null || newest.seq <= before) {
+        behind = undefined
+        if (isCaughtUp) return
+        catchingUp = catchUp(before)
+        await catchingUp
+      } else if (behind?.read !== before) behind = { read: before, since: performance.now() }
+      // The next consumer can be on another node.
+      else if (!isApplying && performance.now() - behind.since > STALL_MS) end()
+    }
+
+    async function catchUp(sequence: number): Promise<void> {
+      note(await rows.apply([], sequence))
+      note(await rows.finish(isFull, now()))
+      if (over.signal.aborted) return
+      isCaughtUp = true
+      onCaughtUp()
+      advance(sequence)
+    }
+
+    async function keepComparing(): Promise<void> {
+      while (!over.signal.aborted) {
+        await compare().catch((error) => {
+          if (findPassing(error) === undefined) report(error)
+        })
+        const pause = isCaughtUp ? COMPARE_MS : EARLY_COMPARE_MS
+        await delay(pause, undefined, { signal: over.signal }).catch(() => {})
+      }
+    }
+
+    const over = new AbortController()
+    const messages = await consumer.consume(WATCH)
+    end = () => messages.stop()
+    // The consumer may be gone by the time when the connection is there again.
+    const unlisten = onDisconnect(nc, end)
+    stopWithoutHeartbeats(messages)
+    try {
+      if (isStopped) return
+      void keepComparing()
+      for await (const batch of inBatches(messages, BATCH)) {
+        isApplying = true
+        // Otherwise an own change would be taken for one of others, which undoes a later change of the row.
+        await Promise.allSettled(batch.map(({ subject }) => inFlight(subject)))
+        const last = batch.at(-1)?.seq ?? 0
+        const found = batch.flatMap((one) => toRow(one, subjects))
+        // While everything is read, the position stays at 0: otherwise rows that did not come would stay for ever.
+        note(await rows.apply(found, isCaughtUp || !isFull ? last : 0))
+        isApplying = false
+        read = last
+        advance(last)
+      }
+    } finally {
+      over.abort()
+      isCaughtUp = false
+      unlisten()
+      end()
+      // Not awaited: its node may be down.
+      consumer.delete().catch(() => {})
+      // It changes the tables, and so does the beginning of the next watch.
+      await catchingUp.catch(() => {})
+    }
+  }
+
+  return {
+    isCaughtUp: () => isCaughtUp,
+    watch,
+    stop() {
+      isStopped = true
+      end()
+    },
+  }
+}

@@ -13,8 +13,9 @@ const BATCH_BYTES = 2 ** 22
 export type Moved = { readonly events: number; readonly seconds: number }
 
 /**
- * Publishes the events in order, in batches, and saves the state after each. Only the first batch of a continued move can
- * be in the streams already, in whole or in part.
+ * Publishes the events in order, in batches, and saves the state after each. The first batches of a continued move can
+ * be in the streams already, in whole or in part: one if a process has ended, more if the disk has lost a state too. The
+ * first one of which nothing is there ends the search.
  *
  * @param onProgress Called after each batch with the events that this process has moved, and the position.
  * @param signal Ends it after a batch.
@@ -30,7 +31,7 @@ export async function moveEvents(
   const begun = performance.now()
   const none = Array.from({ length: partitions }, () => 0)
   let { source: position, sequences } = state.last() ?? { source: 0, sequences: none }
-  let isFirst = true
+  let mayBeStored = true
   let events = 0
   const moved = (): Moved => ({ events, seconds: (performance.now() - begun) / 1_000 })
 
@@ -39,11 +40,11 @@ export async function moveEvents(
     const last = rows.at(-1)
     if (!last) break
     const messages = messagesOf(rows, source.id, partitionOf)
-    const stored = await target.publish(messages, sequences, isFirst)
-    isFirst = false
+    const published = await target.publish(messages, sequences, mayBeStored)
+    mayBeStored = published.wereStored
     const next = [...sequences]
     messages.forEach(({ partition }, i) => {
-      next[partition] = Math.max(next[partition] as number, stored[i] as number)
+      next[partition] = Math.max(next[partition] as number, published.sequences[i] as number)
     })
     position = last.seq
     sequences = next

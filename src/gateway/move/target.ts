@@ -18,11 +18,19 @@ import { readMessages } from '../nats/readMessages.ts'
 import { decodeRemoved } from '../nats/removedMessage.ts'
 import type { Counts } from './source.ts'
 
+/** Messages that are in the streams. */
+export type Published = {
+  /** The sequence of each. */
+  readonly sequences: readonly number[]
+  /** Whether some of them were in the streams before. */
+  readonly wereStored: boolean
+}
+
 /** The cluster as a move sees it. */
 export type MoveTarget = {
   readonly broker: Broker
   /**
-   * Publishes messages. Resolves with the sequence of each, when all are stored.
+   * Publishes messages. Resolves when all are stored.
    *
    * @param after Sequence by partition: none of the messages is in the streams up to there.
    * @param mayBeStored Whether some of them may be in the streams after that. They are not published again, however long
@@ -32,7 +40,7 @@ export type MoveTarget = {
     messages: readonly Message[],
     after: readonly number[],
     mayBeStored: boolean,
-  ): Promise<readonly number[]>
+  ): Promise<Published>
   /** Sequences of the events of a customer after one sequence, up to another one, by their ids. */
   sequencesOf(customer: string, after: number, upTo: number): Promise<ReadonlyMap<string, number>>
   /** The last sequence of each partition. */
@@ -117,13 +125,14 @@ export async function createMoveTarget(broker: Broker): Promise<MoveTarget> {
       const until = performance.now() + PATIENCE_MS
       for (let isUnknown = mayBeStored; ; isUnknown = true) {
         const stored = isUnknown ? await findStored(messages, after) : new Map<string, number>()
+        const wereStored = stored.size > 0
         const missing = messages.filter(({ id }) => !stored.has(id))
         try {
           const acknowledged = await publisher.publish(missing)
           missing.forEach(({ id }, i) => {
             stored.set(id, (acknowledged[i] as Acknowledgement).seq)
           })
-          return messages.map(({ id }) => stored.get(id) as number)
+          return { sequences: messages.map(({ id }) => stored.get(id) as number), wereStored }
         } catch (error) {
           if (performance.now() > until)
             throw new Error(`${(error as Error).message}. Repeat the command to continue`, {

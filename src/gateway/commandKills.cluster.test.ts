@@ -11,6 +11,7 @@ import type { LogEvent } from './collect/eventLog.ts'
 import { prepareExport } from './exportCommand.ts'
 import { connectBroker } from './nats/broker.ts'
 import { streamOf } from './nats/names.ts'
+import { readMessages } from './nats/readMessages.ts'
 import { readSettings } from './settings.ts'
 import { toCells } from './sqlite/cells.ts'
 import { createSqliteCustomers } from './sqlite/customers.ts'
@@ -158,6 +159,29 @@ test('an export has each event once although the node that it reads from is kill
     .slice(0, -1)
     .map((line) => JSON.parse(line).id)
   expect(ids).toEqual(events.map(({ id }) => id))
+})
+
+test('reading goes on although the node of the connection and of the consumer is killed', async () => {
+  await withBroker(async (broker) => {
+    const connected = cluster.servers.findIndex((server) => broker.nc.getServer().endsWith(server))
+    const range = { stream: streamOf(0), after: 0, upTo: EVENTS }
+    let killed: number | undefined
+    // The cluster chooses the node of a consumer.
+    while (killed === undefined) {
+      let read = 0
+      for await (const { seq } of readMessages(broker, range)) {
+        read++
+        expect(seq).toBe(read)
+        if (read > 1) continue
+        const [consumer] = await broker.jsm.consumers.list(streamOf(0)).next()
+        if (cluster.nodeOf(consumer?.cluster?.leader) !== connected) break
+        killed = connected
+        await cluster.kill(killed)
+      }
+      if (killed !== undefined) expect(read).toBe(EVENTS)
+    }
+    await cluster.start(killed)
+  })
 })
 
 test('a gateway that is stopped while the cluster has no majority ends', async () => {

@@ -3,12 +3,15 @@ import { nanos } from '@nats-io/transport-node'
 import { type LogEvent, weigh } from '../collect/eventLog.ts'
 import type { Broker } from '../nats/broker.ts'
 import { decodeEvent } from '../nats/eventMessage.ts'
+import { fetchMessages } from '../nats/fetchMessages.ts'
 import { eventSubject, removedSubject, streamOf, toToken } from '../nats/names.ts'
 import { readMessages } from '../nats/readMessages.ts'
 import { decodeRemoved } from '../nats/removedMessage.ts'
 import { isDayHash } from '../sqlite/forwardLog.ts'
 import { type Placed, type Source, STEP_BYTES, STEP_RECORDS, type Step } from './source.ts'
 
+/** How long a request waits for a message that was announced, ms. */
+const FETCH_MS = 5_000
 /** When the server deletes a consumer that could not be deleted, ms. */
 const INACTIVE_MS = 10_000
 
@@ -41,7 +44,9 @@ export function openNatsSource(broker: Broker, customer: string): Source {
     })
     try {
       if (info.num_pending === 0) return undefined
-      return (await js.consumers.getConsumerFromInfo(info).next())?.seq
+      const consumer = js.consumers.getConsumerFromInfo(info)
+      for await (const { seq } of fetchMessages(consumer, 1, FETCH_MS)) return seq
+      return undefined
     } finally {
       jsm.consumers.delete(stream, info.name).catch(() => {})
     }

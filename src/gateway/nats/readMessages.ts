@@ -1,6 +1,7 @@
 import { AckPolicy, DeliverPolicy, type JsMsg, type MsgRequest } from '@nats-io/jetstream'
 import { delay, nanos } from '@nats-io/transport-node'
 import type { Broker } from './broker.ts'
+import { fetchMessages } from './fetchMessages.ts'
 
 /** Which messages of a stream to read. */
 export type MessageRange = {
@@ -63,11 +64,8 @@ export async function* readMessages(
         let left = info.num_pending
         while (left > 0) {
           const before = last
-          const fetched = await consumer.fetch({
-            max_messages: Math.min(left, CHUNK),
-            expires: FETCH_MS,
-          })
-          for await (const message of fetched) {
+          const max = Math.min(left, CHUNK)
+          for await (const message of fetchMessages(consumer, max, FETCH_MS)) {
             // The consumer delivers a message again after some failures.
             if (message.seq <= last) continue
             if (message.seq > upTo) return

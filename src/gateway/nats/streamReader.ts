@@ -12,6 +12,7 @@ import { delay, nanos, nuid } from '@nats-io/transport-node'
 import { type LogRecord, type Range, type Tail, weigh } from '../collect/eventLog.ts'
 import { Unavailable } from '../lib/unavailable.ts'
 import type { Broker } from './broker.ts'
+import { fetchMessages } from './fetchMessages.ts'
 import { eventSubject, streamOf } from './names.ts'
 import { toRecord } from './record.ts'
 
@@ -76,9 +77,7 @@ export function createStreamReader({
     const consumer: Consumer = js.consumers.getConsumerFromInfo(info)
     return {
       pending: info.num_pending,
-      async *fetch(max) {
-        yield* await consumer.fetch({ max_messages: max, expires: FETCH_MS })
-      },
+      fetch: (max) => fetchMessages(consumer, max, FETCH_MS),
       close: () => void consumers.delete(stream, info.name).catch(() => {}),
     }
   }

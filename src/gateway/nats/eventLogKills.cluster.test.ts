@@ -113,6 +113,44 @@ test('kill -9 of the leader under load: nothing acknowledged is lost, and nothin
   }
 }, 180_000)
 
+test.each([
+  ['is killed', false],
+  ['was also that of the connection, and is killed', true],
+])(
+  'new events are announced although the node of their consumer %s',
+  async (_, isConnected) => {
+    const partition = broker.partitionOf('c0')
+    let calls = 0
+    const listen = () => engine.subscribe(() => void calls++, 'c0')
+    const findNode = async () => {
+      const [consumer] = await broker.jsm.consumers.list(streamOf(partition)).next()
+      return cluster.nodeOf(consumer?.cluster?.leader)
+    }
+    const connected = () =>
+      cluster.servers.findIndex((server) => broker.nc.getServer().endsWith(server))
+    let unlisten = listen()
+    let node = -1
+    // The cluster chooses the node of a consumer.
+    await vi.waitFor(async () => {
+      await vi.waitFor(() => expect(calls).toBeGreaterThan(0), PATIENCE)
+      node = await findNode()
+      if ((node === connected()) === isConnected) return
+      unlisten()
+      calls = 0
+      unlisten = listen()
+      throw new Error('The consumer is on another node')
+    }, PATIENCE)
+    await cluster.kill(node)
+    await vi.waitFor(() => log.append([makeLogEvent({ customer: 'c0' })]), PATIENCE)
+    const before = calls
+    await vi.waitFor(() => log.append([makeLogEvent({ customer: 'c0' })]), PATIENCE)
+    await vi.waitFor(() => expect(calls).toBeGreaterThan(before), PATIENCE)
+    unlisten()
+    await cluster.start(node)
+  },
+  180_000,
+)
+
 test('without a quorum appends fail at once after the first time-out, and work again when it is back', async () => {
   await vi.waitFor(async () => expect(await log.probe()).toBeUndefined(), PATIENCE)
   await Promise.all([cluster.kill(0), cluster.kill(1)])

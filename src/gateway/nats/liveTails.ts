@@ -1,6 +1,8 @@
-import { type ConsumerMessages, DeliverPolicy } from '@nats-io/jetstream'
+import { DeliverPolicy } from '@nats-io/jetstream'
+import type { Subscription } from '@nats-io/transport-node'
 import { type LogRecord, type NewsListener, type Range, weigh } from '../collect/eventLog.ts'
 import type { Broker } from './broker.ts'
+import { type Following, followStream } from './followStream.ts'
 import { eventSubject, removedSubject, streamOf } from './names.ts'
 import { toRecord } from './record.ts'
 
@@ -37,7 +39,10 @@ type Tail = {
   isDue: boolean
   isEnded: boolean
   timer: NodeJS.Timeout | undefined
-  end: () => void
+  /** Set while the stream delivers. */
+  following: Following | undefined
+  /** Says that events of the customer were removed. */
+  readonly removed: Subscription
 }
 
 /**
@@ -46,24 +51,22 @@ type Tail = {
  */
 export function createLiveTails({
   nc,
-  js,
   jsm,
   partitionOf,
-}: Pick<Broker, 'nc' | 'js' | 'jsm' | 'partitionOf'>): LiveTails {
+}: Pick<Broker, 'nc' | 'jsm' | 'partitionOf'>): LiveTails {
   const tails = new Map<string, Tail>()
 
   function start(customer: string): Tail {
     const tail: Tail = {
       ...{ customer, listeners: new Set<NewsListener>(), messages: [], bytes: 0, base: undefined },
-      ...{ isDue: false, isEnded: false, timer: undefined, end: () => {} },
+      ...{ isDue: false, isEnded: false, timer: undefined, following: undefined },
+      removed: nc.subscribe(removedSubject(partitionOf(customer), customer), {
+        callback: () => {
+          forget(tail)
+          for (const listener of tail.listeners) listener()
+        },
+      }),
     }
-    const removed = nc.subscribe(removedSubject(partitionOf(customer), customer), {
-      callback: () => {
-        forget(tail)
-        for (const listener of tail.listeners) listener()
-      },
-    })
-    tail.end = () => removed.unsubscribe()
     openAgain(tail)
     return tail
   }
@@ -71,8 +74,7 @@ export function createLiveTails({
   async function openAgain(tail: Tail): Promise<void> {
     if (tail.isEnded) return
     try {
-      const messages = await open(tail)
-      await messages.closed()
+      await follow(tail)
     } catch {
       // The cluster elects a leader, or the connection is lost.
     }
@@ -82,29 +84,27 @@ export function createLiveTails({
     if (!tail.isEnded) tail.timer = setTimeout(() => openAgain(tail), REOPEN_MS)
   }
 
-  async function open(tail: Tail): Promise<ConsumerMessages> {
+  /** Reads until the node of the consumer or the connection is gone. */
+  async function follow(tail: Tail): Promise<void> {
     const partition = partitionOf(tail.customer)
     const stream = streamOf(partition)
     const { state } = await jsm.streams.info(stream)
-    const consumer = await js.consumers.get(stream, {
+    const following = await followStream(nc, stream, {
       filter_subjects: eventSubject(partition, tail.customer),
       deliver_policy: DeliverPolicy.StartSequence,
       opt_start_seq: state.last_seq + 1,
+      prefetch: MAX_AHEAD,
     })
-    const messages = await consumer.consume({
-      max_messages: MAX_AHEAD,
-      callback: ({ seq, data }) => add(tail, seq, data),
-    })
-    const { end } = tail
-    tail.end = () => {
-      end()
-      messages.close()
-      consumer.delete().catch(() => {})
+    try {
+      if (tail.isEnded) return
+      tail.following = following
+      tail.base = state.last_seq
+      notifySoon(tail)
+      for await (const { seq, data } of following.messages) add(tail, seq, data)
+    } finally {
+      tail.following = undefined
+      following.stop()
     }
-    if (tail.isEnded) tail.end()
-    tail.base = state.last_seq
-    notifySoon(tail)
-    return messages
   }
 
   function add(tail: Tail, seq: number, data: Uint8Array): void {
@@ -143,7 +143,8 @@ export function createLiveTails({
     tail.isEnded = true
     tails.delete(tail.customer)
     clearTimeout(tail.timer)
-    tail.end()
+    tail.removed.unsubscribe()
+    tail.following?.stop()
   }
 
   return {

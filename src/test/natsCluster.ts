@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createConnection } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { jetstreamManager } from '@nats-io/jetstream'
@@ -63,6 +62,16 @@ export type NatsCluster = {
  * minute.
  */
 export async function startNatsCluster(size = 3, started = size): Promise<NatsCluster> {
+  for (let attempt = 1; ; attempt++)
+    try {
+      return await startOnFreePorts(size, started)
+    } catch (error) {
+      // Another process may have taken one of the ports meanwhile.
+      if (!ENDED.test((error as Error).message) || attempt === ATTEMPTS) throw error
+    }
+}
+
+async function startOnFreePorts(size: number, started: number): Promise<NatsCluster> {
   const folder = mkdtempSync(join(tmpdir(), 'shoptrail-nats-'))
   mkdirSync(join(folder, TAKEN))
   const routes: number[] = []
@@ -130,7 +139,7 @@ export function joinNatsCluster(folder: string): NatsCluster {
       const child = spawn('nats-server', ['-c', configFile(folder, node)], { stdio: 'ignore' })
       // The process that has started a node may end before the node.
       child.unref()
-      await awaitPort(ports[node] as number, child)
+      await awaitAnswer(servers[node] as string, child)
     },
     signal: (node, signal) => void send(node, signal),
     nodeOf: (name) => Number(name?.slice(1)),
@@ -191,19 +200,23 @@ cluster {
 `
 }
 
-/** How long a node may take to listen, and a cluster to elect a leader, ms. Long, for busy machines. */
+/** How long a node may take to answer, and a cluster to elect a leader, ms. Long, for busy machines. */
 const PATIENCE_MS = 60_000
 const POLL_MS = 20
+/** Attempts to start a cluster, each on other ports. */
+const ATTEMPTS = 3
+const ENDED = /^nats-server has ended with/
 
 const delay = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-async function awaitPort(port: number, child: ChildProcess): Promise<void> {
+/** A node that has just begun to listen may reset connections, or stop to listen for a moment. */
+async function awaitAnswer(server: string, child: ChildProcess): Promise<void> {
   const until = performance.now() + PATIENCE_MS
   let failure: (Error & { code?: string }) | undefined
   child.once('error', (error) => {
     failure = error
   })
-  while (!(await isOpen(port))) {
+  while (!(await answers(server))) {
     if (failure?.code === 'ENOENT')
       throw new Error(
         'nats-server is not installed. Debian: apt-get install --no-install-recommends nats-server',
@@ -211,21 +224,20 @@ async function awaitPort(port: number, child: ChildProcess): Promise<void> {
     if (failure) throw failure
     if (child.exitCode !== null || child.signalCode !== null)
       throw new Error(`nats-server has ended with ${child.exitCode ?? child.signalCode}`)
-    if (performance.now() > until) throw new Error(`nats-server does not listen on ${port}`)
+    if (performance.now() > until) throw new Error(`nats-server does not answer at ${server}`)
     await delay(POLL_MS)
   }
 }
 
-const isOpen = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const socket = createConnection(port, '127.0.0.1')
-    const settle = (open: boolean) => {
-      socket.destroy()
-      resolve(open)
-    }
-    socket.once('connect', () => settle(true))
-    socket.once('error', () => settle(false))
-  })
+async function answers(server: string): Promise<boolean> {
+  try {
+    const nc = await connect({ servers: server, user: 'sys', pass: PASSWORD, reconnect: false })
+    await nc.close()
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** The nodes have to elect a leader of the JetStream API, and it has to know all of them. */
 async function awaitPeers(servers: readonly string[]): Promise<void> {

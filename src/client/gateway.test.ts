@@ -233,28 +233,34 @@ test('an unknown campaign id is not found, with any characters', async () => {
     })
 })
 
+const calls: ReadonlyArray<(client: Client) => Promise<unknown>> = [
+  ({ campaigns }) => campaigns.list(),
+  ({ campaigns }) => campaigns.create(completePayloads.create),
+  ({ campaigns }) => campaigns.getLatestCampaign(),
+  ({ events }) => events.sendCustomApi(completePayloads.sendCustomApi),
+  ({ events }) => events.search(completePayloads.search),
+  ({ orders }) => orders.save(order),
+  ({ orders }) => orders.updateStatus(completePayloads.updateOrderStatus),
+  ({ subscribers }) => subscribers.add(completePayloads.addSubscriber),
+  ({ subscribers }) => subscribers.remove(completePayloads.removeSubscriber),
+  ({ subscribers }) => subscribers.unsubscribed(),
+]
+
 test('a wrong key is a 401, an unknown customer a 404', async () => {
-  const wrongKey = connect({ restKey: 'wrong-key-123' })
-  const unknown = connect({ customerId: 'nobody', trackingKey: 'NOBODY1' })
-  for (const [failing, status, name] of [
-    [wrongKey, 401, 'UnauthorizedException'],
-    [unknown, 404, 'CustomerNotFoundException'],
-  ] as const)
-    for (const call of [
-      () => failing.campaigns.list(),
-      () => failing.campaigns.create(completePayloads.create),
-      () => failing.campaigns.getLatestCampaign(),
-      () => failing.events.sendCustomApi(completePayloads.sendCustomApi),
-      () => failing.orders.save(order),
-      () => failing.orders.updateStatus(completePayloads.updateOrderStatus),
-      () => failing.subscribers.add(completePayloads.addSubscriber),
-      () => failing.subscribers.remove(completePayloads.removeSubscriber),
-      () => failing.subscribers.unsubscribed(),
-      () => failing.events.search(completePayloads.search),
-    ]) {
-      const error = await call().catch((error: unknown) => error)
+  for (const [number, call] of calls.entries()) {
+    // From the eleventh wrong key for a customer on, the answer is 429.
+    const own = { customerId: `WRONG-${number}`, trackingKey: `WRONGKEY${number}` }
+    gateway.customers.add(own)
+    const wrongKey = connect({ ...own, restKey: 'wrong-key-123' })
+    const unknown = connect({ customerId: 'nobody', trackingKey: 'NOBODY1' })
+    for (const [failing, status, name] of [
+      [wrongKey, 401, 'UnauthorizedException'],
+      [unknown, 404, 'CustomerNotFoundException'],
+    ] as const) {
+      const error = await call(failing).catch((error: unknown) => error)
       expect(error).toMatchObject({ status, name, mayHaveArrived: false })
     }
+  }
 })
 
 test('a wrong apiPath is a CustomerNotFoundException', async () => {

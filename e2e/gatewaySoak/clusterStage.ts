@@ -14,6 +14,8 @@ import type { Stage, StageOptions } from './stage.ts'
 const NAMES = ['one', 'two', 'follower'] as const
 /** Numbers of nodes that fail together: mostly one. */
 const NODES = [[0], [1], [2], [0], [1], [2], [0, 1], [1, 2], [0, 1, 2]]
+/** Time for a follower to hold the partitions, ms. */
+const HELD_MS = 30_000
 /** Time in which the nodes have to have the same messages again, ms. */
 const SAME_MS = 30_000
 
@@ -83,7 +85,17 @@ export async function openClusterStage({
     folders,
     counts,
     start: (index) => startOwnGateway(folders[index] as string, settings, logOf(index)),
-    command: (args, more) => runCommand(first, args, { ...settings, ...more }),
+    async command(args, more) {
+      const until = Date.now() + HELD_MS
+      for (;;)
+        try {
+          return await runCommand(first, args, { ...settings, ...more })
+        } catch (error) {
+          // The follower has just started. Nothing was changed.
+          if (!/No follower holds/.test((error as Error).message) || Date.now() > until) throw error
+          await sleep(500)
+        }
+    },
     disturb: (isCalm) => [disturbNodes(isCalm), disturbFollower(isCalm)],
     mend: () => streams.untilCurrent(),
     async countLog() {

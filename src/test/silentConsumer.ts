@@ -1,3 +1,4 @@
+import { jetstream } from '@nats-io/jetstream'
 import type { Msg, NatsConnection } from '@nats-io/transport-node'
 import type { Broker } from '../gateway/nats/broker.ts'
 
@@ -35,5 +36,5 @@ export function silenceFirstConsumer(broker: Broker): { broker: Broker; held: ()
       return typeof value === 'function' ? value.bind(target) : value
     },
   })
-  return { broker: { ...broker, nc }, held: () => held }
+  return { broker: { ...broker, nc, js: jetstream(nc) }, held: () => held }
 }

@@ -12,6 +12,8 @@ import { type Placed, type Source, STEP_BYTES, STEP_RECORDS, type Step } from '.
 
 /** How long a request waits for a message that was announced, ms. */
 const FETCH_MS = 5_000
+/** Attempts to find the first event since a time. */
+const ATTEMPTS = 5
 /** When the server deletes a consumer that could not be deleted, ms. */
 const INACTIVE_MS = 10_000
 
@@ -31,7 +33,18 @@ export function openNatsSource(broker: Broker, customer: string): Source {
     return last?.seq ?? 0
   }
 
+  /** Position of the first event that was stored since a time, ms. The node of a consumer may be down, so another is tried. */
   async function firstSince(time: number): Promise<number | undefined> {
+    for (let attempt = 1; ; attempt++)
+      try {
+        return await findFirst(time)
+      } catch (error) {
+        if (attempt === ATTEMPTS)
+          throw new Error('The cluster does not answer. Try again', { cause: error })
+      }
+  }
+
+  async function findFirst(time: number): Promise<number | undefined> {
     const info = await jsm.consumers.add(stream, {
       filter_subject: subject,
       deliver_policy: DeliverPolicy.StartTime,
@@ -46,7 +59,7 @@ export function openNatsSource(broker: Broker, customer: string): Source {
       if (info.num_pending === 0) return undefined
       const consumer = js.consumers.getConsumerFromInfo(info)
       for await (const { seq } of fetchMessages(consumer, 1, FETCH_MS)) return seq
-      return undefined
+      throw new Error('A message that was announced has not come')
     } finally {
       jsm.consumers.delete(stream, info.name).catch(() => {})
     }

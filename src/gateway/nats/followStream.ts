@@ -53,7 +53,7 @@ export async function followStream(
 }
 
 /** Calls back when the connection is lost: the consumer may be gone when it is there again. @returns Ends that. */
-export function onDisconnect(nc: NatsConnection, callback: () => void): () => void {
+function onDisconnect(nc: NatsConnection, callback: () => void): () => void {
   const events = nc.status()
   async function listen(): Promise<void> {
     for await (const { type } of events as AsyncIterable<{ type: string }>)

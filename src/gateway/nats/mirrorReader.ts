@@ -2,8 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { DeliverPolicy } from '@nats-io/jetstream'
 import type { Applied } from '../sqlite/mirrorRows.ts'
 import { inBatches } from './batches.ts'
-import { onDisconnect } from './followStream.ts'
-import { stopWithoutHeartbeats } from './heartbeats.ts'
+import { followStream } from './followStream.ts'
 import { toRow } from './mirrorEntries.ts'
 import { BATCH, type Cluster, type MirroredRows } from './mirrorWriter.ts'
 import { findPassing } from './passing.ts'
@@ -35,8 +34,6 @@ export type MirrorReaderOptions = {
   readonly now: () => number
 }
 
-/** Times of the consumer's requests, ms. Two heartbeats that do not come show that its server is gone. */
-const WATCH = { max_messages: BATCH, expires: 5_000, idle_heartbeat: 1_000 }
 /** Tables that were away for longer read the whole bucket: they may have missed a deletion, ms. */
 const MAX_AWAY_MS = TOMBSTONE_MS / 2
 /** Time between two questions for the newest message of the bucket, ms, and before everything was read. */
@@ -52,7 +49,7 @@ export function createMirrorReader(options: MirrorReaderOptions): MirrorReader {
   /** Ends the consumer. */
   let end = () => {}
 
-  async function watch({ id, nc, js, jsm }: Cluster): Promise<void> {
+  async function watch({ id, nc, jsm }: Cluster): Promise<void> {
     const { state: stored } = await jsm.streams.info(stream)
     const { layout, position, reachedAt } = await rows.state()
     // The bucket was restored from an older backup. Its content counts, and not that of the tables.
@@ -60,12 +57,14 @@ export function createMirrorReader(options: MirrorReaderOptions): MirrorReader {
     const isAway = Math.abs(now() - reachedAt) > MAX_AWAY_MS
     const isFull = layout !== id || position === 0 || position > stored.last_seq || isAway
     await rows.begin(id, isFull)
-    const consumer = await js.consumers.get(stream, {
+    const following = await followStream(nc, stream, {
       filter_subjects: `${subjects}>`,
       ...(isFull
         ? { deliver_policy: DeliverPolicy.LastPerSubject }
-        : { opt_start_seq: position + 1 }),
+        : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: position + 1 }),
+      prefetch: BATCH,
     })
+    end = following.stop
     if (!isFull) advance(position)
     /** Every message of this watch up to this sequence was applied. */
     let read = isFull ? 0 : position
@@ -109,15 +108,10 @@ export function createMirrorReader(options: MirrorReaderOptions): MirrorReader {
     }
 
     const over = new AbortController()
-    const messages = await consumer.consume(WATCH)
-    end = () => messages.stop()
-    // The consumer may be gone by the time when the connection is there again.
-    const unlisten = onDisconnect(nc, end)
-    stopWithoutHeartbeats(messages)
     try {
       if (isStopped) return
       void keepComparing()
-      for await (const batch of inBatches(messages, BATCH)) {
+      for await (const batch of inBatches(following.messages, BATCH)) {
         isApplying = true
         // Otherwise an own change would be taken for one of others, which undoes a later change of the row.
         await Promise.allSettled(batch.map(({ subject }) => inFlight(subject)))
@@ -132,10 +126,7 @@ export function createMirrorReader(options: MirrorReaderOptions): MirrorReader {
     } finally {
       over.abort()
       isCaughtUp = false
-      unlisten()
-      end()
-      // Not awaited: its node may be down.
-      consumer.delete().catch(() => {})
+      following.stop()
       // It changes the tables, and so does the beginning of the next watch.
       await catchingUp.catch(() => {})
     }

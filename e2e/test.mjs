@@ -2,11 +2,12 @@
 // npm run check: format and lint, types, and the fast unit tests. For every change.
 //
 // All steps run even if one fails; the last line is "N passed, N failed". A step without tests (lint, types, build)
-// counts as one test.
+// counts as one test. Before it are the failures, by name.
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { findOnPath, installPackages, root } from '../src/build/install.mjs'
+import { readEndToEndReport, readUnitReport } from '../src/build/testReports.mjs'
 
 const VITEST = [
   'node_modules/vitest/vitest.mjs',
@@ -20,13 +21,15 @@ const ALL = [...FAST, '--project=slow']
 
 const NO_NATS_SERVER =
   'nats-server is not installed (Debian: apt-get install --no-install-recommends nats-server; others: https://nats.io/download)'
-const LOST = { passed: 0, failed: 1, skipped: 0 }
+const LOST = { passed: 0, failed: 1, skipped: 0, failures: [] }
 
 const isCheck = process.argv.includes('--check')
 const total = { passed: 0, failed: 0 }
 const summary = []
+const failures = []
 
 await test()
+for (const { test, error } of failures) console.log(`\n✗ ${test}\n${error.replace(/^/gm, '    ')}`)
 console.log(`\n${summary.join('\n')}\n`)
 console.log(`${total.passed} passed, ${total.failed} failed`)
 process.exit(total.failed ? 1 : 0)
@@ -53,7 +56,7 @@ async function test() {
   await step(
     'unit tests',
     [...VITEST, ...(isCheck ? FAST : ALL), `--outputFile.json=${unit}`],
-    () => countUnit(unit),
+    () => readUnitReport(unit),
   )
   if (isCheck) return
   await testEndToEnd()
@@ -77,7 +80,7 @@ async function testEndToEnd() {
   await step(
     `end to end (${browsers.join(', ')})`,
     ['node_modules/@playwright/test/cli.js', 'test', '-c', 'e2e'],
-    () => countEndToEnd(e2e),
+    () => readEndToEndReport(e2e),
     {
       E2E_REPORT: e2e,
     },
@@ -99,9 +102,12 @@ async function testCluster() {
     ['e2e/run.mjs', 'e2e/clusterTests.ts', unit],
     () => {
       // A part without a report has failed: it did not start, or not end.
-      const parts = [countUnit(unit), countEndToEnd(e2e)].map((one) => one ?? LOST)
+      const parts = [readUnitReport(unit), readEndToEndReport(e2e)].map((one) => one ?? LOST)
       const sum = (name) => parts.reduce((total, part) => total + part[name], 0)
-      return { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') }
+      return {
+        ...{ passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') },
+        failures: parts.flatMap((part) => part.failures),
+      }
     },
     { E2E_REPORT: e2e },
   )
@@ -144,23 +150,12 @@ async function step(name, [script, ...args], read, env = {}) {
   count(name, counted, (performance.now() - start) / 1_000)
 }
 
-function count(name, { passed, failed, skipped = 0 }, seconds = 0) {
+function count(name, { passed, failed, skipped = 0, failures: own = [] }, seconds = 0) {
+  failures.push(...own)
   total.passed += passed
   total.failed += failed
   const numbers = `${passed} passed, ${failed} failed${skipped ? `, ${skipped} skipped` : ''}`
   summary.push(`${failed ? '✗' : '✓'} ${name}: ${numbers} (${seconds.toFixed(0)} s)`)
-}
-
-function countUnit(path) {
-  if (!existsSync(path)) return
-  const { numPassedTests, numFailedTests, numPendingTests, numTodoTests } = readJson(path)
-  return { passed: numPassedTests, failed: numFailedTests, skipped: numPendingTests + numTodoTests }
-}
-
-function countEndToEnd(path) {
-  if (!existsSync(path)) return
-  const { expected, flaky, unexpected, skipped } = readJson(path).stats
-  return { passed: expected + flaky, failed: unexpected, skipped }
 }
 
 /** Path of a step's report. Removes the report of an earlier run, so that it is not read for this one. */
@@ -168,8 +163,4 @@ function report(name) {
   const path = join(root, `dist/reports/${name}.json`)
   rmSync(path, { force: true })
   return path
-}
-
-function readJson(path) {
-  return JSON.parse(readFileSync(path, 'utf8'))
 }

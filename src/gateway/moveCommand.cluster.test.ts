@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { makeCampaign } from '../test/campaignContract.ts'
+import { awaitForgottenIds } from '../test/forgottenIds.ts'
 import { layOutGateway } from '../test/gateway.ts'
 import { makeRandomRecord } from '../test/orderRecords.ts'
 import { takeAccount } from '../test/sharedCluster.ts'
@@ -174,19 +175,6 @@ function countCheckpoints(): number {
   }
 }
 
-/** The duplicate window of a message that is published now, and of all before it, is over. */
-async function awaitDuplicateWindow(): Promise<void> {
-  const probe = randomUUID()
-  for (let partition = 0; partition < broker.partitions; partition++) {
-    const send = () =>
-      broker.js.publish(countsSubject(partition), `{"problems":[],"coverage":[],"now":${NOON}}`, {
-        msgID: probe,
-      })
-    await send()
-    await vi.waitFor(async () => expect((await send()).duplicate).toBe(false), 20_000)
-  }
-}
-
 async function messagesOf(partition: number, subject?: string) {
   const messages = []
   const range = {
@@ -275,7 +263,7 @@ test('everything is moved once, although the first move is killed', async () => 
     'DELETE FROM checkpoints WHERE source IN (SELECT source FROM checkpoints ORDER BY source DESC LIMIT 2)',
   )
   state.close()
-  await awaitDuplicateWindow()
+  await awaitForgottenIds(broker)
 
   const { code, output } = await start().ended
   expect(output).toMatch(/[\d,]+ events in [\d,]+ s, [\d,]+ a second/)
@@ -340,7 +328,7 @@ test('everything is moved once, although the first move is killed', async () => 
   expect([...rows].filter((row) => !copied.has(row))).toEqual([])
 
   // A third time, when everything is there.
-  await awaitDuplicateWindow()
+  await awaitForgottenIds(broker)
   expect((await start().ended).code).toBe(0)
   const partition = broker.partitionOf('two')
   const counts = await messagesOf(partition, countsSubject(partition))

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { openMirror } from '../nats/mirror.ts'
-import { DERIVED_BUCKET } from '../nats/names.ts'
+import { DERIVED_BUCKET, streamOf } from '../nats/names.ts'
 import { type DerivedFile, openDerivedTables } from '../sqlite/derivedTables.ts'
 import { connect } from '../sqlite/driver.ts'
 import { uuidOf } from '../sqlite/uuid.ts'
@@ -48,7 +48,9 @@ export async function moveDerived(
     if (!event) return { source: 0, sequence: 0, id: null }
     const sequence = (await readBlock(customer, event.seq)).get(event.id)
     if (sequence === undefined)
-      throw new Error(`The event ${event.id} of ${customer} is not in the cluster`)
+      throw new Error(
+        `The event ${event.id} of ${customer} is not where it was stored in ${streamOf(partitionOf(customer))}. The replicas of the stream may differ. Make them again from the leader (docs/scale.md, "When a copy differs"), then repeat the command`,
+      )
     return { source: event.seq, sequence, id: event.id }
   }
 

@@ -6,6 +6,7 @@ import {
   startTestFollower,
   type TestFollower,
 } from '../../test/followers.ts'
+import { awaitForgottenIds } from '../../test/forgottenIds.ts'
 import { makeFolder } from '../../test/gateway.ts'
 import {
   makeRandomRecord,
@@ -15,7 +16,6 @@ import {
 } from '../../test/orderRecords.ts'
 import { testOrders } from '../../test/ordersContract.ts'
 import { takeAccount } from '../../test/sharedCluster.ts'
-import type { LogEvent } from '../collect/eventLog.ts'
 import { Unavailable } from '../lib/unavailable.ts'
 import { createAsk } from './ask.ts'
 import { connectBroker } from './broker.ts'
@@ -71,14 +71,10 @@ test('a copy that is made again has the same states, and an id that comes after 
     subscribers: RANDOM_ADDRESSES.map((email) => subscribers.get(email)),
   })
 
-  // The stream has forgotten the ids after a second, and stores them again.
-  const last = async () => (await broker.jsm.streams.info(streamOf(0))).state.last_seq
-  const oldest = events[0] as LogEvent
-  await expect
-    .poll(() => publishEvent(broker, oldest), { timeout: 30_000, interval: 500 })
-    .toBeGreaterThan(events.length)
+  await awaitForgottenIds(broker)
   for (const event of events) await publishEvent(broker, event)
-  expect(await last()).toBeGreaterThan(events.length)
+  const { state } = await broker.jsm.streams.info(streamOf(0))
+  expect(state.last_seq).toBe(2 * events.length)
   expect(await statesOf(first, 'shop')).toEqual(states)
 
   await first.stop()

@@ -14,7 +14,8 @@ const strict = (gateway: string) =>
 
 type Watched = Window & {
   readonly violations: string[]
-  readonly shifts: number
+  /** Elements of the page that moved without an action of the visitor: name, and place before and after. */
+  readonly shifts: string[]
 }
 
 /** The panel's shadow root is closed. Tests open it, and record what the page's policy forbids. */
@@ -24,16 +25,27 @@ const openRoots = (page: Page) =>
     Element.prototype.attachShadow = function (init) {
       return attachShadow.call(this, { ...init, mode: 'open' })
     }
-    const own = window as unknown as { violations: string[]; shifts: number }
+    const own = window as unknown as { violations: string[]; shifts: string[] }
     own.violations = []
     addEventListener('securitypolicyviolation', (event) =>
       own.violations.push(`${event.violatedDirective} ${event.blockedURI} ${event.sample}`),
     )
-    own.shifts = 0
+    own.shifts = []
+    type Shift = {
+      readonly sources: readonly {
+        readonly node: Node | null
+        readonly previousRect: DOMRectReadOnly
+        readonly currentRect: DOMRectReadOnly
+      }[]
+    }
     new PerformanceObserver((list) => {
-      // Rows that move inside the panel have no node here.
-      const entries = list.getEntries() as unknown as { sources: { node: Node | null }[] }[]
-      own.shifts += entries.filter(({ sources }) => sources.some(({ node }) => node)).length
+      for (const { sources } of list.getEntries() as unknown as Shift[])
+        // Rows that move inside the panel have no node here.
+        for (const { node, previousRect, currentRect } of sources)
+          if (node)
+            own.shifts.push(
+              `${node.nodeName} ${JSON.stringify(previousRect)} ${JSON.stringify(currentRect)}`,
+            )
     }).observe({ type: 'layout-shift', buffered: true })
   })
 

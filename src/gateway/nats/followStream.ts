@@ -4,8 +4,17 @@ import { stopWithoutHeartbeats } from './heartbeats.ts'
 
 /** Messages of a stream in order, as they come. */
 export type Following = {
-  /** Ends when the server that sends them is silent, when the connection is lost, or with `stop`. */
+  /**
+   * For one reader. Ends when the server that sends them is silent or has not sent what is expected, when the connection
+   * is lost, or with `stop`.
+   */
   readonly messages: AsyncIterable<JsMsg>
+  /**
+   * Says that the stream has a message with this sequence for the reader, as its leader knows. If nothing comes for 3
+   * seconds while the reader waits, the messages end: a consumer reads a replica, and one that lags sends heartbeats
+   * only. The next consumer can be on another node.
+   */
+  expect(sequence: number): void
   stop(): void
 }
 
@@ -22,6 +31,8 @@ const API_MS = 3_000
 /** Time between two heartbeats of a consumer without messages, ms. Two that do not come show that its server is gone. */
 const HEARTBEAT_MS = 1_000
 const EXPIRES_MS = 10_000
+/** Time without a message, while one is expected, after which a consumer is given up, ms. */
+const STALL_MS = 3_000
 
 /**
  * Follows a stream by a consumer that the server forgets afterwards.
@@ -41,9 +52,38 @@ export async function followStream(
   })
   stopWithoutHeartbeats(messages)
   const unlisten = onDisconnect(nc, () => messages.stop())
+  let last = (options.opt_start_seq ?? 1) - 1
+  /** Whether the reader waits for a message, and does not still use the last one. */
+  let isWaiting = false
+  let stall: NodeJS.Timeout | undefined
+
+  function endStall(): void {
+    clearTimeout(stall)
+    stall = undefined
+  }
+
+  async function* deliver(): AsyncGenerator<JsMsg> {
+    isWaiting = true
+    for await (const message of messages) {
+      isWaiting = false
+      last = message.seq
+      endStall()
+      yield message
+      isWaiting = true
+    }
+  }
+
   return {
-    messages,
+    messages: deliver(),
+    expect(sequence) {
+      if (sequence <= last || stall) return
+      stall = setTimeout(() => {
+        stall = undefined
+        if (isWaiting) messages.stop()
+      }, STALL_MS)
+    },
     stop() {
+      endStall()
       unlisten()
       messages.stop()
       // Not awaited: its server may be down.

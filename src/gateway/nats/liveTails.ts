@@ -26,6 +26,8 @@ const MAX_BYTES = 2 ** 18
 const MAX_AHEAD = 100
 /** Time until a tail is opened again that could not be opened or has ended, ms. */
 const REOPEN_MS = 1_000
+/** How often the leader is asked for the newest event of the customer, ms. */
+const COMPARE_MS = 5_000
 
 type Tail = {
   readonly customer: string
@@ -87,14 +89,20 @@ export function createLiveTails({
   /** Reads until the node of the consumer or the connection is gone. */
   async function follow(tail: Tail): Promise<void> {
     const partition = partitionOf(tail.customer)
-    const stream = streamOf(partition)
+    const [stream, subject] = [streamOf(partition), eventSubject(partition, tail.customer)]
     const { state } = await jsm.streams.info(stream)
     const following = await followStream(nc, stream, {
-      filter_subjects: eventSubject(partition, tail.customer),
+      filter_subjects: subject,
       deliver_policy: DeliverPolicy.StartSequence,
       opt_start_seq: state.last_seq + 1,
       prefetch: MAX_AHEAD,
     })
+    async function compare(): Promise<void> {
+      const newest = await jsm.streams.getMessage(stream, { last_by_subj: subject })
+      if (newest) following.expect(newest.seq)
+    }
+    // Without an answer the next comparison asks again.
+    const comparing = setInterval(() => compare().catch(() => {}), COMPARE_MS)
     try {
       if (tail.isEnded) return
       tail.following = following
@@ -102,6 +110,7 @@ export function createLiveTails({
       notifySoon(tail)
       for await (const { seq, data } of following.messages) add(tail, seq, data)
     } finally {
+      clearInterval(comparing)
       tail.following = undefined
       following.stop()
     }

@@ -10,7 +10,7 @@ import { TOMBSTONE_MS } from './tombstones.ts'
 
 /** The part of a mirror that reads the bucket into the local tables. */
 export type MirrorReader = {
-  /** Whether the tables have everything that the bucket had when it was last asked. False while nothing is read. */
+  /** Whether the tables have been complete since this watch began. False while nothing is read. */
   isCaughtUp(): boolean
   /** Reads the bucket until the connection is lost, the consumer ends, or `stop`. Rejects with errors of the cluster. */
   watch(cluster: Cluster): Promise<void>
@@ -36,11 +36,9 @@ export type MirrorReaderOptions = {
 
 /** Tables that were away for longer read the whole bucket: they may have missed a deletion, ms. */
 const MAX_AWAY_MS = TOMBSTONE_MS / 2
-/** Time between two questions for the newest message of the bucket, ms, and before everything was read. */
+/** How often the leader is asked for the newest message of the bucket, ms, and until the tables are complete. */
 const COMPARE_MS = 10_000
 const EARLY_COMPARE_MS = 100
-/** Time without a message, while the bucket has a newer one, after which a consumer is given up, ms. */
-const STALL_MS = 3_000
 
 export function createMirrorReader(options: MirrorReaderOptions): MirrorReader {
   const { rows, stream, subjects, inFlight, advance, onCaughtUp, note, report, now } = options
@@ -68,24 +66,17 @@ export function createMirrorReader(options: MirrorReaderOptions): MirrorReader {
     if (!isFull) advance(position)
     /** Every message of this watch up to this sequence was applied. */
     let read = isFull ? 0 : position
-    let isApplying = false
     let catchingUp = Promise.resolve()
-    /** Set while the bucket has a message after `read`: since when. */
-    let behind: { readonly read: number; readonly since: number } | undefined
 
     /** Learns from the leader of the bucket whether there is more to read. */
     async function compare(): Promise<void> {
       const before = read
       const newest = await jsm.streams.getMessage(stream, { last_by_subj: `${subjects}>` })
       if (over.signal.aborted) return
-      if (newest === null || newest.seq <= before) {
-        behind = undefined
-        if (isCaughtUp) return
-        catchingUp = catchUp(before)
-        await catchingUp
-      } else if (behind?.read !== before) behind = { read: before, since: performance.now() }
-      // The next consumer can be on another node.
-      else if (!isApplying && performance.now() - behind.since > STALL_MS) end()
+      if (newest !== null && newest.seq > before) return following.expect(newest.seq)
+      if (isCaughtUp) return
+      catchingUp = catchUp(before)
+      await catchingUp
     }
 
     async function catchUp(sequence: number): Promise<void> {
@@ -112,14 +103,12 @@ export function createMirrorReader(options: MirrorReaderOptions): MirrorReader {
       if (isStopped) return
       void keepComparing()
       for await (const batch of inBatches(following.messages, BATCH)) {
-        isApplying = true
         // Otherwise an own change would be taken for one of others, which undoes a later change of the row.
         await Promise.allSettled(batch.map(({ subject }) => inFlight(subject)))
         const last = batch.at(-1)?.seq ?? 0
         const found = batch.flatMap((one) => toRow(one, subjects))
         // While everything is read, the position stays at 0: otherwise rows that did not come would stay for ever.
         note(await rows.apply(found, isCaughtUp || !isFull ? last : 0))
-        isApplying = false
         read = last
         advance(last)
       }

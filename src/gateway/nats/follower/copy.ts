@@ -58,8 +58,6 @@ const MAX_RETRY_MS = 5_000
 /** Time between two looks at the end of the stream, ms: without and with somebody who waits. */
 const LOOK_MS = 5_000
 const WAITED_LOOK_MS = 250
-/** Time without a message, while the stream has a next one, after which a consumer is given up, ms. */
-const STALL_MS = 5_000
 /** Looks in a row after which a stream that ends before the position of the copy is another one, at the opening. */
 const MAX_SHORT_LOOKS = 3
 /** The same later, ms: a new leader may not know all messages yet, however often it is asked. */
@@ -295,18 +293,16 @@ export async function openCopy(options: CopyOptions): Promise<FollowingCopy> {
     }
   }
 
-  /** Whether the stream has a message after the position. Its last ones may have been erased. */
-  async function hasNext(): Promise<boolean> {
+  /** The sequence of the first message after the position. Undefined if there is none: the last ones may be erased. */
+  async function findNext(): Promise<number | undefined> {
     // The type lacks next_by_subj, which servers have since 2.9.
     const query = { seq: position + 1, next_by_subj: '>' } as MsgRequest
-    return (await broker.jsm.streams.getMessage(stream, query)) !== null
+    return (await broker.jsm.streams.getMessage(stream, query))?.seq
   }
 
   async function look(): Promise<void> {
     let shortSince: number | undefined
     let last = position
-    /** Since when nothing has come, although the stream has a next message. */
-    let stalledSince: number | undefined
     while (!isClosed && !isLost) {
       try {
         const { state } = await broker.jsm.streams.info(stream)
@@ -318,16 +314,11 @@ export async function openCopy(options: CopyOptions): Promise<FollowingCopy> {
           )
         const isStill = position === last && end > position
         last = position
-        const isStalled = isStill && (await hasNext()) && position === last
-        if (isStill && !isStalled && position === last) {
+        const next = isStill ? await findNext() : undefined
+        if (next !== undefined) following?.expect(next)
+        else if (isStill && position === last) {
           const nothing = { ...collectMessages().batch(position), last: end }
           move((await thread.call('apply', nothing)).last)
-        }
-        stalledSince = isStalled ? (stalledSince ?? performance.now()) : undefined
-        // Its replica may lag. The next consumer can be on another node.
-        if (stalledSince !== undefined && performance.now() - stalledSince >= STALL_MS) {
-          stalledSince = undefined
-          following?.stop()
         }
       } catch {
         // The broker is away, or elects a leader.

@@ -87,6 +87,7 @@ export function followCampaigns(
       opt_start_seq: last + 1,
       prefetch: BATCH,
     })
+    for (const { revision } of waiting) following.expect(revision)
     try {
       if (!isStopped) await copyAll(following)
     } finally {
@@ -162,11 +163,10 @@ export function followCampaigns(
         const refuse = () => reject(new Unavailable(NOT_COPIED, RETRY_SECONDS))
         const one = { revision, resolve, refuse }
         waiting.push(one)
+        following?.expect(revision)
         setTimeout(() => {
           waiting = waiting.filter((other) => other !== one)
           refuse()
-          // Its replica may lag. A new consumer can be on another node.
-          if (revision > copied) following?.stop()
         }, CATCH_UP_MS).unref()
       })
     },

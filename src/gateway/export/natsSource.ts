@@ -1,21 +1,13 @@
-import { AckPolicy, DeliverPolicy } from '@nats-io/jetstream'
-import { nanos } from '@nats-io/transport-node'
+import type { MsgRequest } from '@nats-io/jetstream'
 import { type LogEvent, weigh } from '../collect/eventLog.ts'
 import type { Broker } from '../nats/broker.ts'
 import { decodeEvent } from '../nats/eventMessage.ts'
-import { fetchMessages } from '../nats/fetchMessages.ts'
 import { eventSubject, removedSubject, streamOf, toToken } from '../nats/names.ts'
 import { readMessages } from '../nats/readMessages.ts'
 import { decodeRemoved } from '../nats/removedMessage.ts'
+import { untilAnswered } from '../nats/untilAnswered.ts'
 import { isDayHash } from '../sqlite/forwardLog.ts'
 import { type Placed, type Source, STEP_BYTES, STEP_RECORDS, type Step } from './source.ts'
-
-/** How long a request waits for a message that was announced, ms. */
-const FETCH_MS = 5_000
-/** Attempts to find the first event since a time. */
-const ATTEMPTS = 5
-/** When the server deletes a consumer that could not be deleted, ms. */
-const INACTIVE_MS = 10_000
 
 /**
  * Reads the stream of a cluster. The stream may have an id twice, if it came again after the duplicate window.
@@ -23,46 +15,20 @@ const INACTIVE_MS = 10_000
  * @param broker Closed with the source.
  */
 export function openNatsSource(broker: Broker, customer: string): Source {
-  const { js, jsm } = broker
+  const { jsm } = broker
   const partition = broker.partitionOf(customer)
   const stream = streamOf(partition)
   const subject = eventSubject(partition, customer)
 
-  async function lastOf(subject: string): Promise<number> {
-    const last = await jsm.streams.getMessage(stream, { last_by_subj: subject })
-    return last?.seq ?? 0
-  }
+  /** A message of the stream, as its leader has it. The type lacks `seq` with `next_by_subj`, which servers have since 2.9. */
+  const find = (query: { last_by_subj: string } | { seq: number; next_by_subj: string }) =>
+    untilAnswered(() => jsm.streams.getMessage(stream, query as MsgRequest))
+  const lastOf = async (subject: string) => (await find({ last_by_subj: subject }))?.seq ?? 0
 
-  /** Position of the first event that was stored since a time, ms. The node of a consumer may be down, so another is tried. */
-  async function firstSince(time: number): Promise<number | undefined> {
-    for (let attempt = 1; ; attempt++)
-      try {
-        return await findFirst(time)
-      } catch (error) {
-        if (attempt === ATTEMPTS)
-          throw new Error('The cluster does not answer. Try again', { cause: error })
-      }
-  }
-
-  async function findFirst(time: number): Promise<number | undefined> {
-    const info = await jsm.consumers.add(stream, {
-      filter_subject: subject,
-      deliver_policy: DeliverPolicy.StartTime,
-      opt_start_time: new Date(Math.max(time, 0)).toISOString(),
-      ack_policy: AckPolicy.None,
-      inactive_threshold: nanos(INACTIVE_MS),
-      headers_only: true,
-      num_replicas: 1,
-      mem_storage: true,
-    })
-    try {
-      if (info.num_pending === 0) return undefined
-      const consumer = js.consumers.getConsumerFromInfo(info)
-      for await (const { seq } of fetchMessages(consumer, 1, FETCH_MS)) return seq
-      throw new Error('A message that was announced has not come')
-    } finally {
-      jsm.consumers.delete(stream, info.name).catch(() => {})
-    }
+  /** Whether the first event at or after a position was stored at or after a time. It is if there is none. */
+  async function isSince(position: number, time: number): Promise<boolean> {
+    const next = await find({ seq: position, next_by_subj: subject })
+    return next === null || next.time.getTime() >= time
   }
 
   return {
@@ -80,9 +46,14 @@ export function openNatsSource(broker: Broker, customer: string): Source {
     },
     end: () => lastOf(subject),
     async before(time) {
-      // A broker stores an event after it has arrived.
-      const first = await firstSince(time)
-      return first === undefined ? lastOf(subject) : first - 1
+      // A broker stores an event after it has arrived. The leader is asked: a consumer reads a replica, which may lag.
+      let [earlier, since] = [0, (await lastOf(subject)) + 1]
+      while (since - earlier > 1) {
+        const middle = Math.floor((earlier + since) / 2)
+        if (await isSince(middle, time)) since = middle
+        else earlier = middle
+      }
+      return earlier
     },
     mark: async () => broker.id,
     isOf: async (mark) => mark === broker.id,

@@ -15,7 +15,7 @@ export type Moved = { readonly events: number; readonly seconds: number }
 /**
  * Publishes the events in order, in batches, and saves the state after each. The first batches of a continued move can
  * be in the streams already, in whole or in part: one if a process has ended, more if the disk has lost a state too. The
- * first one of which nothing is there ends the search.
+ * search ends with the first batch that has no stored message.
  *
  * @param onProgress Called after each batch with the events that this process has moved, and the position.
  * @param signal Ends it after a batch.

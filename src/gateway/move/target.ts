@@ -1,6 +1,5 @@
-import { JetStreamApiError, type StreamInfo } from '@nats-io/jetstream'
-import { delay, millis } from '@nats-io/transport-node'
-import { NO_LEADER } from '../nats/apiErrors.ts'
+import type { StreamInfo } from '@nats-io/jetstream'
+import { millis } from '@nats-io/transport-node'
 import type { Broker } from '../nats/broker.ts'
 import {
   allPartitions,
@@ -16,13 +15,14 @@ import {
 import { type Acknowledgement, createPublisher, type Message } from '../nats/publisher.ts'
 import { readMessages } from '../nats/readMessages.ts'
 import { decodeRemoved } from '../nats/removedMessage.ts'
+import { PATIENCE_MS, untilAnswered } from '../nats/untilAnswered.ts'
 import type { Counts } from './source.ts'
 
 /** Messages that are in the streams. */
 export type Published = {
   /** The sequence of each. */
   readonly sequences: readonly number[]
-  /** Whether some of them were in the streams before. */
+  /** Whether some of them were found in the streams. */
   readonly wereStored: boolean
 }
 
@@ -54,9 +54,6 @@ export type MoveTarget = {
   close(): Promise<void>
 }
 
-/** How long the cluster is asked, and messages are tried, ms. One that elects a leader answers after some seconds. */
-const PATIENCE_MS = 60_000
-const RETRY_MS = 500
 /** The longest time for an acknowledgement, ms. */
 const MAX_DEADLINE_MS = 10_000
 const MESSAGE_ID = 'Nats-Msg-Id'
@@ -74,23 +71,9 @@ export async function createMoveTarget(broker: Broker): Promise<MoveTarget> {
   })
 
   /** @param subjects Those whose messages are counted. Default: none. */
-  async function infoOf(stream: string, subjects?: string): Promise<StreamInfo> {
-    const until = performance.now() + PATIENCE_MS
-    for (;;)
-      try {
-        return await jsm.streams.info(
-          stream,
-          subjects === undefined ? {} : { subjects_filter: subjects },
-        )
-      } catch (error) {
-        // An answer that another question does not change.
-        if (error instanceof JetStreamApiError && error.code !== NO_LEADER) throw error
-        if (performance.now() > until)
-          throw new Error('The cluster does not answer. Repeat the command to continue', {
-            cause: error,
-          })
-        await delay(RETRY_MS)
-      }
+  function infoOf(stream: string, subjects?: string): Promise<StreamInfo> {
+    const query = subjects === undefined ? {} : { subjects_filter: subjects }
+    return untilAnswered(() => jsm.streams.info(stream, query))
   }
 
   /** Sequences of those of the messages that are in the streams after some sequences, by message id. */
@@ -106,6 +89,7 @@ export async function createMoveTarget(broker: Broker): Promise<MoveTarget> {
       })) {
         const id = headers?.get(MESSAGE_ID)
         if (id && ids.has(id) && !stored.has(id)) stored.set(id, seq)
+        if (stored.size === ids.size) return stored
       }
     }
     return stored

@@ -65,7 +65,7 @@ export async function* readMessages(
         while (left > 0) {
           const before = last
           const max = Math.min(left, CHUNK)
-          for await (const message of fetchMessages(consumer, max, FETCH_MS)) {
+          for (const message of await fetchMessages(consumer, max, FETCH_MS)) {
             // The consumer delivers a message again after some failures.
             if (message.seq <= last) continue
             if (message.seq > upTo) return

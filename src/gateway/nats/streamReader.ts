@@ -49,7 +49,7 @@ type Opened = {
   /** Messages that it would deliver. */
   readonly pending: number
   /** Delivers at most `max` messages, of those that are pending. */
-  fetch(max: number): AsyncIterable<JsMsg>
+  fetch(max: number): Promise<readonly JsMsg[]>
   close(): void
 }
 
@@ -107,7 +107,7 @@ export function createStreamReader({
       try {
         for (let left = opened.pending; left > 0 && !isFull(); ) {
           const before = left
-          for await (const message of opened.fetch(Math.min(left, max - records.length, CHUNK))) {
+          for (const message of await opened.fetch(Math.min(left, max - records.length, CHUNK))) {
             left = message.info.pending
             add(message)
           }
@@ -198,7 +198,7 @@ export function createStreamReader({
     const opened = await open(customer, from, true)
     let position = from - 1
     try {
-      for await (const { seq } of opened.fetch(n)) position = seq
+      for (const { seq } of await opened.fetch(n)) position = seq
       return position
     } finally {
       opened.close()

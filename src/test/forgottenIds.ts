@@ -7,11 +7,11 @@ import { allPartitions, streamOf } from '../gateway/nats/names.ts'
 const MARGIN_MS = 2_000
 
 /**
- * Resolves when no node knows the id of a message any more that is in the streams, so that it would be stored again.
+ * Resolves when every node has forgotten the ids of all stored messages, so that each of them would be stored again.
  *
  * This waits by the clock, and does not send an id again and again until it is stored. With nats-server 2.9.10 each node
- * decides for itself whether an id is a repetition: of one that comes at the end of the window, some nodes store the
- * message and others do not, and from there on the sequences of the replicas differ.
+ * decides for itself whether an id is a repetition. If one comes at the end of the window, some nodes store the message
+ * and others do not, and the sequences of the replicas differ from there on.
  */
 export async function awaitForgottenIds({ jsm, partitions }: Broker): Promise<void> {
   for (const partition of allPartitions(partitions))

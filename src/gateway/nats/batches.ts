@@ -4,7 +4,7 @@ const nothingMore = (): Promise<void> => new Promise((resolve) => void setImmedi
 /**
  * Puts together what has arrived: a batch ends when there is nothing more to read at the moment, or when it is full.
  *
- * The end is not told by the count of pending messages that a consumer of nats-server 2.9.10 sends with each: it stays
+ * The count of pending messages, which a consumer sends with each, does not show the end: with nats-server 2.9.10 it stays
  * too high if messages are replaced while the consumer is created (seen with 1,317 of 2,871 consumers of a bucket that
  * had two writers).
  *

@@ -50,7 +50,7 @@ export type Mirror = {
    * and is tried again).
    */
   flush(): Promise<void>
-  /** Resolves when the tables have all rows that the bucket has now. Rejects with Unavailable. */
+  /** Resolves when the tables have all rows that the bucket has now. Rejects with Unavailable, in 4 seconds at most for each of its two steps. */
   catchUp(): Promise<void>
   /** How often changes were undone, because another process was faster. */
   conflicts(): number
@@ -215,13 +215,13 @@ export function openMirror(options: MirrorOptions): Mirror {
     async catchUp() {
       try {
         await reach(() => isReady)
-        if (!connected) throw unavailable()
+        if (!connected) throw new Error('There is no connection')
         const sent = await connected.js.publish(`${subjects}${BARRIER}`, undefined, {
           timeout: PATIENCE_MS,
         })
         await reach(() => head >= sent.seq)
       } catch (error) {
-        throw error instanceof Unavailable ? error : unavailable(error)
+        throw new Unavailable('The rows of the cluster are not all read yet', RETRY_SECONDS, error)
       }
     },
     conflicts: () => undone,

@@ -25,6 +25,13 @@ export type Refusal = {
   readonly retryAfterSeconds?: number
 }
 
+/** A refusal that has only a status and a message. */
+export const refusal = (status: number, message: string): Refusal => ({
+  ok: false,
+  status,
+  message,
+})
+
 /**
  * The refusal of an invalid payload: 422 with every fault.
  *

@@ -1,5 +1,5 @@
 import { toUSVString } from 'node:util'
-import type { Refusal } from './answers.ts'
+import { type Refusal, refusal } from './answers.ts'
 import { parseForm } from './form.ts'
 import type { ReadBody } from './readBody.ts'
 import type { RequestHead } from './requestHead.ts'
@@ -88,8 +88,6 @@ const NO_FORM = 'Expected a body of type application/json or application/x-www-f
 /** No field has a name that begins like this, with or without a byte order mark. */
 const beginsLikeJson = (bytes: Buffer): boolean =>
   /^(?:\xef\xbb\xbf)?\s*[[{]/.test(bytes.toString('latin1', 0, 64))
-
-const refusal = (status: number, message: string): Refusal => ({ ok: false, status, message })
 
 /**
  * Counts the values and levels of a text before it is parsed. JSON.parse takes up to a microsecond for each, which is

@@ -1,4 +1,4 @@
-import type { Refusal } from './answers.ts'
+import { type Refusal, refusal } from './answers.ts'
 
 /** The most levels of a name: `products[0][price]` has three. No operation has more than three. */
 export const MAX_FORM_LEVELS = 8
@@ -69,8 +69,6 @@ export function parseForm(bytes: Buffer, maxValues: number): Form {
   }
   return { ok: true, json: toObject(root) }
 }
-
-const refusal = (status: number, message: string): Refusal => ({ ok: false, status, message })
 
 const createBranch = (): Branch => ({ entries: new Map(), next: 0 })
 

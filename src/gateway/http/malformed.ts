@@ -37,26 +37,26 @@ export function faultOf({ code }: NodeJS.ErrnoException): Fault {
 export function findFault({ headers, httpVersion, rawHeaders, url }: IncomingMessage) {
   // node leaves out the headers above the limit, so they must not be answered.
   if (rawHeaders.length > 2 * MAX_HEADERS)
-    return refusal(431, `Expected at most ${MAX_HEADERS} headers`)
+    return fault(431, `Expected at most ${MAX_HEADERS} headers`)
   const hosts = countHosts(rawHeaders)
-  if (hosts > 1) return refusal(400, 'Expected one Host header, received several')
-  if (!headers.host && httpVersion !== '1.0') return refusal(400, 'Expected a Host header')
+  if (hosts > 1) return fault(400, 'Expected one Host header, received several')
+  if (!headers.host && httpVersion !== '1.0') return fault(400, 'Expected a Host header')
   const target = url?.startsWith('/') ? '' : (url ?? '')
   const authority = /^[^:/]*:\/\/([^/?#]*)/.exec(target)?.[1] ?? ''
   if (Math.max(headers.host?.length ?? 0, authority.length) > MAX_HOST_LENGTH)
-    return refusal(400, `Expected a host of at most ${MAX_HOST_LENGTH} characters`)
+    return fault(400, `Expected a host of at most ${MAX_HOST_LENGTH} characters`)
   const coding = headers['transfer-encoding']
   if (coding !== undefined) {
-    if (httpVersion === '1.0') return refusal(400, 'HTTP/1.0 has no Transfer-Encoding')
+    if (httpVersion === '1.0') return fault(400, 'HTTP/1.0 has no Transfer-Encoding')
     if (coding.trim().toLowerCase() !== 'chunked')
-      return refusal(501, 'Expected no Transfer-Encoding but chunked')
+      return fault(501, 'Expected no Transfer-Encoding but chunked')
   }
   if (url && /^https?:[^?#]*@/i.test(url) && hasUser(url))
-    return refusal(400, 'Expected an address without user and password')
+    return fault(400, 'Expected an address without user and password')
   return undefined
 }
 
-const refusal = (status: number, message: string): Fault => ({ status, message })
+const fault = (status: number, message: string): Fault => ({ status, message })
 
 /** `headers` contains only the first Host, so the raw headers are counted. */
 function countHosts(rawHeaders: readonly string[]): number {

@@ -68,7 +68,7 @@ export function readValues<Table extends SettingsTable>(
   try {
     file = path === undefined ? undefined : readSettingsFile(path)
   } catch (error) {
-    return refusal([(error as Error).message])
+    return settingsFault([(error as Error).message])
   }
   const inFile = (line: number) => `${path}, line ${line}`
   const faults = (file?.faults ?? []).map(({ line, message }) => `${inFile(line)}: ${message}`)
@@ -110,7 +110,7 @@ export function readValues<Table extends SettingsTable>(
   for (const { names: compared, message, holds } of rules)
     if (!compared.some((name) => wrong.has(name)) && !holds(complete))
       faults.push(`${compared[0]} (${find(compared[0])?.where ?? DEFAULT}): ${message}`)
-  if (faults.length > 0) return refusal(faults)
+  if (faults.length > 0) return settingsFault(faults)
   return {
     ok: true,
     values: complete,
@@ -119,7 +119,7 @@ export function readValues<Table extends SettingsTable>(
   }
 }
 
-const refusal = (faults: readonly string[]): SettingsFault => ({
+const settingsFault = (faults: readonly string[]): SettingsFault => ({
   ok: false,
   message: `The settings are invalid:\n${faults.map((fault) => `  ${fault}`).join('\n')}`,
 })

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs'
-import type { Page } from '@playwright/test'
+import type { Locator, Page } from '@playwright/test'
 import type { Gateway } from '../src/gateway/index.ts'
 import { test as base, expect } from './fixtures.ts'
 import { loadGateway, makeFolder } from './gateway.ts'
@@ -122,3 +122,19 @@ export async function openForm(
 /** How far a page scrolls sideways, px. */
 export const sideways = (page: Page) =>
   page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+
+/** Expects that the text of an element begins next to the element's icon, not far right of it or in another line. */
+export async function expectIconNextToText(element: Locator): Promise<void> {
+  const distance = await element.evaluate((parent) => {
+    const text = document.createTreeWalker(parent, NodeFilter.SHOW_TEXT).nextNode() as Text
+    const range = document.createRange()
+    range.selectNodeContents(text)
+    const line = range.getClientRects()[0] as DOMRect
+    const icon = (parent.querySelector('svg') as SVGElement).getBoundingClientRect()
+    return { x: line.left - icon.right, y: line.top + line.height / 2 - icon.top - icon.height / 2 }
+  })
+  // Icons have a margin of 7 to 9 px, and a line is about 20 px high.
+  expect(distance.x).toBeGreaterThan(4)
+  expect(distance.x).toBeLessThan(14)
+  expect(Math.abs(distance.y)).toBeLessThan(6)
+}

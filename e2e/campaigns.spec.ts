@@ -4,6 +4,7 @@ import type { createClient } from '../src/client/index.ts'
 import {
   addShop,
   campaign,
+  expectIconNextToText,
   holdTimers,
   names,
   setHidden,
@@ -340,7 +341,10 @@ test('the state of the view is not shown next to the sign-in form', async ({ pag
 })
 
 for (const width of PHONES)
-  test(`the page does not scroll sideways at ${width} px`, async ({ page, demo }) => {
+  test(`at ${width} px the page does not scroll sideways, and an icon is next to its text`, async ({
+    page,
+    demo,
+  }) => {
     await page.setViewportSize({ width, height: 844 })
     const long = 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft'
     const shop = await addShop(demo, `Phone ${long}`, [long])
@@ -362,6 +366,7 @@ for (const width of PHONES)
     expect(await sideways(page)).toBe(0)
     await page.goto(`${demo.url}/campaigns/?customer=demo&id=autumn-mugs`)
     await expect(page.getByTestId('open-shop')).toBeInViewport()
+    await expectIconNextToText(page.getByTestId('open-shop'))
     expect(await sideways(page)).toBe(0)
     await page.goto(`${demo.url}/campaigns/?customer=nobody&id=autumn-mugs`)
     await expect(page.getByTestId('login')).toBeVisible()

@@ -1,6 +1,6 @@
 import type { APIRequestContext, Page } from '@playwright/test'
 import type { Gateway } from '../src/gateway/index.ts'
-import { setHidden, sideways, test } from './campaignPage.ts'
+import { expectIconNextToText, setHidden, sideways, test } from './campaignPage.ts'
 import { createWatch, expect } from './fixtures.ts'
 import { addOperated, fillLogin, openSignedIn } from './operatorPage.ts'
 import { type Shop, startShop } from './shopServer.ts'
@@ -281,7 +281,7 @@ test('who may not see the customer any more is asked to sign in', async ({ page,
   await expect(page.getByTestId('no-problems')).toBeVisible()
 })
 
-test('on a phone the views come first, and nothing scrolls sideways', async ({
+test('on a phone the views come first, icons are next to their text, and nothing scrolls sideways', async ({
   page,
   demo,
   request,
@@ -291,7 +291,9 @@ test('on a phone the views come first, and nothing scrolls sideways', async ({
     await page.setViewportSize({ width, height: 844 })
     // The demo needs no sign-in.
     await page.goto(`${demo.url}/live/#problems`)
-    await expect(page.getByTestId('problem').first()).toBeVisible()
+    const title = page.getByTestId('problem').getByRole('heading').first()
+    await expect(title).toBeVisible()
+    await expectIconNextToText(title)
     expect(await sideways(page)).toBe(0)
     await expect(page.getByTestId('problem-badge')).toBeInViewport()
     await page.getByTestId('view-coverage').click()

@@ -39,8 +39,8 @@ const openRoots = (page: Page) =>
       }[]
     }
     new PerformanceObserver((list) => {
+      // Rows that move inside the panel have no node here.
       for (const { sources } of list.getEntries() as unknown as Shift[])
-        // Rows that move inside the panel have no node here.
         for (const { node, previousRect, currentRect } of sources)
           if (node)
             own.shifts.push(
@@ -289,7 +289,9 @@ test.describe('with an open root', () => {
         document.body.addEventListener(type, () => heard.push('body ' + type), true)
       }
     </script>`
-    shop.page('/a', { body })
+    // Drawn when it is parsed: otherwise a slow browser draws a button without its text first, which then moves.
+    const head = `<link rel="expect" href="#field" blocking="render">${shop.tag()}`
+    shop.page('/a', { head, body })
     const visit = async (query: string) => {
       await page.goto(`${shop.url}/a${query}`)
       if (query) await expect(panelOf(page)).toBeVisible()

@@ -56,7 +56,11 @@ test('the failures of end-to-end tests have their names and errors', async () =>
   )
   write(
     'playwright.config.mjs',
-    `export default { testMatch: '*.e2e.js', projects: [{ name: 'none' }], reporter: [['json', { outputFile: 'e2e.json' }]] }`,
+    // Without outputDir Playwright writes to test-results in the project, whose files fail the check of the format.
+    `export default {
+       testMatch: '*.e2e.js', projects: [{ name: 'none' }], outputDir: 'results',
+       reporter: [['json', { outputFile: 'e2e.json' }]],
+     }`,
   )
   await runTests([join(root, 'node_modules/@playwright/test/cli.js'), 'test'])
 

@@ -4,6 +4,7 @@
 // All steps run even if one fails; the last line is "N passed, N failed". A step without tests (lint, types, build)
 // counts as one test. Before it are the failures, by name.
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { findOnPath, installPackages, root } from '../src/build/install.mjs'
@@ -21,7 +22,7 @@ const ALL = [...FAST, '--project=slow']
 
 const NO_NATS_SERVER =
   'nats-server is not installed (Debian: apt-get install --no-install-recommends nats-server; others: https://nats.io/download)'
-const LOST = { passed: 0, failed: 1, skipped: 0, failures: [] }
+const NO_REPORT = 'There is no report: the run did not start, or did not end. Its output is above'
 
 const isCheck = process.argv.includes('--check')
 const total = { passed: 0, failed: 0 }
@@ -38,8 +39,7 @@ async function test() {
   try {
     installPackages()
   } catch (error) {
-    console.error(error.message)
-    return count('install', { passed: 0, failed: 1 })
+    return count('install', failed('install', error.message))
   }
   // Together, since each uses one core for most of its time.
   await Promise.all([
@@ -67,13 +67,12 @@ async function testEndToEnd() {
   const { installBrowsers } = await import('./browsers.mjs')
   const { chromium, firefox, webkit } = await installBrowsers()
   if (!chromium) {
-    console.error(
-      '\nThe end-to-end tests need a Chromium, and it could not be installed. Install one, or set its path:\n' +
-        '  Debian           apt-get install --no-install-recommends chromium\n' +
-        '  others           npx playwright install --with-deps chromium\n' +
-        '  one of your own  CHROMIUM=/path/to/chrome npm test',
-    )
-    return count('end to end (no Chromium)', { passed: 0, failed: 1 })
+    const error =
+      'The end-to-end tests need a Chromium, and it could not be installed. Install one, or set its path:\n' +
+      '  Debian           apt-get install --no-install-recommends chromium\n' +
+      '  others           npx playwright install --with-deps chromium\n' +
+      '  one of your own  CHROMIUM=/path/to/chrome npm test'
+    return count('end to end (no Chromium)', failed('end to end', error))
   }
   const e2e = report('e2e')
   const browsers = ['Chromium', ...(firefox ? ['Firefox'] : []), ...(webkit ? ['WebKit'] : [])]
@@ -93,19 +92,21 @@ async function testEndToEnd() {
 async function testCluster() {
   if (!(await installNatsServer())) {
     if (!process.env.CI) return void summary.push(`! NOT TESTED ON A CLUSTER: ${NO_NATS_SERVER}`)
-    console.error(`\nThe tests of the cluster can not run: ${NO_NATS_SERVER}`)
-    return count('cluster (no nats-server)', { passed: 0, failed: 1 })
+    return count('cluster (no nats-server)', failed('cluster', NO_NATS_SERVER))
   }
   const [unit, e2e] = [report('cluster-unit'), report('cluster-e2e')]
   await step(
     'cluster (nats-server)',
     ['e2e/run.mjs', 'e2e/clusterTests.ts', unit],
     () => {
-      // A part without a report has failed: it did not start, or not end.
-      const parts = [readUnitReport(unit), readEndToEndReport(e2e)].map((one) => one ?? LOST)
+      const parts = [
+        readUnitReport(unit) ?? failed('cluster, unit tests', NO_REPORT),
+        readEndToEndReport(e2e) ?? failed('cluster, end to end', NO_REPORT),
+      ]
       const sum = (name) => parts.reduce((total, part) => total + part[name], 0)
       return {
-        ...{ passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') },
+        passed: sum('passed'),
+        skipped: sum('skipped'),
         failures: parts.flatMap((part) => part.failures),
       }
     },
@@ -142,20 +143,31 @@ async function step(name, [script, ...args], read, env = {}) {
     stdio: 'inherit',
     env: { ...process.env, ...(!process.stdout.isTTY && { NO_COLOR: '1' }), ...env },
   })
-  const status = await new Promise((resolve) => child.once('close', resolve))
-  const good = status === 0
-  const counted = read?.() ?? { passed: good && !read ? 1 : 0, failed: 0 }
-  // A file could not be loaded, an error was outside of all tests, or there was no test.
-  if (!good && !counted.failed) counted.failed = 1
+  const [code, signal] = await once(child, 'close')
+  const good = code === 0
+  const counted = read
+    ? (read() ?? failed(name, NO_REPORT))
+    : { passed: good ? 1 : 0, skipped: 0, failures: [] }
+  // The step has no tests, an error was outside of all tests, or no test was found.
+  if (!good && counted.failures.length === 0)
+    counted.failures.push({
+      test: name,
+      error: `Ended with ${signal ?? `exit code ${code}`}. The reason is in its output above`,
+    })
   count(name, counted, (performance.now() - start) / 1_000)
 }
 
-function count(name, { passed, failed, skipped = 0, failures: own = [] }, seconds = 0) {
+/** The result of a step or a part of it that did not run to its end. */
+function failed(test, error) {
+  return { passed: 0, skipped: 0, failures: [{ test, error }] }
+}
+
+function count(name, { passed, skipped, failures: own }, seconds = 0) {
   failures.push(...own)
   total.passed += passed
-  total.failed += failed
-  const numbers = `${passed} passed, ${failed} failed${skipped ? `, ${skipped} skipped` : ''}`
-  summary.push(`${failed ? '✗' : '✓'} ${name}: ${numbers} (${seconds.toFixed(0)} s)`)
+  total.failed += own.length
+  const numbers = `${passed} passed, ${own.length} failed${skipped ? `, ${skipped} skipped` : ''}`
+  summary.push(`${own.length ? '✗' : '✓'} ${name}: ${numbers} (${seconds.toFixed(0)} s)`)
 }
 
 /** Path of a step's report. Removes the report of an earlier run, so that it is not read for this one. */

@@ -27,6 +27,12 @@ test('the failures of unit tests have their names and errors', async () => {
      describe('sums', () => test('are right', () => expect(1 + 1).toBe(3)))`,
   )
   write('broken.check.js', `throw new Error('not loadable')`)
+  write(
+    'ending.check.js',
+    `import { afterAll, expect, test } from 'vitest'
+     afterAll(() => { throw new Error('not stopped') })
+     test('is wrong', () => expect(1).toBe(2))`,
+  )
   write('vitest.config.mjs', `export default { test: { include: ['*.check.js'] } }`)
   const report = join(folder, 'unit.json')
   await runTests([
@@ -35,9 +41,14 @@ test('the failures of unit tests have their names and errors', async () => {
   ])
 
   const { failures, ...numbers } = readUnitReport(report)
-  expect(numbers).toEqual({ passed: 1, failed: 1, skipped: 0 })
+  expect(numbers).toEqual({ passed: 1, skipped: 0 })
   expect(failures.toSorted((a, b) => a.test.localeCompare(b.test))).toEqual([
     { test: name('broken.check.js'), error: expect.stringContaining('not loadable') },
+    { test: name('ending.check.js'), error: expect.stringContaining('not stopped') },
+    {
+      test: `${name('ending.check.js')} > is wrong`,
+      error: expect.stringContaining('expected 1 to be 2'),
+    },
     {
       test: `${name('some.check.js')} > sums are right`,
       error: expect.stringContaining('expected 2 to be 3'),
@@ -62,16 +73,25 @@ test('the failures of end-to-end tests have their names and errors', async () =>
        reporter: [['json', { outputFile: 'e2e.json' }]],
      }`,
   )
-  await runTests([join(root, 'node_modules/@playwright/test/cli.js'), 'test'])
-
-  expect(readEndToEndReport(join(folder, 'e2e.json'))).toEqual({
-    ...{ passed: 1, failed: 1, skipped: 0 },
+  const run = [join(root, 'node_modules/@playwright/test/cli.js'), 'test']
+  const report = join(folder, 'e2e.json')
+  await runTests(run)
+  expect(readEndToEndReport(report)).toEqual({
+    ...{ passed: 1, skipped: 0 },
     failures: [
       {
         test: `${name('some.e2e.js')}:4 > are right (none)`,
         error: expect.stringMatching(/Expected: 3\nReceived: 2/),
       },
     ],
+  })
+
+  // Then no test runs.
+  write('broken.e2e.js', `throw new Error('not loadable')`)
+  await runTests(run)
+  expect(readEndToEndReport(report)).toEqual({
+    ...{ passed: 0, skipped: 0 },
+    failures: [{ test: 'outside of all tests', error: expect.stringContaining('not loadable') }],
   })
 })
 

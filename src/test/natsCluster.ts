@@ -1,14 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { findPort } from './findPort.ts'
 
 /** Accounts of a cluster. Each has its own streams and buckets, so tests that use different ones do not meet. */
 const ACCOUNTS = 200
-const PASSWORD = 'loopback'
 /** Name of a stream that is created to see whether the cluster can. */
 const PROBE = 'probe'
 /** In the folder of a cluster: an empty folder for each account that was taken. */
@@ -82,7 +81,7 @@ async function startOnFreePorts(size: number, started: number): Promise<NatsClus
   try {
     const nodes = cluster.servers.slice(0, started)
     await Promise.all(nodes.map((_, node) => cluster.start(node)))
-    await awaitPeers(nodes)
+    await awaitPeers(nodes, nameOf(folder))
   } catch (error) {
     await cluster.end()
     throw error
@@ -102,6 +101,7 @@ export function joinNatsCluster(folder: string): NatsCluster {
     return Number(/^listen: 127\.0\.0\.1:(\d+)$/m.exec(config)?.[1])
   })
   const servers = ports.map((port) => `127.0.0.1:${port}`)
+  const password = nameOf(folder)
 
   function send(node: number, signal: NodeJS.Signals): number | undefined {
     const pid = readPid(folder, node)
@@ -126,20 +126,20 @@ export function joinNatsCluster(folder: string): NatsCluster {
         try {
           // Tests run in several processes, and only one of them can make a folder.
           mkdirSync(join(folder, TAKEN, `${number}`))
-          return { servers, user: `u${number}`, password: PASSWORD, account: `A${number}` }
+          return { servers, user: `u${number}`, password, account: `A${number}` }
         } catch (error) {
           if ((error as { code?: string }).code !== 'EEXIST') throw error
         }
       }
     },
-    system: { servers, user: 'sys', password: PASSWORD, account: 'SYS' },
+    system: { servers, user: 'sys', password, account: 'SYS' },
     kill: (node) => end(node, 'SIGKILL'),
     stop: (node) => end(node, 'SIGTERM'),
     async start(node) {
       const child = spawn('nats-server', ['-c', configFile(folder, node)], { stdio: 'ignore' })
       // The process that has started a node may end before the node.
       child.unref()
-      await awaitAnswer(servers[node] as string, child)
+      await awaitAnswer(servers[node] as string, password, child)
     },
     signal: (node, signal) => void send(node, signal),
     nodeOf: (name) => Number(name?.slice(1)),
@@ -150,6 +150,11 @@ export function joinNatsCluster(folder: string): NatsCluster {
   }
 }
 
+/**
+ * The name and the password of a cluster. They are its own, so that a node of another test that has taken one of its
+ * ports neither counts as one of its nodes nor joins them.
+ */
+const nameOf = (folder: string): string => basename(folder)
 const configFile = (folder: string, node: number): string => join(folder, `n${node}.conf`)
 const pidFile = (folder: string, node: number): string => join(folder, `n${node}.pid`)
 
@@ -178,9 +183,10 @@ function isAlive(pid: number): boolean {
 }
 
 function configOf(folder: string, node: number, port: number, routes: readonly number[]): string {
+  const name = nameOf(folder)
   const accounts = Array.from(
     { length: ACCOUNTS },
-    (_, i) => `  A${i}: { jetstream: enabled, users: [{ user: u${i}, password: ${PASSWORD} }] }`,
+    (_, i) => `  A${i}: { jetstream: enabled, users: [{ user: u${i}, password: "${name}" }] }`,
   )
   return `
 server_name: n${node}
@@ -189,11 +195,11 @@ pid_file: "${pidFile(folder, node)}"
 jetstream { store_dir: "${join(folder, `n${node}`)}", max_mem: 256MB, max_file: 16GB }
 accounts {
 ${accounts.join('\n')}
-  SYS: { users: [{ user: sys, password: ${PASSWORD} }] }
+  SYS: { users: [{ user: sys, password: "${name}" }] }
 }
 system_account: SYS
 cluster {
-  name: shoptrail
+  name: "${name}"
   listen: 127.0.0.1:${routes[node]}
   routes: [${routes.map((route) => `nats://127.0.0.1:${route}`).join(', ')}]
 }
@@ -209,14 +215,14 @@ const ENDED = /^nats-server has ended with/
 
 const delay = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** A node that has just begun to listen may reset connections, or stop to listen for a moment. */
-async function awaitAnswer(server: string, child: ChildProcess): Promise<void> {
+/** A node that has just begun to listen may reset connections, or stop listening for a moment. */
+async function awaitAnswer(server: string, password: string, child: ChildProcess): Promise<void> {
   const until = performance.now() + PATIENCE_MS
   let failure: (Error & { code?: string }) | undefined
   child.once('error', (error) => {
     failure = error
   })
-  while (!(await answers(server))) {
+  while (!(await answers(server, password))) {
     if (failure?.code === 'ENOENT')
       throw new Error(
         'nats-server is not installed. Debian: apt-get install --no-install-recommends nats-server',
@@ -229,9 +235,9 @@ async function awaitAnswer(server: string, child: ChildProcess): Promise<void> {
   }
 }
 
-async function answers(server: string): Promise<boolean> {
+async function answers(server: string, pass: string): Promise<boolean> {
   try {
-    const nc = await connect({ servers: server, user: 'sys', pass: PASSWORD, reconnect: false })
+    const nc = await connect({ servers: server, user: 'sys', pass, reconnect: false })
     await nc.close()
     return true
   } catch {
@@ -240,13 +246,13 @@ async function answers(server: string): Promise<boolean> {
 }
 
 /** The nodes have to elect a leader of the JetStream API, and it has to know all of them. */
-async function awaitPeers(servers: readonly string[]): Promise<void> {
+async function awaitPeers(servers: readonly string[], pass: string): Promise<void> {
   const until = performance.now() + PATIENCE_MS
   const nc = await connect({
     servers: [...servers],
     // The one that takeAccount would hand out last.
     user: `u${ACCOUNTS - 1}`,
-    pass: PASSWORD,
+    pass,
     waitOnFirstConnect: true,
   })
   try {

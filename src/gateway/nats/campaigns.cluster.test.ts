@@ -15,6 +15,11 @@ import { createNatsCampaigns } from './campaigns.ts'
 import { type CopiedCampaigns, followCampaigns } from './follower/followCampaigns.ts'
 import type { TaskContext } from './follower/task.ts'
 import { startCampaigns } from './follower/tasks/campaigns.ts'
+import { findPassing } from './passing.ts'
+
+/** Long, for busy machines. A test waits more than once. */
+vi.setConfig({ testTimeout: 180_000 })
+const PATIENCE = { timeout: 60_000, interval: 50 }
 
 /** Two gateways. */
 let brokers: [Broker, Broker]
@@ -31,7 +36,10 @@ afterAll(async () => {
 })
 
 const errors: unknown[] = []
-const onError = (error: unknown) => void errors.push(error)
+/** Keeps errors, but not those of a busy cluster, after which a copy tries again. */
+function onError(error: unknown): void {
+  if (findPassing(error) === undefined) errors.push(error)
+}
 
 /** The copy of a partition. Its store is in this thread. */
 function openCopy(partition: number, name = 'copy', broker = brokers[0]) {
@@ -48,6 +56,10 @@ function openCopy(partition: number, name = 'copy', broker = brokers[0]) {
     },
   }
 }
+
+/** Asks again: a new consumer and one time-out of the cluster take as long as a question waits. */
+const untilCopied = ({ campaigns }: ReturnType<typeof openCopy>) =>
+  vi.waitFor(() => campaigns.catchUp(), PATIENCE)
 
 async function serve(partition: number, thread: SqliteThread, campaigns: CopiedCampaigns) {
   const task = await startCampaigns({ copy: { thread }, campaigns } as unknown as TaskContext)
@@ -98,7 +110,7 @@ test('a copy has the campaigns of its partition in order, and continues after a 
   }
   await gateway(one, one).create('again', campaign)
   const first = openCopy(partition, 'again')
-  await first.campaigns.catchUp()
+  await untilCopied(first)
   await first.campaigns.firstEmail
   expect(ids(first)).toEqual(['1'])
   const usage = first.store.usage().find(({ customer }) => customer === 'again')
@@ -111,7 +123,7 @@ test('a copy has the campaigns of its partition in order, and continues after a 
   await first.close()
   for (const id of ['2', '3']) await gateway(other, other).create('again', { ...campaign, id })
   const second = openCopy(partition, 'again')
-  await second.campaigns.catchUp()
+  await untilCopied(second)
   expect(ids(second)).toEqual(['3', '2', '1'])
   await second.campaigns.firstEmail
   await second.close()
@@ -139,7 +151,7 @@ test('a copy has the campaigns that changed in the bucket while it began to read
   await Promise.all(writers)
   await gateway(one, one).create('busy', makeCampaign('2'))
   for (const copy of copies) {
-    await copy.campaigns.catchUp()
+    await untilCopied(copy)
     expect(copy.store.listCampaigns('busy', { page: 1, limit: 9 }).total).toBe(2)
     await copy.close()
   }
@@ -152,7 +164,7 @@ test('a copy whose consumer brings no campaigns reads them by another one', asyn
   await gateway(one, one).create('silent', makeCampaign('1'))
   const { broker, held } = silenceFirstConsumer(one)
   const copy = openCopy(partition, 'silent', broker)
-  await vi.waitFor(() => copy.campaigns.catchUp(), 60_000)
+  await untilCopied(copy)
   expect(held()).toBeGreaterThan(0)
   expect(copy.store.listCampaigns('silent', { page: 1, limit: 9 }).total).toBe(1)
   await copy.close()
@@ -167,7 +179,7 @@ test('what an operator has written or deleted in the bucket does not stop a copy
   await one.campaigns.delete(`${partition}.mended.gone`)
   await gateway(one, one).create('mended', makeCampaign('kept'))
   const copy = openCopy(partition, 'mended')
-  await copy.campaigns.catchUp()
+  await untilCopied(copy)
   expect(copy.store.listCampaigns('mended', { page: 1, limit: 9 }).total).toBe(1)
   expect(await gateway(one, one).find('mended', 'gone')).toBeUndefined()
   await copy.close()
@@ -189,7 +201,7 @@ test('of campaigns that two gateways create with one id at once, one is found an
   for (const id of ids)
     await Promise.all(creators.map((by, n) => by.create('race', campaignBy(id, `by ${n}`))))
   const copy = openCopy(one.partitionOf('race'), 'race')
-  await copy.campaigns.catchUp()
+  await untilCopied(copy)
   const { summaries, total } = copy.store.listCampaigns('race', { page: 1, limit: 100 })
   expect(total).toBe(ids.length)
   for (const summary of summaries.map((json) => JSON.parse(json)))

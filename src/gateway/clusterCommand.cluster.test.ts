@@ -92,7 +92,7 @@ test('pinned scripts are listed and removed', async () => {
   const { customer } = gateway.customers.add({ customerId: 'pinned' })
   const hash = 'a'.repeat(64)
   gateway.pinned.add(customer.trackingKey, { hash, version: '1.0.0' }, Buffer.from('script'))
-  await gateway.saved()
+  await vi.waitFor(() => gateway.saved(), PATIENCE_MS)
   const snippet = `snippet --key ${customer.trackingKey}`
   expect((await run(`${snippet} --list`)).out).toContain(hash)
   expect(await run(`${snippet} --remove ${hash}`)).toMatchObject({ code: 0 })

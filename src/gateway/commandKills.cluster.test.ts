@@ -7,9 +7,10 @@ import Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { layOutGateway, send, startProcess } from '../test/gateway.ts'
 import { type NatsAccount, type NatsCluster, startNatsCluster } from '../test/natsCluster.ts'
+import { findNewestConsumer } from '../test/newestConsumer.ts'
 import type { LogEvent } from './collect/eventLog.ts'
 import { prepareExport } from './exportCommand.ts'
-import { connectBroker } from './nats/broker.ts'
+import { type Broker, connectBroker } from './nats/broker.ts'
 import { streamOf } from './nats/names.ts'
 import { readMessages } from './nats/readMessages.ts'
 import { readSettings } from './settings.ts'
@@ -92,9 +93,7 @@ function hasBegun(): boolean {
 }
 
 /** Runs something with a connection, whichever nodes run. */
-async function withBroker<Result>(
-  run: (broker: Awaited<ReturnType<typeof connectBroker>>) => Promise<Result>,
-): Promise<Result> {
+async function withBroker<Result>(run: (broker: Broker) => Promise<Result>): Promise<Result> {
   const broker = await connectBroker({ ...account, partitions: 1 })
   try {
     return await run(broker)
@@ -111,7 +110,7 @@ const findLeader = () =>
 test('a move goes on although the node that it writes to is killed', async () => {
   const moving = move()
   await vi.waitFor(() => expect(hasBegun()).toBe(true), SOON)
-  const leader = await findLeader()
+  const leader = await vi.waitFor(findLeader, SOON)
   await cluster.kill(leader)
   const { code, output } = await moving
   await cluster.start(leader)
@@ -120,6 +119,13 @@ test('a move goes on although the node that it writes to is killed', async () =>
     output: expect.stringContaining('6,000 in DATA_DIR, 6,000 in the cluster'),
   })
 })
+
+/** The node of the newest consumer. Waits until there is one that was created since then. */
+const findReader = (broker: Broker, since: number) =>
+  vi.waitFor(async () => {
+    const consumer = await findNewestConsumer(broker, streamOf(0), since)
+    return cluster.nodeOf(consumer.cluster?.leader)
+  }, SOON)
 
 /** Prepares `shoptrail export` in this process. */
 function prepare(stdout: Writable) {
@@ -137,12 +143,12 @@ test('an export has each event once although the node that it reads from is kill
   let killed: Promise<number> | undefined
   /** Kills the node that has the consumer. */
   const kill = () =>
-    withBroker(async ({ jsm }) => {
-      const [consumer] = await jsm.consumers.list(streamOf(0)).next()
-      const node = cluster.nodeOf(consumer?.cluster?.leader)
+    withBroker(async (broker) => {
+      const node = await findReader(broker, since)
       await cluster.kill(node)
       return node
     })
+  const since = Date.now()
   const stdout = new Writable({
     write(chunk, _, done) {
       written += chunk
@@ -163,18 +169,18 @@ test('an export has each event once although the node that it reads from is kill
 
 test('reading goes on although the node of the connection and of the consumer is killed', async () => {
   await withBroker(async (broker) => {
-    const connected = cluster.servers.findIndex((server) => broker.nc.getServer().endsWith(server))
+    const connected = cluster.nodeOfConnection(broker.nc)
     const range = { stream: streamOf(0), after: 0, upTo: EVENTS }
     let killed: number | undefined
     // The cluster chooses the node of a consumer.
     while (killed === undefined) {
       let read = 0
+      const since = Date.now()
       for await (const { seq } of readMessages(broker, range)) {
         read++
         expect(seq).toBe(read)
         if (read > 1) continue
-        const [consumer] = await broker.jsm.consumers.list(streamOf(0)).next()
-        if (cluster.nodeOf(consumer?.cluster?.leader) !== connected) break
+        if ((await findReader(broker, since)) !== connected) break
         killed = connected
         await cluster.kill(killed)
       }

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { jetstreamManager } from '@nats-io/jetstream'
-import { connect } from '@nats-io/transport-node'
+import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { findPort } from './findPort.ts'
 
 /** Accounts of a cluster. Each has its own streams and buckets, so tests that use different ones do not meet. */
@@ -46,8 +46,18 @@ export type NatsCluster = {
   start(node: number): Promise<void>
   /** Suspends a node (SIGSTOP), and continues it (SIGCONT). */
   signal(node: number, signal: 'SIGSTOP' | 'SIGCONT'): void
-  /** Number of a node by its name, as the cluster information of a stream has it. */
+  /**
+   * Number of a node by its name, as the cluster information of a stream has it.
+   *
+   * @throws Error if there is no name: the stream has no leader now.
+   */
   nodeOf(name: string | undefined): number
+  /**
+   * Number of the node of a connection.
+   *
+   * @throws Error if it is not connected now.
+   */
+  nodeOfConnection(nc: NatsConnection): number
   /** Kills all nodes, and deletes their data. */
   end(): Promise<void>
 }
@@ -142,7 +152,15 @@ export function joinNatsCluster(folder: string): NatsCluster {
       await awaitAnswer(servers[node] as string, password, child)
     },
     signal: (node, signal) => void send(node, signal),
-    nodeOf: (name) => Number(name?.slice(1)),
+    nodeOf(name) {
+      if (!name) throw new Error('There is no leader')
+      return Number(name.slice(1))
+    },
+    nodeOfConnection(nc) {
+      const node = servers.findIndex((server) => nc.getServer().endsWith(server))
+      if (node === -1) throw new Error('There is no connection')
+      return node
+    },
     async end() {
       await Promise.all(servers.map((_, node) => end(node, 'SIGKILL')))
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 })

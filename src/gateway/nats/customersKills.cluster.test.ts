@@ -43,10 +43,10 @@ test('customers survive the loss of the leader, of the majority, and of all node
     return cluster.nodeOf((await jsm.streams.info(`KV_${CUSTOMERS_BUCKET}`)).cluster?.leader)
   }
   one.customers.add({ customerId: 'first' })
-  await one.saved()
+  await vi.waitFor(() => one.saved(), PATIENCE)
   await vi.waitFor(() => expect(names()).toEqual([['first'], ['first']]), PATIENCE)
 
-  const killed = await leader()
+  const killed = await vi.waitFor(leader, PATIENCE)
   await cluster.kill(killed)
   one.customers.add({ customerId: 'second' })
   await vi.waitFor(() => one.saved(), PATIENCE)

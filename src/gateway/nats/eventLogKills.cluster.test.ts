@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { makeLogEvent } from '../../test/logEvents.ts'
 import { type NatsCluster, startNatsCluster } from '../../test/natsCluster.ts'
+import { findNewestConsumer } from '../../test/newestConsumer.ts'
 import { createGroupCommit } from '../collect/groupCommit.ts'
 import { Unavailable } from '../lib/unavailable.ts'
 import { createAsk } from './ask.ts'
@@ -13,6 +14,8 @@ import { readMessages } from './readMessages.ts'
 
 /** Long: elections take seconds, and the machine may be busy. */
 const PATIENCE = { timeout: 60_000, interval: 100 }
+/** For several elections or attempts. */
+const SEVERAL = { ...PATIENCE, timeout: 120_000 }
 const DEADLINE_MS = 2_000
 /** One in each partition. */
 const CUSTOMERS = ['c0', 'c1', 'c2', 'c3', 'c4', 'c5']
@@ -85,6 +88,12 @@ async function countMessages(stream: string, subject: string): Promise<number> {
   return messages
 }
 
+/** The node that leads partition 0. */
+async function findLeader(): Promise<number> {
+  const { cluster: state } = await broker.jsm.streams.info(streamOf(0))
+  return cluster.nodeOf(state?.leader)
+}
+
 /** The ids in the streams, by customer. */
 async function storedIds(customer: string): Promise<readonly string[]> {
   const partition = broker.partitionOf(customer)
@@ -99,8 +108,7 @@ async function storedIds(customer: string): Promise<readonly string[]> {
 test('kill -9 of the leader under load: nothing acknowledged is lost, and nothing is stored twice', async () => {
   const load = startLoad()
   await vi.waitFor(() => expect(load.count()).toBeGreaterThan(200), PATIENCE)
-  const { cluster: state } = await broker.jsm.streams.info(streamOf(0))
-  const leader = cluster.nodeOf(state?.leader)
+  const leader = await vi.waitFor(findLeader, PATIENCE)
   await cluster.kill(leader)
   const before = load.count()
   await vi.waitFor(() => expect(load.count()).toBeGreaterThan(before + 500), PATIENCE)
@@ -121,25 +129,27 @@ test.each([
   async (_, isConnected) => {
     const partition = broker.partitionOf('c0')
     let calls = 0
-    const listen = () => engine.subscribe(() => void calls++, 'c0')
-    const findNode = async () => {
-      const [consumer] = await broker.jsm.consumers.list(streamOf(partition)).next()
-      return cluster.nodeOf(consumer?.cluster?.leader)
+    let since = 0
+    function listen() {
+      since = Date.now()
+      return engine.subscribe(() => void calls++, 'c0')
     }
-    const connected = () =>
-      cluster.servers.findIndex((server) => broker.nc.getServer().endsWith(server))
+    const findNode = async () => {
+      const consumer = await findNewestConsumer(broker, streamOf(partition), since)
+      return cluster.nodeOf(consumer.cluster?.leader)
+    }
     let unlisten = listen()
     let node = -1
-    // The cluster chooses the node of a consumer.
+    // The cluster chooses the node of a consumer. It lists them after 4 s if one of them does not answer.
     await vi.waitFor(async () => {
       await vi.waitFor(() => expect(calls).toBeGreaterThan(0), PATIENCE)
       node = await findNode()
-      if ((node === connected()) === isConnected) return
+      if ((node === cluster.nodeOfConnection(broker.nc)) === isConnected) return
       unlisten()
       calls = 0
       unlisten = listen()
       throw new Error('The consumer is on another node')
-    }, PATIENCE)
+    }, SEVERAL)
     await cluster.kill(node)
     await vi.waitFor(() => log.append([makeLogEvent({ customer: 'c0' })]), PATIENCE)
     const before = calls
@@ -148,7 +158,7 @@ test.each([
     unlisten()
     await cluster.start(node)
   },
-  180_000,
+  300_000,
 )
 
 test('without a quorum appends fail at once after the first time-out, and work again when it is back', async () => {
@@ -189,11 +199,10 @@ test('without a quorum appends fail at once after the first time-out, and work a
 test('when a partition answers again, what its leader had already is not sent again', async () => {
   const patient = createNatsLog({ broker, ask: createAsk(broker.nc), deadlineMs: 600_000 })
   const customer = CUSTOMERS.find((one) => broker.partitionOf(one) === 0) as string
-  const own = cluster.servers.findIndex((server) => broker.nc.getServer().endsWith(server))
+  const own = cluster.nodeOfConnection(broker.nc)
   // A leader keeps what it has got while the others are suspended.
   await vi.waitFor(async () => {
-    const { cluster: state } = await broker.jsm.streams.info(streamOf(0))
-    if (cluster.nodeOf(state?.leader) === own) return
+    if ((await findLeader()) === own) return
     await broker.nc.request(`$JS.API.STREAM.LEADER.STEPDOWN.${streamOf(0)}`)
     throw new Error('Another node leads the stream')
   }, PATIENCE)

@@ -119,9 +119,12 @@ export async function openForm(
   await page.getByTestId('campaign-form').waitFor()
 }
 
-/** How far a page scrolls sideways, px. */
-export const sideways = (page: Page) =>
-  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+/** Expects that a page does not scroll sideways, once its scripts have drawn it for the width of the window. */
+export async function expectNoSidewaysScroll(page: Page): Promise<void> {
+  const sideways = () =>
+    page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+  await expect.poll(sideways).toBe(0)
+}
 
 /** Expects that the text of an element begins next to the element's icon, not far right of it or in another line. */
 export async function expectIconNextToText(element: Locator): Promise<void> {

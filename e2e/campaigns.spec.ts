@@ -5,10 +5,10 @@ import {
   addShop,
   campaign,
   expectIconNextToText,
+  expectNoSidewaysScroll,
   holdTimers,
   names,
   setHidden,
-  sideways,
   signIn,
   test,
 } from './campaignPage.ts'
@@ -352,23 +352,23 @@ for (const width of PHONES)
     await expect.poll(() => names(page)).toEqual([long])
     await expect(page.getByTestId('campaign-row')).toContainText('scheduled')
     await expect(page.getByText('scheduled')).toBeVisible()
-    expect(await sideways(page)).toBe(0)
+    await expectNoSidewaysScroll(page)
     await page.getByTestId('open-campaign').click()
     await expect(page.getByTestId('report-empty')).toBeVisible()
-    expect(await sideways(page)).toBe(0)
+    await expectNoSidewaysScroll(page)
     await page.getByTestId('campaign').getByTestId('back').click()
     await page.getByTestId('new-campaign').click()
     await page.getByTestId('create').click()
     await expect(page.getByTestId('wrong-subject.name')).not.toBeEmpty()
-    expect(await sideways(page)).toBe(0)
+    await expectNoSidewaysScroll(page)
     await page.getByTestId('to-live').click()
     await expect(page.getByTestId('state')).toHaveText('live')
-    expect(await sideways(page)).toBe(0)
+    await expectNoSidewaysScroll(page)
     await page.goto(`${demo.url}/campaigns/?customer=demo&id=autumn-mugs`)
     await expect(page.getByTestId('open-shop')).toBeInViewport()
     await expectIconNextToText(page.getByTestId('open-shop'))
-    expect(await sideways(page)).toBe(0)
+    await expectNoSidewaysScroll(page)
     await page.goto(`${demo.url}/campaigns/?customer=nobody&id=autumn-mugs`)
     await expect(page.getByTestId('login')).toBeVisible()
-    expect(await sideways(page)).toBe(0)
+    await expectNoSidewaysScroll(page)
   })

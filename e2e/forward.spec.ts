@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Page } from '@playwright/test'
 import type { Gateway } from '../src/gateway/index.ts'
 import { type Receiver, startReceiver, status } from '../src/test/receiver.ts'
-import { test as base, sideways } from './campaignPage.ts'
+import { test as base, expectNoSidewaysScroll } from './campaignPage.ts'
 import { expect } from './fixtures.ts'
 import { addOperated, openSignedIn } from './operatorPage.ts'
 
@@ -229,8 +229,8 @@ for (const width of PHONES)
     await page.getByTestId('patch').fill(`{"source": "${'long'.repeat(50)}"}`)
     await page.getByTestId('preview').click()
     await expect(page.getByTestId('previews')).toBeVisible()
-    expect(await sideways(page)).toBe(0)
+    await expectNoSidewaysScroll(page)
     await page.getByTestId('discard').click()
     await expect(page.getByTestId('confirm-discard')).toBeVisible()
-    expect(await sideways(page)).toBe(0)
+    await expectNoSidewaysScroll(page)
   })

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import type { BrowserContext, Page } from '@playwright/test'
 import type { Gateway } from '../src/gateway/index.ts'
-import { addShop, sideways, signIn } from './campaignPage.ts'
+import { addShop, expectNoSidewaysScroll, signIn } from './campaignPage.ts'
 import { test as base, expect } from './fixtures.ts'
 import { loadGateway, makeFolder } from './gateway.ts'
 
@@ -218,5 +218,5 @@ test('bots are left out of a report, and counted if the operator asks; the addre
   await expect(page.getByTestId('visitors')).toHaveText('1')
   await expect(page).not.toHaveURL(/bots/)
   await page.setViewportSize({ width: 320, height: 700 })
-  expect(await sideways(page)).toBe(0)
+  await expectNoSidewaysScroll(page)
 })

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Page } from '@playwright/test'
 import type { Gateway } from '../src/gateway/index.ts'
-import { addShop, sideways, test } from './campaignPage.ts'
+import { addShop, expectNoSidewaysScroll, test } from './campaignPage.ts'
 import { expect } from './fixtures.ts'
 
 /** The people page: what is kept of a person, its download, and its erasure. */
@@ -157,9 +157,9 @@ for (const width of PHONES)
     await page.goto(`${demo.url}/people/`)
     await search(page, address)
     await expect(page.getByTestId('kept')).toBeVisible()
-    expect(await sideways(page)).toBe(0)
+    await expectNoSidewaysScroll(page)
     await page.getByTestId('confirm').fill(address)
     await page.getByTestId('erase').click()
     await expect(page.getByTestId('notice')).toBeVisible()
-    expect(await sideways(page)).toBe(0)
+    await expectNoSidewaysScroll(page)
   })

@@ -1,6 +1,6 @@
 import type { APIRequestContext, Page } from '@playwright/test'
 import type { Gateway } from '../src/gateway/index.ts'
-import { expectIconNextToText, setHidden, sideways, test } from './campaignPage.ts'
+import { expectIconNextToText, expectNoSidewaysScroll, setHidden, test } from './campaignPage.ts'
 import { createWatch, expect } from './fixtures.ts'
 import { addOperated, fillLogin, openSignedIn } from './operatorPage.ts'
 import { type Shop, startShop } from './shopServer.ts'
@@ -294,11 +294,11 @@ test('on a phone the views come first, icons are next to their text, and nothing
     const title = page.getByTestId('problem').getByRole('heading').first()
     await expect(title).toBeVisible()
     await expectIconNextToText(title)
-    expect(await sideways(page)).toBe(0)
+    await expectNoSidewaysScroll(page)
     await expect(page.getByTestId('problem-badge')).toBeInViewport()
     await page.getByTestId('view-coverage').click()
     await expect(page.getByTestId('coverage-search')).toBeVisible()
-    expect(await sideways(page)).toBe(0)
+    await expectNoSidewaysScroll(page)
     await page.getByTestId('view-events').click()
     await expect(page.getByRole('region', { name: 'Events' })).toBeVisible()
     await expect(page.getByTestId('problem-badge')).toBeInViewport()

@@ -1,5 +1,5 @@
 import type { Page } from '@playwright/test'
-import { sideways, test } from './campaignPage.ts'
+import { expectNoSidewaysScroll, test } from './campaignPage.ts'
 import { expect } from './fixtures.ts'
 import { addOperated, fillLogin, openSignedIn } from './operatorPage.ts'
 import { startShop } from './shopServer.ts'
@@ -263,7 +263,7 @@ test('the demo is set up with its own shop, and nothing scrolls sideways on a ph
     await expect(page.getByTestId('keeping-stub')).toBeVisible()
     for (const operation of OPERATIONS) {
       await page.getByTestId(`step-${operation}`).locator('.name').click()
-      expect(await sideways(page)).toBe(0)
+      await expectNoSidewaysScroll(page)
     }
   }
 })

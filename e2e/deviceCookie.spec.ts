@@ -111,7 +111,8 @@ test.describe('firstParty', () => {
     expectStored,
   }) => {
     await page.goto(on('www.shop', shop.page('/a', { head: ownTag(shop) })))
-    wire.next({ slowMs: 500 })
+    // Later than the denial, also on a busy machine.
+    wire.next({ slowMs: 5_000 })
     const answered = page.waitForResponse(/\/t\/r/)
     await search(page, 'first')
     await expectStored(['first'])

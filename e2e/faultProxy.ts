@@ -6,6 +6,9 @@ import {
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
+/** How often it is tried to listen again, with pauses of 100 ms. */
+const UP_ATTEMPTS = 50
+
 /**
  * The fault of one request with events.
  *
@@ -213,7 +216,14 @@ export async function startFaultProxy(target: string, port = 0): Promise<FaultPr
       })
     },
     async up() {
-      await listen(bound)
+      // A connection of another process may have the port for a moment.
+      for (let attempt = 1; ; attempt++)
+        try {
+          return void (await listen(bound))
+        } catch (error) {
+          if (attempt === UP_ATTEMPTS) throw error
+          await new Promise((resolve) => setTimeout(resolve, 100))
+        }
     },
     delayMs: 150,
     target,

@@ -153,7 +153,9 @@ test('a person is found on both gateways, and erased on one is gone on the other
 }) => {
   const shop = await openShop(context, pair)
   await shop.getByTestId('newsletter-email').fill('cleo@example.com')
+  const subscribed = shop.waitForResponse('**/server/subscribe')
   await shop.getByTestId('newsletter-submit').click()
+  expect((await subscribed).ok()).toBe(true)
   await expectNothingKept(shop)
 
   const find = async () => {

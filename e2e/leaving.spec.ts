@@ -1,5 +1,5 @@
 import type { Page } from '@playwright/test'
-import { expect, expectNothingKept, search, test } from './fixtures.ts'
+import { expect, expectNothingKept, search, stopClock, test } from './fixtures.ts'
 
 // A page that is left. Requests take 150 ms to arrive.
 
@@ -215,16 +215,23 @@ test('a hidden tab with a failed event is discarded: the event is not lost', asy
   expectStored,
 }) => {
   const tab = await context.newPage()
+  const clock = await stopClock(tab)
   await tab.goto(shop.page('/a'))
   wire.always({ status: 503 })
   await search(tab, 'one')
   await expect.poll(() => wire.events.map(({ outcome }) => outcome)).toEqual([503])
+  while (wire.events.length < 2) await clock.pass(100)
+  // Longer than an event that has just failed waits, and shorter than the second backoff.
+  await clock.pass(1_100)
+  expect(wire.events).toHaveLength(2)
   await setVisibility(tab, 'hidden')
   // It is sent again when the page is hidden, without the backoff: the page may not run again.
-  await expect.poll(() => wire.events.length).toBe(2)
+  await expect.poll(() => wire.events.length).toBe(3)
   await search(tab, 'two')
   await tab.close()
   wire.heal()
+  // It was stopped for all tabs.
+  await page.clock.resume()
   await page.goto(shop.page('/next'))
   await expectStored(['one', 'two'])
 })
@@ -288,6 +295,7 @@ test('a prerendered page keeps and sends nothing until it is shown', async ({
 function setVisibility(page: Page, state: 'hidden' | 'visible'): Promise<void> {
   return page.evaluate((value) => {
     Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => value })
+    Object.defineProperty(document, 'hidden', { configurable: true, get: () => value === 'hidden' })
     document.dispatchEvent(new Event('visibilitychange'))
   }, state)
 }

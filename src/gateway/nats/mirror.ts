@@ -50,7 +50,10 @@ export type Mirror = {
    * and is tried again).
    */
   flush(): Promise<void>
-  /** Resolves when the tables have all rows that the bucket has now. Rejects with Unavailable, in 4 seconds at most for each of its two steps. */
+  /**
+   * Resolves when the tables have all rows that the bucket has now. Rejects with Unavailable if the first reading, the
+   * question or its answer takes longer than 4 seconds.
+   */
   catchUp(): Promise<void>
   /** How often changes were undone, because another process was faster. */
   conflicts(): number
